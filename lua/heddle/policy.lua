@@ -86,8 +86,8 @@ local IS_PARAM, PARAM = words "default min max unit meaning source choices"
 -- Options of sim:use, which would hide a parameter of their names.
 local OPTIONS = words "use at replace instructions memory check"
 
-local POINTS, NOTES, NOTE_NAMES = {}, {}, {}
-for _, p in ipairs(bridge.points()) do
+local POINT_LIST, POINTS, NOTES, NOTE_NAMES = bridge.points(), {}, {}, {}
+for _, p in ipairs(POINT_LIST) do
     POINTS[p.name] = true
     if p.old then POINTS[p.old] = true end
     FIELDS[#FIELDS + 1] = p.name
@@ -215,6 +215,43 @@ local function read_every(refuse, every, params)
     return cycles
 end
 
+--- The code of its functions and the plain values that they hold in locals, by
+-- which a snapshot tells policies of one name apart.
+local function code_of(t)
+    local out = {}
+    for _, list in ipairs { t, t.watch or {}, t.every or {} } do
+        for _, key in ipairs(bridge.keys(list)) do
+            local f, n = list[key], 1
+            if type(f) == "function" and debug.getinfo(f, "S").what ~= "C" then
+                out[#out + 1] = string.dump(f, true)
+                local name, v = debug.getupvalue(f, 1)
+                while name do
+                    local kind = type(v)
+                    out[#out + 1] = (kind == "number" or kind == "string"
+                        or kind == "boolean") and ("%q"):format(v) or kind
+                    n = n + 1
+                    name, v = debug.getupvalue(f, n)
+                end
+            end
+        end
+    end
+    return table.concat(out)
+end
+
+--- The functions of points, by number.
+local function answers_of(refuse, t)
+    local out = {}
+    for i, p in ipairs(POINT_LIST) do
+        local old = p.old and t[p.old]
+        if old and t[p.name] then
+            refuse("%s is the name that the point %s had before; answer it once",
+                p.old, p.name)
+        end
+        out[i] = t[p.name] or old or false
+    end
+    return out
+end
+
 --- The class of a table: what bridge.use takes.
 local function class_of(t, limits)
     local name = t.name
@@ -229,23 +266,32 @@ local function class_of(t, limits)
         fail(EPOLICY, "policy %s: " .. text, name, ...)
     end
     check_fields(refuse, t)
+    if t.state ~= nil and type(t.state) ~= "table" then
+        refuse("state must be a table, not a %s", type(t.state))
+    end
     local spec = { name = name, params = read_params(refuse, t.params),
         summary = text_field(refuse, t, "summary", ""),
         source = text_field(refuse, t, "source", ""),
         instructions = limits.instructions, memory = limits.memory,
-        check = limits.check }
+        check = limits.check, state = t.state or {}, init = t.init,
+        points = answers_of(refuse, t), notes = {} }
     if #spec.params > bridge.max_params then
         fail(EPOLICY, "policy %s has more than %d parameters", name,
             bridge.max_params)
     end
+    for i, note in ipairs(NOTE_NAMES) do
+        spec.notes[i] = t.watch and t.watch[note] or false
+    end
     spec.cycles, spec.cycle_param = read_every(refuse, t.every, spec.params)
+    spec.epoch = t.every and t.every[2]
+    spec.code = code_of(t)
     local called = t.init or t.every or next(t.watch or {})
     for key in next, t do called = called or POINTS[key] end
     if not called then
         fail(EPOLICY, "policy %s has no function for a point or a note, no "
             .. "every and no init: it would do nothing", name)
     end
-    return bridge.class(t, spec)
+    return bridge.class(spec)
 end
 
 -- ---- finding ----------------------------------------------------------------

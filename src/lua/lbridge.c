@@ -773,51 +773,32 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
     }
 }
 
-/* Pushes the answer to a point, or nil, by its name or the one that it had
- * before; its type. */
-static int get_point(lua_State *L, int t, uint32_t i, const char *whose)
+/* Pushes function i of one of the spec's lists, the spec at index t; whether there
+ * is one. */
+static int get_function(lua_State *L, int t, const char *list, uint32_t i)
 {
-    const char *name = heddle_point_info(i)->name, *old = heddle_point_old(i);
-    int type = lua_getfield(L, t, name);
-
-    if (old == NULL)
-        return type;
-    if (type == LUA_TNIL) {
-        lua_pop(L, 1);
-        return lua_getfield(L, t, old);
-    }
-    if (lua_getfield(L, t, old) != LUA_TNIL)
-        hl_raisef(L, HEDDLE_EPOLICY,
-                  "policy %s: %s is the name that the point %s had before; "
-                  "answer it once",
-                  whose, old, name);
+    lua_getfield(L, t, list);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    lua_remove(L, -2);
+    if (lua_toboolean(L, -1))
+        return 1;
     lua_pop(L, 1);
-    return type;
+    return 0;
 }
 
-/* The functions of the table at index t. */
+/* The functions of the spec at index t. */
 static void open_functions(lua_State *L, struct lp *p, int t)
 {
-    const struct heddle_note_info *note;
-    int watch;
-
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (get_point(L, t, i, p->c->policy.name) == LUA_TNIL)
-            lua_pop(L, 1);
-        else
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (get_function(L, t, "points", i))
             open_point(L, p, i);
-    }
-    if (lua_getfield(L, t, "watch") == LUA_TNIL)
-        lua_newtable(L);
-    watch = lua_gettop(L);
-    for (uint32_t i = 0; (note = heddle_note_info(i)) != NULL; i++) {
-        if (lua_getfield(L, watch, note->name) == LUA_TNIL)
-            lua_pop(L, 1);
-        else
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++) {
+        const struct heddle_note_info *note = heddle_note_info(i);
+        if (get_function(L, t, "notes", i))
             p->note[i] = open_call(L, p, note->name, note->field, note->fields);
     }
-    if (lua_getfield(L, t, "every") == LUA_TTABLE) {
-        lua_rawgeti(L, -1, 2);
+    if (lua_getfield(L, t, "epoch") != LUA_TNIL) {
         enter(L, p);
         p->every = lua_gettop(L);
     }
@@ -835,23 +816,17 @@ static int fill_stack(lua_State *L)
     luaL_checkstack(L, 3 * (HEDDLE_POINT_COUNT + HEDDLE_NOTE_COUNT) + 32,
                     "a policy");
     lua_rawgeti(L, LUA_REGISTRYINDEX, p->c->ref);
-    lua_getiuservalue(L, -1, 1); /* .. class table */
-    t = lua_gettop(L);
-    if (lua_getfield(L, t, "state") == LUA_TNIL) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-    }
-    if (!lua_istable(L, -1))
-        luaL_error(L, "state must be a table, not a %s", luaL_typename(L, -1));
+    lua_getiuservalue(L, -1, 1); /* .. class spec */
+    lua_getfield(L, -1, "state");
     lp_state_copy(L, -1);
     lua_replace(L, AT_STATE);
-    lua_pop(L, 1);            /* handler state class table */
-    push_params(L, p);        /* handler state class table params */
-    lua_insert(L, AT_PARAMS); /* handler state params class table */
+    lua_pop(L, 1);            /* handler state class spec */
+    push_params(L, p);        /* handler state class spec params */
+    lua_insert(L, AT_PARAMS); /* handler state params class spec */
     lua_newtable(L);
     lua_insert(L, AT_WORDS);
     lua_newtable(L);
-    lua_insert(L, AT_UPS); /* .. class words ups table */
+    lua_insert(L, AT_UPS); /* .. class words ups spec */
     t = lua_gettop(L);
     open_functions(L, p, t);
     if (lua_getfield(L, t, "init") != LUA_TNIL)
@@ -985,19 +960,16 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
 #undef HD_NOTE
     };
 
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (get_point(L, t, i, c->policy.name) != LUA_TNIL)
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (get_function(L, t, "points", i)) {
             c->policy.answer[i] = answers[i];
-        lua_pop(L, 1);
-    }
-    if (lua_getfield(L, t, "watch") == LUA_TTABLE) {
-        for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++) {
-            if (lua_getfield(L, -1, heddle_note_info(i)->name) != LUA_TNIL)
-                c->policy.watch[i] = watches[i];
             lua_pop(L, 1);
         }
-    }
-    lua_pop(L, 1);
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        if (get_function(L, t, "notes", i)) {
+            c->policy.watch[i] = watches[i];
+            lua_pop(L, 1);
+        }
     if (c->cycles || c->cycle_param != UINT32_MAX) {
         c->policy.period = period;
         c->policy.epoch = epoch;

@@ -2,7 +2,7 @@
  * lpolicy.c - the module heddle.bridge: what heddle.policy (policy.lua, which
  * has the checks and the words) does through the library.
  *
- *     bridge.class(table, spec)      a policy in Lua, checked: its class
+ *     bridge.class(spec)             a policy in Lua, checked: its class
  *     bridge.builtin(name)           that of one in C, by its number, too; or
  *                                    nil and the nearest name
  *     bridge.plugin(path)            that of a plug-in, or nil and the error
@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "lheddle.h"
 
 #define CLASS "heddle.policy.class"
@@ -32,7 +34,7 @@ struct lp_class *lp_class_check(lua_State *L, int i)
 
 static struct lp_class *new_class(lua_State *L, const struct heddle_policy *p)
 {
-    struct lp_class *c = lua_newuserdatauv(L, sizeof *c, 2);
+    struct lp_class *c = lua_newuserdatauv(L, sizeof *c, 1);
 
     memset(c, 0, sizeof *c);
     c->p = p != NULL ? p : &c->policy;
@@ -42,64 +44,7 @@ static struct lp_class *new_class(lua_State *L, const struct heddle_policy *p)
     return c;
 }
 
-static int hash_piece(lua_State *L, const void *v, size_t n, void *ud)
-{
-    uint64_t *h = ud;
-
-    (void)L;
-    *h = lp_hash(*h, v, n);
-    return 0;
-}
-
-/* Code of the function on top of the stack and the plain values that it holds
- * in locals; the functions it holds only by their number. */
-static void hash_function(lua_State *L, uint64_t *h)
-{
-    if (lua_iscfunction(L, -1))
-        return;
-    lua_dump(L, hash_piece, h, 1);
-    for (int n = 1; lua_getupvalue(L, -1, n) != NULL; n++) {
-        int type = lua_type(L, -1);
-        uint64_t mark =
-            type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN
-                ? lp_state_mark(L, -1)
-                : (uint64_t)type;
-        hash_piece(L, &mark, sizeof mark, h);
-        lua_pop(L, 1);
-    }
-}
-
-/* All functions of the table at t, in order of their names. */
-static void hash_functions(lua_State *L, int t, uint64_t *h)
-{
-    int top = lua_gettop(L);
-    lua_Integer n = lp_state_keys(L, t); /* keys */
-
-    for (lua_Integer i = 1; i <= n; i++) {
-        lua_rawgeti(L, top + 1, i);
-        lua_rawget(L, t);
-        if (lua_isfunction(L, -1))
-            hash_function(L, h);
-        lua_settop(L, top + 1);
-    }
-    lua_settop(L, top);
-}
-
-static uint64_t hash_code(lua_State *L, int t)
-{
-    static const char *const inner[] = {"watch", "every"};
-    uint64_t h = 0xcbf29ce484222325ull;
-
-    hash_functions(L, t, &h);
-    for (int i = 0; i < 2; i++) {
-        if (lua_getfield(L, t, inner[i]) == LUA_TTABLE)
-            hash_functions(L, lua_gettop(L), &h);
-        lua_pop(L, 1);
-    }
-    return h;
-}
-
-/* class(table, spec): the class keeps both, and points into the spec. */
+/* class(spec): the class keeps it, and points into it. */
 static int class(lua_State *L)
 {
 #define POLICY(m) HL_FIELD(struct heddle_policy, m)
@@ -116,34 +61,35 @@ static int class(lua_State *L)
         OF(cycles),       OF(cycle_param),
         OF(check),        HL_END};
     struct lp_class *c;
+    const char *code;
+    size_t bytes;
 
     luaL_checkstack(L, 16, "a policy");
     luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_getfield(L, 1, "params");
     luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    lua_getfield(L, 2, "params");
-    luaL_checktype(L, 3, LUA_TTABLE);
-    c = new_class(L, NULL); /* table spec params class */
+    lua_getfield(L, 1, "code");
+    code = luaL_checklstring(L, 3, &bytes);
+    c = new_class(L, NULL); /* spec params code class */
+    c->policy.code = XXH3_64bits(code, bytes);
     c->instructions = 1000000;
     c->bytes = (uint64_t)64 << 20;
     c->cycle_param = UINT32_MAX;
-    hl_get_fields(L, 2, of_class, c);
-    hl_get_fields(L, 2, of_policy, &c->policy);
-    luaL_argcheck(L, c->policy.name != NULL, 2, "a name");
-    luaL_argcheck(L, c->cycle_param + 1 <= HEDDLE_MAX_PARAMS, 2, "cycle_param");
+    hl_get_fields(L, 1, of_class, c);
+    hl_get_fields(L, 1, of_policy, &c->policy);
+    luaL_argcheck(L, c->policy.name != NULL, 1, "a name");
+    luaL_argcheck(L, c->cycle_param + 1 <= HEDDLE_MAX_PARAMS, 1, "cycle_param");
     c->policy.abi = HEDDLE_POLICY_ABI;
     c->policy.params = c->param;
     for (int i = 0; i < HEDDLE_MAX_PARAMS; i++) {
-        if (lua_rawgeti(L, 3, i + 1) == LUA_TTABLE)
+        if (lua_rawgeti(L, 2, i + 1) == LUA_TTABLE)
             hl_get_fields(L, lua_gettop(L), of_param, &c->param[i]);
         lua_pop(L, 1);
     }
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
-    lua_pushvalue(L, 2);
-    lua_setiuservalue(L, -2, 2);
     lp_bridge_fill(L, 1, c);
-    c->policy.code = hash_code(L, 1);
     return 1;
 }
 

@@ -208,7 +208,7 @@ void lp_budget_hook(lua_State *L, lua_Debug *ar);
 
 /*
  * A policy, as a userdata: one in C, or one that a table is.  User value 1 is
- * the table and user value 2 keeps the strings that `policy` points to.
+ * what policy.lua says of that, the strings that `policy` points to included.
  */
 struct lp_class {
     const struct heddle_policy *p; /* one in C, or `policy` */
@@ -244,7 +244,7 @@ int luaopen_heddle_bridge(lua_State *L);
 
 /* ---- lbridge.c ------------------------------------------------------------ */
 
-/* Fills the functions that `c` has points and notes for; the table is at index
+/* Fills the functions that `c` has points and notes for; the spec is at index
  * t. */
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c);
 void lp_bridge_close(void *self); /* close() of all that it fills */
