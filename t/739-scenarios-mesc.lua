@@ -2,11 +2,13 @@
 739-scenarios-mesc.lua - the experiments of scenarios/mesc at scale=quick.
 
 Pinned: what lib/scenarios.lua says of each; table II comes out within two points
-of the paper, from the generator's fit, and the buddy lies near it.
+of the paper, from the generator's fit, and the buddy lies near it;
+scenarios/all.lua has its designs.
 
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local scenarios = require "lib.scenarios"
 
 local mesc = scenarios.of("mesc", { other = { common = true } })
@@ -22,4 +24,13 @@ for paper, buddy in mesc.said.table2:gmatch
         paper .. " " .. buddy)
 end
 tap.is(rows, 6, "at all six points")
+
+local ok, text = files.command(("%s run scenarios/all.lua shares=75 jobs=2 "
+    .. "out=%s cache=%s/cache"):format(files.HEDDLE, mesc.dir, mesc.dir))
+tap.ok(ok, "all five systems in one machine", text)
+local designs = 0
+for _ in text:gmatch "\n[%a, +]+ %d%.%d%d%d +%d%.%d%d%d%f[\n]" do
+    designs = designs + 1
+end
+tap.is(designs, 13, "none, five, five without one, all, and no misses")
 mesc:done()

@@ -120,6 +120,42 @@ function designs.mosaic(options)
     }
 end
 
+--- ETC, or some of its mechanisms, for applications of the classes that the
+-- paper lists (0 to 3: unknown, regular, regular with sharing, irregular): what
+-- its engine gives each of proactive eviction, throttling and compression.
+-- Options are the parameters of the policy "throttle".
+function designs.etc(classes, options)
+    local digits, sharing = 0, 0
+    for i, class in ipairs(classes) do
+        digits = digits + class * 10 ^ (i - 1) // 1 | 0
+        sharing = sharing | (class == 2 and 1 << (i - 1) or 0)
+    end
+    local throttle = policy_of("throttle", options)
+    throttle.irregular = 1
+    return {
+        name = "ETC",
+        apply = function(machine)
+            return machine:with({
+                ["compress.enable"] = { true, "ETC 4.4" },
+            }, "design ETC")
+        end,
+        policies = { throttle, { use = "etc", classes = digits,
+            sharing = sharing } },
+    }
+end
+
+--- TCWS: warps that lose pages to others may load, the others wait.
+function designs.tcws(options)
+    return {
+        name = "TCWS",
+        apply = function(machine)
+            return machine:with({ ["core.scheduler"] = { "gto",
+                "Pichai 4.1: over greedy then oldest" } }, "design TCWS")
+        end,
+        policies = { policy_of("tcws", options) },
+    }
+end
+
 --- Two designs in one machine: the settings and the policies of both; where
 -- they set one thing, the second decides.
 function designs.both(a, b)
