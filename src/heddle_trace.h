@@ -2,10 +2,10 @@
  * heddle_trace.h - traces: Accel-Sim's text and heddle's own container.
  *
  * A trace becomes a workload like a kernel program does.  Text (kernelslist.g
- * with .traceg or .traceg.xz, of tracer versions 1 to 6) is read once, when it
- * is opened; what is replayed is the compact form of the container, so a trace
- * and its conversion give the same results.  A container (.hdt) is opened at
- * once and read as it is replayed.
+ * with .traceg, .traceg.xz or .tracez, of tracer versions 1 to 6) is read once,
+ * when it is opened; what is replayed is the compact form of the container, so
+ * a trace and its conversion give the same results.  A container (.hdt) is
+ * opened at once and read as it is replayed.
  *
  *     heddle_workload *w = heddle_trace_open("vecadd/kernelslist.g", NULL,
  *                                            &status, text, sizeof text);
@@ -34,7 +34,7 @@ struct heddle_trace_options {
 };
 
 /*
- * Opens a list of kernels, a directory with lists, a single .traceg[.xz], or a
+ * Opens a list of kernels, a directory with lists, a single kernel, or a
  * container, and makes a workload of one of its address spaces.  Returns owned
  * (heddle_workload_free), or NULL with *status set.  o may be NULL.
  */

@@ -208,7 +208,7 @@ static void errors(void **state)
     }
     kit_write(&kit, "kernel-1.tracez", "-kernel\n");
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-    assert_text(kit.text, "--text");
+    assert_text(kit.text, "expected header lines");
     kit_write(&kit, "kernel-1.trace", "-kernel\n");
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
     assert_text(kit.text, "post-process");

@@ -24,6 +24,7 @@
 static const struct fuzz_target targets[] = {
     {"trace", trace_run, NULL, trace_seeds, trace_words, true},
     {"xz", xz_run, NULL, xz_seeds, trace_words, true},
+    {"tracez", tracez_run, NULL, tracez_seeds, NULL, true},
     {"list", list_run, NULL, list_seeds, list_words, true},
     {"box", box_run, NULL, box_seeds, NULL, true},
     {"frame", frame_run, NULL, frame_seeds, NULL, true},

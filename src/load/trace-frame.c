@@ -16,8 +16,8 @@
  * access that is affine in the lane from an address that is affine in the
  * warp's number and a loop's: a zero byte an operation, of which zstd leaves
  * next to nothing.  Addresses that are not affine in the lane follow their
- * record as differences from lane to lane, without the low bits that all of
- * them lack.
+ * record: what they are above the least of them, without the low bits that all
+ * of them have alike, in as few bytes as hold them all.
  *
  * Reading trusts nothing: a frame may come from a damaged or hostile file.
  * Every count is checked against the bytes that are left before memory is
@@ -244,14 +244,24 @@ static void put_op(struct hd_pack *k, const struct hd_top *o)
 
 static void put_list(struct hd_pack *k, const uint64_t *a, unsigned n)
 {
-    uint64_t bits = 0;
+    uint64_t min = a[0], max = a[0], bits = 0;
+    unsigned shift, width = 1;
 
-    for (unsigned i = 1; i < n; i++)
+    for (unsigned i = 1; i < n; i++) {
         bits |= a[i] ^ a[0];
-    unsigned shift = bits != 0 ? hd_bit_first(bits) : 0;
+        min = hd_min_u64(min, a[i]);
+        max = hd_max_u64(max, a[i]);
+    }
+    shift = bits != 0 ? hd_bit_first(bits) : 0;
+    while ((max - min) >> shift >> 8 * width != 0)
+        width++;
     hd_bytes_u8(&k->out, shift);
-    for (unsigned i = 1; i < n; i++)
-        hd_bytes_puts(&k->out, (int64_t)(a[i] - a[i - 1]) / (1ll << shift));
+    hd_bytes_u8(&k->out, width);
+    hd_bytes_put(&k->out, (a[0] - min) >> shift);
+    if (!hd_bytes_room(&k->out, n * width + 8))
+        return;
+    for (unsigned i = 1; i < n; i++, k->out.n += width)
+        hd_store64(k->out.p + k->out.n, (a[i] - min) >> shift);
     k->addrs += n;
 }
 
@@ -311,12 +321,22 @@ struct unpack {
 const char hd_frame_too_large[] = "size";
 const char hd_frame_memory[] = "memory";
 
-/* Whether a record can be; its lanes' addresses lie in the 48 bits. */
+/* Whether the lanes' addresses lie in the 48 bits. */
+static bool good_addresses(const struct hd_top *o)
+{
+    int64_t span = o->mask == 0 ? 0 : hd_log2(o->mask) - hd_bit_first(o->mask);
+    int64_t most = (int64_t)HD_TRACE_VA_END;
+
+    if (o->first >= HD_TRACE_VA_END || o->stride >= most || o->stride <= -most)
+        return false;
+    int64_t last = (int64_t)o->first + span * o->stride;
+    return last >= 0 && last < most;
+}
+
+/* Whether a record can be. */
 static bool good_op(const struct unpack *u, const struct hd_top *o)
 {
     bool memory = hd_top_memory(o);
-    int64_t span = o->mask == 0 ? 0 : hd_log2(o->mask) - hd_bit_first(o->mask);
-    int64_t most = (int64_t)HD_TRACE_VA_END;
 
     if (o->kind > HD_OP_EXIT || o->space > HD_TS_TEXTURE ||
         o->opcode >= u->opcodes || (o->mask & ~hd_ones(u->lanes)) != 0)
@@ -326,36 +346,41 @@ static bool good_op(const struct unpack *u, const struct hd_top *o)
                (o->kind == HD_OP_ALU ? o->count != 0
                                      : o->count <= 1 && o->bytes == 0);
     if ((o->slot != HD_NO_SLOT && o->slot >= 32) || o->count > 1 ||
-        o->bytes > 16 || !hd_is_pow2(o->bytes) || o->list > (span != 0))
+        o->bytes > 16 || !hd_is_pow2(o->bytes))
         return false;
-    if (o->first >= HD_TRACE_VA_END || o->stride >= most || o->stride <= -most)
-        return false;
-    int64_t last = (int64_t)o->first + span * o->stride;
-    return last >= 0 && last < most;
+    return o->list <= ((o->mask & (o->mask - 1)) != 0);
 }
 
 /* The addresses of an operation that has a list. */
 static bool get_list(struct unpack *u, struct hd_top *o)
 {
     unsigned n = hd_bit_count(o->mask), shift = hd_cursor_u8(&u->c);
-    uint64_t *a = u->f->addr + u->addr;
+    unsigned width = hd_cursor_u8(&u->c);
+    uint64_t below = hd_cursor_max(&u->c, o->first >> (shift & 63));
+    uint64_t *a = u->f->addr + u->addr, bad = 0;
+    const unsigned char *p;
+    unsigned char last[HD_MAX_LANES * 6 + 8] = {0};
 
-    if (n > u->addrs - u->addr || shift >= HD_TRACE_VA_BITS)
+    if (n > u->addrs - u->addr || shift >= HD_TRACE_VA_BITS || width > 6 ||
+        (p = hd_cursor_take(&u->c, (n - 1) * width)) == NULL)
         return false;
+    if (hd_cursor_left(&u->c) < 8) /* so many may be read behind it */
+        p = memcpy(last, p, (n - 1) * width);
+    uint64_t min = o->first - (below << shift), ones = hd_ones(8 * width);
     a[0] = o->first;
-    for (unsigned i = 1; i < n; i++) {
-        a[i] = a[i - 1] + ((uint64_t)hd_cursor_gets(&u->c) << shift);
-        if (a[i] >= HD_TRACE_VA_END)
-            return false;
+    for (unsigned i = 1; i < n; i++, p += width) {
+        a[i] = min + ((hd_load64(p) & ones) << shift);
+        bad |= a[i] >= HD_TRACE_VA_END;
     }
     o->list = (uint32_t)u->addr + 1;
     u->addr += n;
-    return !u->c.bad;
+    return !u->c.bad && !bad;
 }
 
 static bool get_op(struct unpack *u, struct hd_top *o)
 {
     uint64_t differs = hd_cursor_get(&u->c);
+    bool known = differs == 0 && u->coder.at->warp != 0;
 
     *o = expected(&u->coder);
     if (HD_UNLIKELY(differs >> HD_LEN(fields) != 0))
@@ -366,7 +391,7 @@ static bool get_op(struct unpack *u, struct hd_top *o)
         if (!store_field(o, f, v))
             return false;
     }
-    if (u->c.bad || !good_op(u, o))
+    if (u->c.bad || (!known && !good_op(u, o)) || !good_addresses(o))
         return false;
     learn(&u->coder, o);
     return o->list == 0 || get_list(u, o);
@@ -414,7 +439,7 @@ static const char *take(struct unpack *u, size_t limit)
         n += bytes[i];
     if (n > limit)
         return hd_frame_too_large;
-    unsigned char *p = calloc(1, n);
+    unsigned char *p = malloc(n);
     if (p == NULL)
         return hd_frame_memory;
     for (unsigned i = 0; i < HD_LEN(bytes); p += bytes[i++])

@@ -152,11 +152,6 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
             hd_trace_input_free(in);
         return r;
     }
-    if (ends(path, ".tracez"))
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s: .tracez is not read; post-process the trace "
-                          "with --text to get .traceg",
-                          path);
     if (ends(path, ".trace") || ends(path, ".trace.xz"))
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: a raw trace; post-process it to get .traceg",
@@ -284,8 +279,6 @@ static int kernel_line(struct list *l, const char *p)
     if (access(path, F_OK) != 0) {
         r = hd_err_set(l->err, HEDDLE_ENOINPUT, "%s:%llu: %s: %s", l->path,
                        (unsigned long long)l->line, path, strerror(errno));
-    } else if (ends(path, ".tracez")) {
-        r = bad_line(l, p, ".tracez is not read; post-process with --text");
     } else {
         r = hd_trace_text_kernel(l->text, path, &l->pages, l->err);
     }

@@ -24,6 +24,14 @@ void hd_trace_in_close(struct hd_trace_in *in);
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err);
 
+/* The text of a .tracez, of which fd and path are borrowed (trace-z.c). */
+struct hd_tracez;
+struct hd_tracez *hd_tracez_open(int fd, const char *path, struct hd_err *err);
+void hd_tracez_close(struct hd_tracez *z);
+/* Appends about so many bytes of text.  1, 0 at the end, or an error. */
+int hd_tracez_more(struct hd_tracez *z, struct hd_bytes *out, size_t least,
+                   struct hd_err *err);
+
 /* ---- opcodes (trace-line.c) ---------------------------------------------- */
 
 enum hd_opcode_where {
@@ -116,8 +124,8 @@ struct hd_trace_text *hd_trace_text_new(struct hd_box *box);
 void hd_trace_text_free(struct hd_trace_text *t);
 
 /*
- * Reads the kernel in `path` (.traceg, .traceg.xz) as the next of the last
- * address space of the container; what it touches is added to `pages`.
+ * Reads the kernel in `path` (.traceg, .traceg.xz, .tracez) as the next of the
+ * last address space of the container; what it touches is added to `pages`.
  */
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
                          struct hd_pages *pages, struct hd_err *err);
@@ -130,7 +138,7 @@ void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
 
 enum hd_trace_form {
     HD_TF_BOX,    /* heddle's container */
-    HD_TF_KERNEL, /* one .traceg or .traceg.xz */
+    HD_TF_KERNEL, /* one .traceg, .traceg.xz or .tracez */
     HD_TF_LISTS   /* kernelslist.g, or a directory of such */
 };
 

@@ -8,7 +8,8 @@
  * are the same before and after `heddle trace convert` by construction, and
  * pages are known before cycle 0.
  *
- *     trace-in       bytes of a .traceg or .traceg.xz, as whole lines
+ *     trace-in       bytes of a .traceg, .traceg.xz or .tracez, as whole lines
+ *     trace-z        the text that a .tracez holds
  *     trace-scan     the words of a line
  *     trace-line     one instruction line: registers, opcode, addresses
  *     trace-text     the lines of one kernel, and what its instructions touch

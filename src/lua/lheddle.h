@@ -120,7 +120,7 @@ void hl_option(lua_State *L, const char *whose, const struct hl_field *f,
 /* Defines a function f(...) that gives a list: `get` fills x with entry i, and
  * is 0 as long as there is one; `fields` make its table. */
 #define HL_LIST(name, structure, get, fields)                                  \
-    static int name(lua_State *L)                                              \
+    int name(lua_State *L)                                                     \
     {                                                                          \
         structure x;                                                           \
                                                                                \

@@ -80,11 +80,11 @@ static const struct hl_field hist_fields[] = {
 
 /* core.settings(), core.counters(), core.histograms(): all that the library
  * knows, in order. */
-HL_LIST(settings, struct heddle_setting_info, heddle_setting(i, &x),
+static HL_LIST(settings, struct heddle_setting_info, heddle_setting(i, &x),
         setting_fields)
-HL_LIST(counters, struct heddle_counter_info, heddle_counter_known(i, &x),
+static HL_LIST(counters, struct heddle_counter_info, heddle_counter_known(i, &x),
         counter_fields)
-HL_LIST(histograms, struct heddle_hist_info, heddle_hist_known(i, &x),
+static HL_LIST(histograms, struct heddle_hist_info, heddle_hist_known(i, &x),
         hist_fields)
 
 /* ---- configurations ------------------------------------------------------- */
@@ -151,7 +151,7 @@ static int config_check(lua_State *L)
 static const struct hl_field shape_fields[] = {
     SHAPE(name), SHAPE(unit),   SHAPE(copies),      SHAPE(sets),    SHAPE(ways),
     SHAPE(size), SHAPE(set_to), SHAPE(ways_set_to), SHAPE(rounded), HL_END};
-HL_LIST(config_shapes, struct heddle_shape_info,
+static HL_LIST(config_shapes, struct heddle_shape_info,
         heddle_config_shape(config_at_1(L), i, &x), shape_fields)
 
 /* core.config() */
@@ -335,7 +335,7 @@ static struct heddle_visitor push_rows(lua_State *L)
 #define OBJECT(m) HL_FIELD(struct heddle_object_info, m)
 static const struct hl_field object_fields[] = {OBJECT(name), OBJECT(instances),
                                                 HL_END};
-HL_LIST(sim_objects, struct heddle_object_info, heddle_object(self(L), i, &x),
+static HL_LIST(sim_objects, struct heddle_object_info, heddle_object(self(L), i, &x),
         object_fields)
 
 /* sim:look(object [, instance]) -> rows */
@@ -434,27 +434,18 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(instructions), KERNEL(thread_instructions),
     KERNEL(blocks),       KERNEL(launches),
     KERNEL(cycles),       HL_END};
-HL_LIST(sim_apps, struct heddle_app_info, heddle_app(self(L), i, &x),
+static HL_LIST(sim_apps, struct heddle_app_info, heddle_app(self(L), i, &x),
         app_fields)
-HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i, &x),
+static HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i, &x),
         kernel_fields)
 
 /* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
  * instances=}, ...}, in the engine's order */
-static int sim_counters(lua_State *L)
-{
-    heddle_sim *s = self(L);
-    struct heddle_counter_info c;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        hl_push_fields(L, counter_fields, &c);
-        hl_set_number(L, "instances", c.instances);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
+static const struct hl_field sim_counter_fields[] = {
+    COUNTER(component), COUNTER(name),      COUNTER(unit), COUNTER(meaning),
+    COUNTER(peak),      COUNTER(instances), HL_END};
+static HL_LIST(sim_counters, struct heddle_counter_info,
+               heddle_counter(self(L), i, &x), sim_counter_fields)
 
 /* sim:counter_values() -> [counter][application][instance]; the last
  * application is what belongs to none */

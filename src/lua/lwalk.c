@@ -164,24 +164,11 @@ static int walk_each(lua_State *L)
 
 /* ---- buffers -------------------------------------------------------------- */
 
-int hl_allocations(lua_State *L)
-{
-    heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_walk_alloc a;
-    uint32_t i;
-
-    lua_newtable(L);
-    for (i = 0; heddle_walk_alloc(w, i, &a) == 0; i++) {
-        lua_createtable(L, 0, 3);
-        hl_set_text(L, "name", a.name);
-        hl_set_number(L, "base", a.base);
-        hl_set_number(L, "bytes", a.bytes);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-/* ---- a survey ------------------------------------------------------------- */
+#define ALLOC(m) HL_FIELD(struct heddle_walk_alloc, m)
+static const struct hl_field alloc_fields[] = {ALLOC(name), ALLOC(base),
+                                               ALLOC(bytes), HL_END};
+HL_LIST(hl_allocations, struct heddle_walk_alloc,
+        heddle_walk_alloc(hl_workload_check(L, 1), i, &x), alloc_fields)
 
 HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
 

@@ -1,13 +1,15 @@
 /*
  * traces.h - fuzz targets: traces, from their text down to a frame's bytes.
  *
- * trace   the text of one kernel
- * xz      the same behind a decoder: run() packs it, into streams, blocks and
- *         checks that the first byte chooses, and it must read as the text
- * does; or damages what it has packed, where the first bit is set list
- * kernelslist.g, with a kernel beside it box     a container: index and frames;
- * run() puts right what the index says of their hashes, and the header, as a
- * hostile writer would frame, index   the bytes alone
+ * trace: the text of one kernel.
+ * xz: the same behind a decoder: run() packs it, into streams, blocks and
+ * checks that the first byte chooses, and it must read as the text does; or
+ * damages what it has packed, where the first bit is set.
+ * tracez: the bytes of a .tracez.
+ * list: kernelslist.g, with a kernel beside it.
+ * box: a container: index and frames; run() puts right what the index says of
+ * their hashes, and the header, as a hostile writer would.
+ * frame, index: the bytes alone.
  *
  * Whatever opens is verified and replayed.
  *
@@ -22,6 +24,7 @@
 #include <xxhash.h>
 
 #include "load/trace.h"
+#include "../tracez.h"
 
 static const char trace_text[] =
     "-kernel name = k\n-kernel id = 1\n-grid dim = (4,2,1)\n"
@@ -190,6 +193,23 @@ static void xz_seeds(fuzz_put *put)
     for (int how = 0; how < 256; how += 37) {
         text[0] = (char)how;
         put(text, sizeof trace_text);
+    }
+}
+
+/* ---- .tracez ------------------------------------------------------------- */
+
+static bool tracez_run(const uint8_t *p, size_t n)
+{
+    return trace_try(kit_write_n(&kit, "fuzz.tracez", p, n)) != 0;
+}
+
+static void tracez_seeds(fuzz_put *put)
+{
+    for (uint32_t chunk = 1; chunk < 10; chunk += 7) {
+        struct hd_bytes z = {0};
+        tracez_make(trace_text, sizeof trace_text - 1, chunk, chunk > 1, &z);
+        put(z.p, z.n);
+        hd_bytes_free(&z);
     }
 }
 
