@@ -27,6 +27,9 @@ local quote = files.quote
 local TOLERANCE = os.getenv "DOCS_EXACT" and 0 or 0.1
 local HEDDLE = os.getenv "HEDDLE" or "build/release/heddle"
 local BUILD = os.getenv "HEDDLE_BUILD" or "build/release"
+-- A library of sanitizers needs their runtime.
+local SANITIZED = (BUILD:find "release" or BUILD:find "debug") and ""
+    or "-fsanitize=address,undefined"
 
 local ROOT = output("pwd"):gsub("\n", "")
 if HEDDLE:sub(1, 1) ~= "/" then
@@ -196,9 +199,10 @@ function run.c(b)
     end
     write(dir .. "/example.c", b.text)
     local _, text, status = files.command(inside(("%s -std=c11 -Wall -Wextra -Werror "
-        .. "-I%s -o example example.c %s "
+        .. "%s -I%s -o example example.c %s "
         .. "$(pkg-config --libs libzstd liblzma libxxhash) -lm -ldl "
-        .. "&& ./example"):format(os.getenv "CC" or "cc", quote(ROOT .. "/src"),
+        .. "&& ./example"):format(os.getenv "CC" or "cc", SANITIZED,
+        quote(ROOT .. "/src"),
         quote(("%s/%s/libheddle.a"):format(ROOT, BUILD)))))
     return status == 0, text
 end
