@@ -161,8 +161,9 @@ end
 function designs.both(a, b)
     local policies = {}
     for _, d in ipairs { a, b } do
-        table.move(d.policies or {}, 1, #(d.policies or {}), #policies + 1,
-            policies)
+        for i = 1, rawlen(d.policies or {}) do
+            policies[#policies + 1] = d.policies[i]
+        end
     end
     return {
         name = a.name .. " + " .. b.name,

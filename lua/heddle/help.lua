@@ -275,7 +275,9 @@ local function group(name, scope)
     local ok, objects = pcall(function()
         return scope.sim:objects()
     end)
-    for _, o in ipairs(ok and objects or {}) do
+    objects = ok and type(objects) == "table" and objects or {}
+    for i = 1, rawlen(objects) do
+        local o = objects[i]
         if o.name == name then
             out[1] = ("%s (object): look(%q, 0 to %d) shows what is in it")
                 :format(name, name, o.instances - 1)
