@@ -356,12 +356,13 @@ end
 function report.table(rows)
     local widths, right = {}, {}
     local cells = {}
-    for r, row in ipairs(rows) do
+    for r = 1, rawlen(rows) do
+        local row = rows[r]
         if row == "-" then
             cells[r] = "-"
         else
             cells[r] = {}
-            for c = 1, #rows[1] do
+            for c = 1, rawlen(rows[1]) do
                 local v = row[c]
                 if v == nil then
                     v = ""
