@@ -61,7 +61,7 @@ local function mechanism(i, programs)
         end
         return H.designs.etc(classes)
     end
-    return name == "MESC" and H.designs.get(name) or H.designs[name:lower()]()
+    return name == "TCWS" and H.designs.tcws() or H.designs.get(name)
 end
 
 --- Subsets as bit sets, in the order of the table.

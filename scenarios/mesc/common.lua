@@ -307,6 +307,44 @@ function common.show(x, all, names, title, f, unit)
     x:bars(chart)
 end
 
+--- Figures 13 and 14: the baseline and MESC with several sizes of one TLB, as parts
+-- of THP with the preset's (`base` entries): a table, a chart, and a quantity where
+-- `paper` has one.  The means { first =, last = } of each by name, for the fewest
+-- and the most entries.
+function common.sizes(x, setting, entries, base, paper)
+    local designs = common.designs { "THP" }
+    for _, n in ipairs(entries) do
+        for _, d in ipairs(common.designs({ "baseline", "MESC" },
+            { [setting] = n })) do
+            d.key = ("%s %d"):format(d.name, n)
+            designs[#designs + 1] = d
+        end
+    end
+    local all = common.measure(x, designs, nil, common.sensitive)
+    local chart = { title = ("Performance, %% of THP with %d entries"):format(base),
+        series = {}, xlabel = "entries", unit = "%" }
+    local rows, ends = { { "design" } }, {}
+    for s, name in ipairs { "baseline", "MESC" } do
+        local series, row = { name = name, values = {}, x = {} }, { name }
+        for i, n in ipairs(entries) do
+            local key = ("%s %d"):format(name, n)
+            local function part(r) return common.relative(r, key) end
+            if paper[key] then
+                common.quantity(x, all, key .. " entries, sensitive, mean",
+                    "% of THP", paper[key], part, nil, common.why.sizes)
+            end
+            series.values[i], series.x[i] = common.means(all, part), n
+            rows[1][i + 1], row[i + 1] = tostring(n),
+                ("%.1f"):format(series.values[i])
+        end
+        chart.series[s], rows[s + 1] = series, row
+        ends[name] = { first = series.values[1], last = series.values[#entries] }
+    end
+    x:table(chart.title, rows)
+    x:lines(chart)
+    return ends
+end
+
 --- The results of the six designs, which figures 10 to 12 and 15 have in common.
 common.ALL = { "baseline", "THP", "CoLT", "full CoLT", "MESC", "MESC+CoLT" }
 common.REST = { "baseline", "CoLT", "full CoLT", "MESC", "MESC+CoLT" }
