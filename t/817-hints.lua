@@ -244,60 +244,6 @@ end
 
 -- ---- any order of all of it --------------------------------------------------------
 
---- A host that draws what it does from a stream in its state.
-local function any(h, s)
-    s.x = s.x or h.p.seed
-    s.n = (s.n or 0) + 1
-    if s.n > h.p.rounds then return nil end
-    local function draw(n)
-        s.x = (s.x * 1103515245 + 12345) % 2147483648
-        return s.x // 65536 % n
-    end
-    for _ = 1, draw(4) do
-        local buf = draw(2) == 0 and h.b.a or h.b.b
-        local what = draw(7)
-        if what == 0 then h.prefetch(buf)
-        elseif what == 1 then h.prefetch(buf, "host")
-        elseif what == 2 then h.touch(buf, "read")
-        elseif what == 3 then h.touch(buf, "write")
-        else
-            h.advise(buf, { read_mostly = draw(2) == 0,
-                accessed_by = draw(3) == 0,
-                preferred = ({ "gpu", "host" })[draw(3) + 1] })
-        end
-    end
-    return h.kernels[draw(4) + 1]
-end
-
-local function anyhow(n, seed, rounds)
-    local app = k.app {
-        name = "any", source = "this test",
-        params = { seed = seed, rounds = rounds },
-        buffers = function()
-            return { k.i64("a", n * 512), k.i64("b", n * 512 + 100) }
-        end,
-        kernels = function(_, b)
-            local list = {}
-            for i, name in ipairs { "a", "b", "a", "b" } do
-                list[i] = k.kernel("k" .. i, { grid = 2, block = 64 }, function(t)
-                    t:loop(n // 128 + 1, function(j)
-                        local at = (j * 128 + t.gid) % n * 512
-                        if i > 2 then
-                            t:store(b[name], at, 1)
-                        else
-                            local x = t:load(b[name], at)
-                            t:alu(1, { uses = { x } })
-                        end
-                    end)
-                end)
-            end
-            return list
-        end,
-        host = any,
-    }
-    return H.program(app)
-end
-
 local CASES = {
     { "room for all", {} },
     { "little memory", frames(200) },
@@ -330,7 +276,7 @@ local CASES = {
 
 for i, case in ipairs(CASES) do
     local ok, err = pcall(function()
-        local apps = { anyhow(150, i, 16), anyhow(90, i + 50, 16) }
+        local apps = { whole.any(150, i, 16), whole.any(90, i + 50, 16) }
         local function make()
             return whole.sim(apps, whole.join(whole.SMALL, ROUND, case[2]),
                 { check = true })
@@ -355,7 +301,7 @@ for i, case in ipairs(CASES) do
 end
 
 do -- the same, with memory that goes at the end, and again
-    local sim <close> = whole.sim({ anyhow(150, 5, 10), anyhow(150, 6, 30) },
+    local sim <close> = whole.sim({ whole.any(150, 5, 10), whole.any(150, 6, 30) },
         whole.join(whole.SMALL, ROUND, frames(260),
             { ["memory.free_at_end"] = true }), { check = true })
     sim:run(1 << 40)

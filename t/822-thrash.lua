@@ -236,56 +236,6 @@ same("refault in driver mode", tight, whole.join(frames(40), DRIVER,
 
 -- ---- any order of all of it -------------------------------------------------------------
 
---- A host that draws what it does from a stream in its state.
-local function any(n, seed, launches)
-    local k = require "heddle.kernel"
-    return H.program(k.app {
-        name = "any", source = "this test",
-        params = { seed = seed, launches = launches },
-        buffers = function()
-            return { k.i64("a", n * 512), k.i64("b", n * 512 + 100) }
-        end,
-        kernels = function(_, b)
-            local list = {}
-            for i, name in ipairs { "a", "b", "a", "b" } do
-                list[i] = k.kernel("k" .. i, { grid = 2, block = 64 }, function(t)
-                    t:loop(n // 128 + 1, function(j)
-                        local at = (j * 128 + t.gid) % n * 512
-                        if i > 2 then
-                            t:store(b[name], at, 1)
-                        else
-                            local x = t:load(b[name], at)
-                            t:alu(1, { uses = { x } })
-                        end
-                    end)
-                end)
-            end
-            return list
-        end,
-        host = function(h, s)
-            s.x = s.x or h.p.seed
-            s.n = (s.n or 0) + 1
-            if s.n > h.p.launches then return nil end
-            local function draw(m)
-                s.x = (s.x * 1103515245 + 12345) % 2147483648
-                return s.x // 65536 % m
-            end
-            for _ = 1, draw(4) do
-                local buf = draw(2) == 0 and h.b.a or h.b.b
-                local what = draw(9)
-                if what == 0 then h.prefetch(buf)
-                elseif what == 1 then h.prefetch(buf, "host")
-                elseif what == 2 then h.advise(buf, { read_mostly =
-                    draw(2) == 0, accessed_by = draw(3) == 0,
-                    preferred = ({ "gpu", "host" })[draw(3) + 1] })
-                else h.touch(buf, what > 5 and "read" or "write")
-                end
-            end
-            return h.kernels[draw(4) + 1]
-        end,
-    })
-end
-
 local QUICK = { ["uvm.perf_thrashing_lapse_usec"] = 60,
     ["uvm.perf_thrashing_pin_threshold"] = 2, ["uvm.perf_thrashing_pin"] = 3,
     ["uvm.perf_thrashing_epoch"] = 4 }
@@ -317,7 +267,8 @@ for i, case in ipairs(CASES) do
             ["fault.thrashing"] = how == "refault" and how or "driver",
             ["fault.refaults"] = 1 })
         local ok, err = pcall(function()
-            local sim <close> = whole.sim({ any(150, i, 14), any(90, i + 50, 14) },
+            local sim <close> = whole.sim({ whole.any(150, i, 14),
+                whole.any(90, i + 50, 14) },
                 settings, { check = true })
             if how == "dice" then
                 sim:use(dice(i, nil, "thrash"))

@@ -176,7 +176,79 @@ function whole.stress(what, make, o)
     tap.ok(not why, what .. ": checked, and the same from the middle", why)
 end
 
+--- A simulation that goes back to a snapshot n times on its way measures what one
+-- does that runs straight to its end: a test.  It runs so far, then each time
+-- `over` cycles that are taken back and `on` that are not.
+function whole.cut(what, make, n, over, on)
+    local straight <close> = make()
+    local cut <close> = make()
+    straight:run(1 << 40)
+    cut:run(3000)
+    for _ = 1, n do
+        local kept = cut:snapshot()
+        cut:run(over)
+        cut:restore(kept)
+        cut:run(on)
+    end
+    cut:run(1 << 40)
+    tap.is(whole.difference(whole.statistics(straight), whole.statistics(cut)),
+        nil, what .. ": snapshots change nothing")
+end
+
 -- ---- programs --------------------------------------------------------------
+
+--- Two buffers of n pages which kernels load or store, in launches that a host draws
+-- from a stream in its state, with hints and touches of its own between them.
+function whole.any(n, seed, rounds)
+    return H.program(kernel.app {
+        name = "any", source = "this test",
+        params = { seed = seed, rounds = rounds },
+        buffers = function()
+            return { kernel.i64("a", n * 512), kernel.i64("b", n * 512 + 100) }
+        end,
+        kernels = function(_, b)
+            local list = {}
+            for i, name in ipairs { "a", "b", "a", "b" } do
+                list[i] = kernel.kernel("k" .. i, { grid = 2, block = 64 },
+                    function(t)
+                        t:loop(n // 128 + 1, function(j)
+                            local at = (j * 128 + t.gid) % n * 512
+                            if i > 2 then
+                                t:store(b[name], at, 1)
+                            else
+                                local x = t:load(b[name], at)
+                                t:alu(1, { uses = { x } })
+                            end
+                        end)
+                    end)
+            end
+            return list
+        end,
+        host = function(h, s)
+            s.x = s.x or h.p.seed
+            s.n = (s.n or 0) + 1
+            if s.n > h.p.rounds then return nil end
+            local function draw(m)
+                s.x = (s.x * 1103515245 + 12345) % 2147483648
+                return s.x // 65536 % m
+            end
+            for _ = 1, draw(4) do
+                local buf = draw(2) == 0 and h.b.a or h.b.b
+                local what = draw(9)
+                if what == 0 then h.prefetch(buf)
+                elseif what == 1 then h.prefetch(buf, "host")
+                elseif what == 2 then
+                    h.advise(buf, { read_mostly = draw(2) == 0,
+                        accessed_by = draw(3) == 0,
+                        preferred = ({ "gpu", "host" })[draw(3) + 1] })
+                else
+                    h.touch(buf, what > 5 and "read" or "write")
+                end
+            end
+            return h.kernels[draw(4) + 1]
+        end,
+    })
+end
 
 --- A stream: c[i] = a[i] + b[i], every line new.  Values are not kept.
 function whole.stream(blocks)
