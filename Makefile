@@ -52,11 +52,11 @@ EDIT := $(shell pkg-config --exists libedit 2>/dev/null && echo libedit)
 # of them soon after would wait for the whole.
 TUNE = -fno-tree-slp-vectorize
 
-ALL_CFLAGS = -std=c11 $(WARN) $(TUNE) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off
+ALL_CFLAGS = -std=c11 $(WARN) $(TUNE) $(CFLAGS) -fPIC -fvisibility=hidden -ffp-contract=off -pthread
 ALL_CPPFLAGS := -D_POSIX_C_SOURCE=200809L $(CPPFLAGS) \
                 $(call pc,--cflags,$(PC_LIB) $(PC_LUA) $(PC_SQL) $(EDIT)) \
                 $(if $(EDIT),-DHL_LIBEDIT) -DHD_FAST=$(if $(FAST),1,0)
-LIB_LIBS   := $(LDLIBS) $(call pc,--libs,$(PC_LIB)) -lm
+LIB_LIBS   := $(LDLIBS) $(call pc,--libs,$(PC_LIB)) -lm -pthread
 LUA_LIBS   := $(call pc,--libs,$(PC_LUA))
 SQL_LIBS   := $(call pc,--libs,$(PC_SQL))
 EDIT_LIBS  := $(if $(EDIT),$(call pc,--libs,libedit))

@@ -16,7 +16,14 @@ static inline unsigned hd_bit_first(uint64_t x)
 
 static inline unsigned hd_bit_count(uint64_t x)
 {
+#ifdef __POPCNT__
     return (unsigned)__builtin_popcountll(x);
+#else /* which would be a call */
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    return (unsigned)(x * 0x0101010101010101 >> 56);
+#endif
 }
 
 /* Floor of log2; x must not be 0. */

@@ -88,14 +88,14 @@ void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size)
 /* The slot of a key, or the free one where it would be. */
 static struct hd_map_slot *find(const struct hd_map *m, uint64_t key)
 {
-    size_t at = (key * 0x9e3779b97f4a7c15ull >> 20) & (m->slots - 1);
+    size_t at = hd_map_first(m, key);
 
     while (m->slot[at].row != 0 && m->slot[at].key != key)
         at = (at + 1) & (m->slots - 1);
     return &m->slot[at];
 }
 
-uint32_t *hd_map_at(struct hd_map *m, uint64_t key)
+uint32_t *hd_map_at_slow(struct hd_map *m, uint64_t key)
 {
     if (m->n * 2 >= m->slots) {
         struct hd_map big = {.slots = m->slots == 0 ? 256 : m->slots * 2};

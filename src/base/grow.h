@@ -177,8 +177,22 @@ struct hd_map {
     size_t slots, n; /* a power of two; taken, at most half */
 };
 
+static inline size_t hd_map_first(const struct hd_map *m, uint64_t key)
+{
+    return (key * 0x9e3779b97f4a7c15ull >> 20) & (m->slots - 1);
+}
+
+uint32_t *hd_map_at_slow(struct hd_map *m, uint64_t key);
+
 /* Where the row of a key is, 0 if it is new and to be set then.  NULL: no
  * memory. */
-uint32_t *hd_map_at(struct hd_map *m, uint64_t key);
+static inline uint32_t *hd_map_at(struct hd_map *m, uint64_t key)
+{
+    struct hd_map_slot *s = m->slot;
+
+    if (s != NULL && (s += hd_map_first(m, key))->key == key && s->row != 0)
+        return &s->row;
+    return hd_map_at_slow(m, key);
+}
 
 #endif

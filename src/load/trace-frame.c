@@ -88,6 +88,8 @@ struct follower {
     struct hd_top op;
     uint64_t start, across; /* a warp's first address; to the next warp's */
     uint64_t step;          /* within a warp */
+    uint64_t low, room;     /* it begins at one of so many addresses from low */
+    struct follower *next;  /* what comes after it */
     uint32_t warp;          /* the last in which it came, from 1 on */
 };
 
@@ -104,15 +106,28 @@ static void begin_warp(struct coder *c)
     c->at = &c->after[PLACES];
 }
 
-static struct hd_top expected(const struct coder *c)
+/* Where the expected operation begins. */
+static inline uint64_t expected(const struct coder *c)
 {
     const struct follower *f = c->at;
-    struct hd_top o = f->op;
 
-    o.first = f->warp == c->warp ? o.first + f->step : f->start + f->across;
-    return o;
+    return f->warp == c->warp ? f->op.first + f->step : f->start + f->across;
 }
 
+/* It has come. */
+static inline const struct hd_top *again(struct coder *c, uint64_t first)
+{
+    struct follower *f = c->at;
+
+    if (f->warp != c->warp)
+        f->start = first;
+    f->warp = c->warp;
+    f->op.first = first;
+    c->at = f->next;
+    return &f->op;
+}
+
+/* Another has. */
 static void learn(struct coder *c, const struct hd_top *o)
 {
     struct follower *f = c->at;
@@ -125,7 +140,7 @@ static void learn(struct coder *c, const struct hd_top *o)
     }
     f->warp = c->warp;
     f->op = *o;
-    c->at = &c->after[(o->pc * 0x9e3779b1u) >> 22];
+    c->at = f->next = &c->after[(o->pc * 0x9e3779b1u) >> 22];
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -181,12 +196,12 @@ void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
 {
     struct pack_warp *w = &k->w[warp];
     struct hd_top *to = hd_grow(&w->op, w->n, &w->room, sizeof *to);
-    size_t n = hd_bit_count(o->mask);
+    size_t n = list != NULL ? hd_bit_count(o->mask) : 0;
 
     hd_assert(warp < k->warps);
     k->oom |= to == NULL ||
-              (list != NULL && hd_grow(&w->addr, w->addrs + n, &w->room_addrs,
-                                       sizeof *list) == NULL);
+              (n != 0 && hd_grow(&w->addr, w->addrs + n, &w->room_addrs,
+                                 sizeof *list) == NULL);
     if (k->oom)
         return;
     to += w->n++;
@@ -223,21 +238,22 @@ bool hd_trace_affine(uint64_t mask, const uint64_t *a, int64_t *stride)
 
 static void put_op(struct hd_pack *k, const struct hd_top *o)
 {
-    struct hd_top e = expected(&k->c);
+    struct hd_top e = k->c.at->op;
     uint64_t differs = 0;
 
-    if (HD_LIKELY(memcmp(&e, o, sizeof e) == 0)) {
+    e.first = expected(&k->c);
+    if (HD_LIKELY(memcmp(&e, o, sizeof e) == 0 && k->c.at->warp != 0)) {
         hd_bytes_u8(&k->out, 0);
-    } else {
-        for (unsigned i = 0; i < HD_LEN(fields); i++)
-            if (load_field(o, fields[i]) != load_field(&e, fields[i]))
-                differs |= 1ull << i;
-        hd_bytes_put(&k->out, differs);
-        for (; differs != 0; differs &= differs - 1) {
-            struct field f = fields[hd_bit_first(differs)];
-            hd_bytes_puts(&k->out,
-                          (int64_t)(load_field(o, f) - load_field(&e, f)));
-        }
+        again(&k->c, e.first);
+        return;
+    }
+    for (unsigned i = 0; i < HD_LEN(fields); i++)
+        if (load_field(o, fields[i]) != load_field(&e, fields[i]))
+            differs |= 1ull << i;
+    hd_bytes_put(&k->out, differs);
+    for (; differs != 0; differs &= differs - 1) {
+        struct field f = fields[hd_bit_first(differs)];
+        hd_bytes_puts(&k->out, (int64_t)(load_field(o, f) - load_field(&e, f)));
     }
     learn(&k->c, o);
 }
@@ -321,16 +337,20 @@ struct unpack {
 const char hd_frame_too_large[] = "size";
 const char hd_frame_memory[] = "memory";
 
-/* Whether the lanes' addresses lie in the 48 bits. */
-static bool good_addresses(const struct hd_top *o)
+/* Where an operation may begin so that its lanes' addresses lie in the 48 bits:
+ * f->room addresses from f->low on. */
+static void bound(struct follower *f, const struct hd_top *o)
 {
     int64_t span = o->mask == 0 ? 0 : hd_log2(o->mask) - hd_bit_first(o->mask);
-    int64_t most = (int64_t)HD_TRACE_VA_END;
+    int64_t most = (int64_t)HD_TRACE_VA_END, last = 0;
 
-    if (o->first >= HD_TRACE_VA_END || o->stride >= most || o->stride <= -most)
-        return false;
-    int64_t last = (int64_t)o->first + span * o->stride;
-    return last >= 0 && last < most;
+    if (o->stride < most && o->stride > -most)
+        last = span * o->stride;
+    else
+        most = 0;
+    f->low = last < 0 ? (uint64_t)-last : 0;
+    last = last < 0 ? -last : last;
+    f->room = last < most ? (uint64_t)(most - last) : 0;
 }
 
 /* Whether a record can be. */
@@ -379,11 +399,16 @@ static bool get_list(struct unpack *u, struct hd_top *o)
 
 static bool get_op(struct unpack *u, struct hd_top *o)
 {
-    uint64_t differs = hd_cursor_get(&u->c);
-    bool known = differs == 0 && u->coder.at->warp != 0;
+    uint64_t differs = hd_cursor_get(&u->c), first = expected(&u->coder);
+    struct follower *at = u->coder.at;
 
-    *o = expected(&u->coder);
-    if (HD_UNLIKELY(differs >> HD_LEN(fields) != 0))
+    if (HD_LIKELY(differs == 0 && first - at->low < at->room)) {
+        *o = *again(&u->coder, first);
+        return o->list == 0 || get_list(u, o);
+    }
+    *o = at->op;
+    o->first = first;
+    if (differs == 0 || differs >> HD_LEN(fields) != 0)
         return false;
     for (; differs != 0; differs &= differs - 1) {
         struct field f = fields[hd_bit_first(differs)];
@@ -391,7 +416,8 @@ static bool get_op(struct unpack *u, struct hd_top *o)
         if (!store_field(o, f, v))
             return false;
     }
-    if (u->c.bad || (!known && !good_op(u, o)) || !good_addresses(o))
+    bound(at, o);
+    if (u->c.bad || !good_op(u, o) || o->first - at->low >= at->room)
         return false;
     learn(&u->coder, o);
     return o->list == 0 || get_list(u, o);

@@ -2,14 +2,20 @@
  * trace-in.c - the bytes of a text file, plain, .xz or .tracez, as whole lines.
  *
  * The parser works on a large buffer and never asks whether a line is
- * complete: this file cuts the stream at the last newline, and moves the rest
- * to the front before it reads on.  An .xz file (of any number of blocks and
+ * complete: this file cuts the stream at the last newline, and the rest goes to
+ * the front of the next buffer.  An .xz file (of any number of blocks and
  * streams; whether it is one is seen from its first bytes, not its name) is
- * decompressed straight into the same buffer, in the same thread; so is the
- * text of a .tracez (trace-z.c).  liblzma's decoder with threads is not used:
- * what Debian 12 has of it is not safe with hostile files (CVE-2025-31115).
- * The buffer fits the L2 cache and grows only for lines longer than it, up to a
- * limit that no tracer reaches: 32 values of 5 registers take 3 KB.
+ * decompressed straight into the buffers, and so is the text of a .tracez
+ * (trace-z.c).  liblzma's decoder with threads is not used: what Debian 12 has
+ * of it is not safe with hostile files (CVE-2025-31115).  Buffers fit the L2
+ * cache and grow only for lines longer than them, up to a limit that no tracer
+ * reaches: 32 values of 5 registers take 3 KB.
+ *
+ * Whoever has decompressed a buffer full and has more to do starts a helper
+ * thread, which goes ahead as far as there are buffers: one is being parsed,
+ * one lies ready, one is filled.  Only `made' and `stop' are written by both
+ * sides or read by the other one, under the lock.  Where no thread can be had
+ * everything happens in the reader's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,11 +24,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    BUFFER = 256 << 10, /* read at once */
+    TEXTS = 3,
+    BUFFER = 64 << 10, /* read at once */
     LONGEST = 16 << 20, /* line */
     PACKED = 64 << 10,
     PAD = 64
@@ -30,13 +39,24 @@ enum {
 
 #define XZ_MEMORY (512ull << 20) /* xz -9 wants 65 MB to decompress */
 
+struct text {
+    struct hd_bytes buf;
+    size_t done; /* of it: whole lines; the rest belongs to the next text */
+    int more;    /* what hd_trace_in_more() gives */
+    struct hd_err err;
+};
+
 struct hd_trace_in {
     int fd;
     bool xz, eof;
     lzma_stream z;
     struct hd_tracez *tracez;
-    struct hd_bytes buf;
-    size_t done; /* of it: given out */
+    struct text text[TEXTS];
+    unsigned made, taken; /* texts, in the order of the file */
+    bool helped, stop;    /* there is a helper; it shall end, or will */
+    pthread_t helper;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
     unsigned char packed[PACKED];
     char path[];
 };
@@ -52,11 +72,19 @@ void hd_trace_in_close(struct hd_trace_in *in)
 {
     if (in == NULL)
         return;
+    if (in->helped) {
+        pthread_mutex_lock(&in->lock);
+        in->stop = true;
+        pthread_cond_signal(&in->turn);
+        pthread_mutex_unlock(&in->lock);
+        pthread_join(in->helper, NULL);
+    }
     hd_tracez_close(in->tracez);
     if (in->fd >= 0)
         close(in->fd);
     lzma_end(&in->z);
-    hd_bytes_free(&in->buf);
+    for (unsigned i = 0; i < TEXTS; i++)
+        hd_bytes_free(&in->text[i].buf);
     free(in);
 }
 
@@ -93,6 +121,7 @@ static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
 static int start(struct hd_trace_in *in, struct hd_err *err)
 {
     static const unsigned char magic[6] = {0xfd, '7', 'z', 'X', 'Z', 0};
+    struct hd_bytes *before = &in->text[TEXTS - 1].buf; /* the first text */
     ssize_t n = read_some(in, in->packed, sizeof magic, err);
 
     if (n < 0)
@@ -106,8 +135,8 @@ static int start(struct hd_trace_in *in, struct hd_err *err)
         in->z.avail_in = (size_t)n;
         return 0;
     }
-    hd_bytes_add(&in->buf, in->packed, (size_t)n);
-    return in->buf.oom ? hd_err_memory(err) : 0;
+    hd_bytes_add(before, in->packed, (size_t)n);
+    return before->oom ? hd_err_memory(err) : 0;
 }
 
 struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
@@ -163,9 +192,8 @@ static ssize_t read_xz(struct hd_trace_in *in, unsigned char *p, size_t n,
 }
 
 /* Reads more; in->eof when there is none.  0 or an error. */
-static int fill(struct hd_trace_in *in, struct hd_err *err)
+static int fill(struct hd_trace_in *in, struct hd_bytes *b, struct hd_err *err)
 {
-    struct hd_bytes *b = &in->buf;
     ssize_t got;
 
     if (b->n >= LONGEST)
@@ -185,37 +213,100 @@ static int fill(struct hd_trace_in *in, struct hd_err *err)
     return got < 0 ? (int)got : 0;
 }
 
-int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
-                     struct hd_err *err)
+/* Fills a text with what follows the one before.  What it gives. */
+static int make(struct hd_trace_in *in, const struct text *before,
+                struct text *t)
 {
-    struct hd_bytes *b = &in->buf;
+    struct hd_bytes *b = &t->buf;
     size_t seen = 0, n; /* of the rest, known to hold no newline */
-    bool ended = true;
+    int more = 1;
 
-    b->n -= in->done;
-    if (in->done != 0)
-        memmove(b->p, b->p + in->done, b->n);
-    in->done = 0;
+    b->n = t->done = 0;
+    if (before->buf.n != before->done)
+        hd_bytes_add(b, before->buf.p + before->done,
+                     before->buf.n - before->done);
     for (;; seen = b->n) {
-        if (!in->eof && fill(in, err) != 0)
-            return err->code;
+        if (!in->eof && fill(in, b, &t->err) != 0)
+            return t->err.code;
         for (n = b->n; n > seen && b->p[n - 1] != '\n'; n--)
             ;
         if (n > seen || in->eof)
             break;
     }
+    if (!hd_bytes_room(b, PAD + 1))
+        return hd_err_memory(&t->err);
     if (b->n == 0)
         return 0;
-    if (!hd_bytes_room(b, PAD + 1))
-        return hd_err_memory(err);
     if (n == seen) {
-        ended = false;
+        more = 2;
         b->p[b->n++] = '\n';
         n = b->n;
     }
     memset(b->p + b->n, 0, PAD);
-    in->done = n;
-    *p = (const char *)b->p;
-    *end = *p + n;
-    return ended ? 1 : 2;
+    t->done = n;
+    return more;
+}
+
+/* Makes the next text; the last one may be empty, or an error. */
+static void make_next(struct hd_trace_in *in)
+{
+    struct text *t = &in->text[in->made % TEXTS];
+
+    t->more = make(in, &in->text[(in->made + TEXTS - 1) % TEXTS], t);
+}
+
+static void *help(void *self)
+{
+    struct hd_trace_in *in = self;
+
+    pthread_mutex_lock(&in->lock);
+    while (!in->stop) {
+        if (in->made - in->taken == TEXTS - 1) {
+            pthread_cond_wait(&in->turn, &in->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&in->lock);
+        make_next(in);
+        pthread_mutex_lock(&in->lock);
+        in->stop |= in->text[in->made++ % TEXTS].more <= 0;
+        pthread_cond_signal(&in->turn);
+    }
+    pthread_mutex_unlock(&in->lock);
+    return NULL;
+}
+
+/* Starts the helper, which no signal reaches. */
+static void start_helper(struct hd_trace_in *in)
+{
+    sigset_t all, old;
+
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->turn, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    in->helped = pthread_create(&in->helper, NULL, help, in) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
+                     struct hd_err *err)
+{
+    const struct text *t = &in->text[in->taken % TEXTS];
+
+    if (!in->helped && in->made == 1 && !in->eof && (in->xz || in->tracez))
+        start_helper(in);
+    if (in->helped) {
+        pthread_mutex_lock(&in->lock);
+        pthread_cond_signal(&in->turn);
+        while (in->made == in->taken)
+            pthread_cond_wait(&in->turn, &in->lock);
+        in->taken++;
+        pthread_mutex_unlock(&in->lock);
+    } else {
+        make_next(in);
+        in->taken = ++in->made;
+    }
+    *p = (const char *)t->buf.p;
+    *end = *p + t->done;
+    return t->more < 0 ? hd_err_set(err, t->more, "%s", t->err.text) : t->more;
 }

@@ -51,7 +51,8 @@ struct inst {
     struct hd_tinst i;
     bool addressed, bulk;
     uint8_t pre_len, post_len; /* of the texts before and after the mask */
-    char pre[PRE], post[POST];
+    char pre[PRE], digits[8], post[POST];
+    uint64_t mask; /* that the digits are */
 };
 
 struct hd_lines {
@@ -311,20 +312,21 @@ static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
     return q;
 }
 
-/* Remembers the instruction parsed just now, with its texts, unless these are
- * too long. */
-static void keep(struct hd_lines *c, const char *pre, size_t pre_len,
-                 const char *post, size_t post_len)
+/* Remembers the instruction parsed just now, with its texts from pre, digits
+ * (eight) and post on, unless these are too long. */
+static void keep(struct hd_lines *c, const char *pre, const char *digits,
+                 const char *post, const char *end)
 {
     struct inst *s = &(*c->next)[(*c->next)[0].pre_len != 0];
 
-    if (pre_len > PRE - 8 || post_len > POST - 8)
+    if (digits - pre > PRE - 8 || end - post > POST - 8 || post - digits != 8)
         return;
-    c->fresh.pre_len = (uint8_t)pre_len;
-    c->fresh.post_len = (uint8_t)post_len;
+    c->fresh.pre_len = (uint8_t)(digits - pre);
+    c->fresh.post_len = (uint8_t)(end - post);
     *s = c->fresh;
-    memcpy(s->pre, pre, pre_len);
-    memcpy(s->post, post, post_len);
+    memcpy(s->pre, pre, s->pre_len);
+    memcpy(s->digits, digits, sizeof s->digits);
+    memcpy(s->post, post, s->post_len);
 }
 
 /* Parses a line word by word up to its width.  Returns what follows, or NULL
@@ -347,8 +349,9 @@ static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask)
     if (q == NULL || *mask > UINT32_MAX)
         return expected(c, "a mask of 32 lanes", m);
     const char *end = scan_post(c, q, s);
+    s->mask = *mask;
     if (end != NULL && !s->i.op.replay)
-        keep(c, p, (size_t)(m - p), q, (size_t)(end - q));
+        keep(c, p, m, q, end);
     return end;
 }
 
@@ -359,7 +362,10 @@ static inline const char *fits(const struct inst *s, const char *p,
     if (s->pre_len == 0 || !hd_scan_same(p, s->pre, s->pre_len))
         return NULL;
     p += s->pre_len;
-    if (!hd_scan_hex8(p, mask) || !hd_scan_same(p + 8, s->post, s->post_len))
+    *mask = s->mask;
+    if (memcmp(p, s->digits, 8) != 0 && !hd_scan_hex8(p, mask))
+        return NULL;
+    if (!hd_scan_same(p + 8, s->post, s->post_len))
         return NULL;
     p += 8 + s->post_len;
     return *p == ' ' || *p == '\n' ? p : NULL;
@@ -420,8 +426,12 @@ static const char *next_hex(const char *p, uint64_t *v)
     return p != NULL ? hd_scan_hex(p, v) : NULL;
 }
 
-static const char *next_dec(const char *p, int64_t *v)
+static inline const char *next_dec(const char *p, int64_t *v)
 {
+    if (HD_LIKELY(p[0] == ' ' && p[1] >= '0' && p[1] <= '9' && p[2] == ' ')) {
+        *v = p[1] - '0';
+        return p + 2;
+    }
     p = hd_scan_blank(p);
     return p != NULL ? hd_scan_signed(p, v) : NULL;
 }
@@ -637,7 +647,7 @@ static const char *read_line(struct hd_lines *c, const char *p,
     }
     out->inst = &s->i;
     out->addressed = s->addressed;
-    if (s->i.op.replay)
+    if (HD_UNLIKELY(s->i.op.replay))
         return hd_scan_line_end(q) + 1;
     c->next = &c->place[(s->i.pc * 0x9e3779b1u) >> 22];
     if (s->addressed && (q = scan_addresses(c, q, s, out)) == NULL)
@@ -649,22 +659,27 @@ static const char *read_line(struct hd_lines *c, const char *p,
     return scan_tail(c, q);
 }
 
+/* The first instruction, whose line was read as q: perhaps the version lies. */
+static const char *settle(struct hd_lines *c, const char *p, const char *q,
+                          struct hd_line *out)
+{
+    struct hd_err first = c->err;
+
+    c->settled = true;
+    if (q != NULL || first.code != HEDDLE_EDATA)
+        return q;
+    hd_err_clear(&c->err);
+    c->prefix = !c->prefix;
+    q = hd_lines_read(c, p, out);
+    if (q == NULL)
+        c->err = first;
+    return q;
+}
+
 const char *hd_lines_read(struct hd_lines *c, const char *p,
                           struct hd_line *out)
 {
     const char *q = read_line(c, p, out);
 
-    if (HD_LIKELY(c->settled && q != NULL))
-        return q;
-    if (q == NULL && !c->settled && c->err.code == HEDDLE_EDATA) {
-        /* the first instruction: perhaps the version lies */
-        struct hd_err first = c->err;
-        hd_err_clear(&c->err);
-        c->prefix = !c->prefix;
-        q = read_line(c, p, out);
-        if (q == NULL)
-            c->err = first;
-    }
-    c->settled = true;
-    return q;
+    return HD_LIKELY(c->settled) ? q : settle(c, p, q, out);
 }

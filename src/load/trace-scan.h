@@ -123,12 +123,12 @@ static inline const char *hd_scan_word(const char *p)
     return p != from ? p : NULL;
 }
 
-/* Is `word` here?  Returns what follows it. */
+/* Is `word` here?  Returns what follows it.  64 bytes can be read. */
 static inline const char *hd_scan_is(const char *p, const char *word)
 {
     size_t n = strlen(word);
 
-    return strncmp(p, word, n) == 0 ? p + n : NULL;
+    return memcmp(p, word, n) == 0 ? p + n : NULL;
 }
 
 /* n bytes are the same; both may be read 8 bytes past n. */

@@ -263,12 +263,20 @@ static void open_run(struct warp *w)
     w->number++;
 }
 
+/* Counts and packs an operation that touches no memory. */
+static void put_plain(struct warp *w, const struct hd_top *o)
+{
+    w->insts += o->count;
+    w->thread_insts += (uint64_t)o->count * hd_bit_count(o->mask);
+    hd_pack_op(w->pack, w->w, o, NULL);
+}
+
 static void close_run(struct warp *w)
 {
     if (w->in_run) {
         w->run.bytes = (uint8_t)hd_min_u64(
             ((uint64_t)w->run.count + w->longest - 1) / w->longest, UINT8_MAX);
-        hd_pack_op(w->pack, w->w, &w->run, NULL);
+        put_plain(w, &w->run);
     }
     w->in_run = false;
 }
@@ -299,25 +307,24 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
 {
     uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
 
-    w->insts++;
-    w->thread_insts += hd_bit_count(mask);
+    if (HD_LIKELY(w->in_run && wait == 0 && w->run.mask == mask &&
+                  i->op.kind != HD_OP_BARRIER && !i->op.exit &&
+                  w->run.count != UINT32_MAX)) {
+        w->run.count++;
+        chain(w, i);
+        return;
+    }
     if (HD_UNLIKELY(w->at_exit))
         not_last(w);
     release(w, wait);
+    close_run(w);
     if (i->op.kind == HD_OP_BARRIER) {
         struct hd_top o = plain_op(i, HD_OP_BARRIER, mask, wait);
-        close_run(w);
-        hd_pack_op(w->pack, w->w, &o, NULL);
+        put_plain(w, &o);
     } else if (i->op.exit) {
-        close_run(w);
         w->exit = plain_op(i, HD_OP_EXIT, mask, wait);
         w->at_exit = true;
-    } else if (w->in_run && wait == 0 && w->run.mask == mask &&
-               w->run.count != UINT32_MAX) {
-        w->run.count++;
-        chain(w, i);
     } else {
-        close_run(w);
         w->run = plain_op(i, HD_OP_ALU, mask, wait);
         open_run(w);
         chain(w, i);
@@ -369,7 +376,7 @@ static void warp_end(struct warp *w)
     struct hd_top o;
 
     if (w->at_exit) {
-        hd_pack_op(w->pack, w->w, &w->exit, NULL);
+        put_plain(w, &w->exit);
         w->ended = true;
         w->at_exit = false;
         return;
@@ -946,7 +953,8 @@ static int other_line(struct hd_trace_text *t, const char *p)
 /* Does an instruction begin here? */
 static inline bool is_inst(const char *p)
 {
-    return hd_hex_digit((unsigned char)*p) < 16 ? p[1] != 'l' : *p == 'R';
+    return (*p >= '0' && *p <= '9') ||
+           (hd_hex_digit((unsigned char)*p) < 16 ? p[1] != 'l' : *p == 'R');
 }
 
 /* The whole lines in [p, end). */
