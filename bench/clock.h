@@ -22,4 +22,12 @@ static inline double cpu_seconds(void)
     return cpu_ns() * 1e-9;
 }
 
+static inline double wall_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 #endif

@@ -5,7 +5,7 @@
  * as the text; spilling to a temporary file changes nothing; a file cut at any
  * byte, or with any bit flipped, is an error that names it, never a crash;
  * an unfinished file leaves nothing behind; what cannot be written or found
- * has its own code.
+ * has its own code; another version of the container is named, with what to do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,6 +13,10 @@
 
 #include <dirent.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/grow.h"
 #include "base/rng.h"
 #include "heddle_walk.h"
 #include "texts.h"
@@ -271,6 +275,27 @@ static void flips(void **state)
     free(p);
 }
 
+static void versions(void **state)
+{
+    char path[160], out[160];
+    size_t n;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/a.hdt", kit.dir);
+    snprintf(out, sizeof out, "%s/c.hdt", kit.dir);
+    unsigned char *p = kit_read(path, &n);
+    p[8] = 1;
+    hd_store64(p + 56, XXH3_64bits(p, 56));
+    kit_write_n(&kit, "cut.hdt", p, n);
+    assert_int_equal(try_file(kit.path), HEDDLE_EDATA);
+    assert_text(kit.text, "version 1 of the container; this heddle reads "
+                          "version 2: convert or record the trace again");
+    assert_int_equal(heddle_trace_convert(kit.path, out, kit.text, 1024),
+                     HEDDLE_EDATA);
+    assert_text(kit.text, "version 1");
+    free(p);
+}
+
 static int files_like(const char *dir, const char *word)
 {
     DIR *d = opendir(dir);
@@ -315,6 +340,7 @@ int main(void)
         cmocka_unit_test(round_trip), cmocka_unit_test(spill),
         cmocka_unit_test(limits),     cmocka_unit_test(truncation),
         cmocka_unit_test(flips),      cmocka_unit_test(nothing_left_behind),
+        cmocka_unit_test(versions),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

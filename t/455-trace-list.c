@@ -4,13 +4,16 @@
  * Pinned: what a list may hold; allocations (copies inside a cudaMalloc or
  * inside another copy are none of their own) and the pages outside of them;
  * one address space a list; a kernel listed without its .xz; .xz files of
- * several blocks and several streams; which text belongs to which mistake.
+ * several blocks and several streams, which a thread unpacks ahead or, where
+ * none is to be had, the reader's own; which text belongs to which mistake.
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "tracekit.h"
 
 #include <lzma.h>
+#include <pthread.h>
 
 #include "heddle_walk.h"
 #include "texts.h"
@@ -35,30 +38,48 @@ static void write_kernel(const char *name, uint64_t addr)
     free(text);
 }
 
-/* Compressed in blocks of 1 KB, the whole twice if `streams` is 2. */
-static void write_xz(const char *name, uint64_t addr, int streams)
+/* Threads get a stack that is there, or one that no machine has. */
+static void give_threads(bool any)
 {
-    char *text = kernel(addr);
-    size_t n = strlen(text), half = n / 2, used = 0;
-    unsigned char out[8192];
+    static size_t size;
+    pthread_attr_t a;
+
+    pthread_getattr_default_np(&a);
+    if (size == 0)
+        pthread_attr_getstacksize(&a, &size);
+    pthread_attr_setstacksize(&a, any ? size : (size_t)1 << 47);
+    assert_int_equal(pthread_setattr_default_np(&a), 0);
+    pthread_attr_destroy(&a);
+}
+
+/* Compressed in blocks of so many bytes, the text in halves if `streams` is
+ * 2. */
+static void write_xz(const char *name, const char *text, int streams,
+                     uint64_t block)
+{
+    size_t n = strlen(text), half = n / 2, used = 0, room = n + 8192;
+    unsigned char *out = malloc(room);
     lzma_mt mt = {.threads = 1,
-                  .block_size = 256,
+                  .block_size = block,
                   .preset = 1,
                   .check = LZMA_CHECK_CRC64};
 
+    give_threads(true); /* the encoder has one */
     for (int i = 0; i < streams; i++) {
         lzma_stream z = LZMA_STREAM_INIT;
         assert_int_equal(lzma_stream_encoder_mt(&z, &mt), LZMA_OK);
         z.next_in = (unsigned char *)text + (i == 0 ? 0 : half);
         z.avail_in = streams == 1 ? n : i == 0 ? half : n - half;
         z.next_out = out + used;
-        z.avail_out = sizeof out - used;
-        assert_int_equal(lzma_code(&z, LZMA_FINISH), LZMA_STREAM_END);
-        used = sizeof out - z.avail_out;
+        z.avail_out = room - used;
+        while (lzma_code(&z, LZMA_FINISH) == LZMA_OK)
+            ;
+        assert_int_equal(z.avail_in, 0);
+        used = room - z.avail_out;
         lzma_end(&z);
     }
     kit_write_n(&kit, name, out, used);
-    free(text);
+    free(out);
 }
 
 static void expect_allocs(heddle_workload *w, const char *want)
@@ -152,9 +173,11 @@ static void contexts(void **state)
 
 static void compressed(void **state)
 {
+    char *text = kernel(0x70000);
+
     (void)state;
     for (int streams = 1; streams <= 2; streams++) {
-        write_xz("kernel-7.traceg.xz", 0x70000, streams);
+        write_xz("kernel-7.traceg.xz", text, streams, 256);
         heddle_workload *w = kit_trace(&kit, kit.path);
         expect_allocs(w, "pages 70000+20000\n");
         heddle_workload_free(w);
@@ -178,6 +201,61 @@ static void compressed(void **state)
         p[i] ^= 0x20;
     }
     free(p);
+    free(text);
+}
+
+/* A text of 3 MB gives the same plain and compressed, and a mistake in it or in
+ * the compressed bytes is found, wherever it stands, with or without the thread
+ * that unpacks ahead. */
+static void ahead(void **state)
+{
+    enum { LINES = 30000 };
+    char *body = malloc(64 * LINES + 64), *at = body;
+    size_t n;
+
+    (void)state;
+    at += sprintf(at, "warp = 0\ninsts = %d\n", LINES + 1);
+    for (int i = 0; i < LINES; i++)
+        at += sprintf(at, "0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x%x %d 0\n",
+                      (i * 7919 % 65536 + 1) * 64, i % 9);
+    sprintf(at, "0010 ffffffff 0 EXIT 0 0 0\n");
+    char *text = kit_kernel(4, 32, body);
+    heddle_workload *plain =
+        kit_trace(&kit, kit_write(&kit, "long.traceg", text));
+    for (int threads = 0; threads < 2; threads++) {
+        for (int streams = 1; streams <= 2; streams++) {
+            write_xz("long.traceg", text, streams, 1 << 20);
+            give_threads(threads);
+            heddle_workload *w = kit_trace(&kit, kit.path);
+            struct heddle_trace_info a, b;
+            assert_int_equal(heddle_trace_info(plain, &a), 0);
+            assert_int_equal(heddle_trace_info(w, &b), 0);
+            assert_int_equal(a.hash, b.hash);
+            heddle_workload_free(w);
+        }
+        unsigned char *p = kit_read(kit.path, &n);
+        for (size_t i = n / 9; i < n; i += n / 9) {
+            kit_write_n(&kit, "cut.traceg.xz", p, i);
+            assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+            assert_text(kit.text, " of the .xz: the file is cut off");
+        }
+        free(p);
+        for (int line = 30; line < LINES; line += 9999) {
+            char want[64], *bad = strdup(text), *q = bad;
+            for (int i = 1; i < line; i++)
+                q = strchr(q, '\n') + 1;
+            *q = 'x';
+            write_xz("bad.traceg", bad, 1, 1 << 20);
+            give_threads(threads);
+            assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+            snprintf(want, sizeof want, "bad.traceg:%d: ", line);
+            assert_text(kit.text, want);
+            free(bad);
+        }
+    }
+    heddle_workload_free(plain);
+    free(text);
+    free(body);
 }
 
 static void errors(void **state)
@@ -222,9 +300,8 @@ static void errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),
-        cmocka_unit_test(contexts),
-        cmocka_unit_test(compressed),
+        cmocka_unit_test(lists),      cmocka_unit_test(contexts),
+        cmocka_unit_test(compressed), cmocka_unit_test(ahead),
         cmocka_unit_test(errors),
     };
 

@@ -199,9 +199,9 @@ void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
     size_t n = list != NULL ? hd_bit_count(o->mask) : 0;
 
     hd_assert(warp < k->warps);
-    k->oom |= to == NULL ||
-              (n != 0 && hd_grow(&w->addr, w->addrs + n, &w->room_addrs,
-                                 sizeof *list) == NULL);
+    k->oom |=
+        to == NULL || (n != 0 && hd_grow(&w->addr, w->addrs + n, &w->room_addrs,
+                                         sizeof *list) == NULL);
     if (k->oom)
         return;
     to += w->n++;
