@@ -144,7 +144,7 @@ static void twin_fill(struct twin *w, uint32_t app, uint64_t vpn,
 {
     struct entry y = {app, HD_TLB_4K, vpn, 1, 0}, *e, *place = NULL;
     struct array *a = &w->base;
-    uint64_t lo = vpn, hi = vpn + 1;
+    uint64_t lo = vpn, hi = vpn + 1, beside;
     uint32_t ways = a->ways;
 
     while (lo % w->group != 0 && lo > x->vpn.v)
@@ -165,14 +165,29 @@ static void twin_fill(struct twin *w, uint32_t app, uint64_t vpn,
                            hi - lo < most ? hi - lo : most, 0};
         if (vpn >= y.first + y.pages)
             y.first = vpn + 1 - y.pages;
+        a = w->cfg->ranges ? &w->large : a;
+        ways = a->ways;
+    }
+    for (uint32_t i = 0; w->cfg->ranges && y.pages > 1 && i < 2 * ways; i++) {
+        struct entry o = a->e[i % ways];
+        beside = i < ways ? y.first - 1 : y.first + y.pages;
+        lo = y.first < o.first ? y.first : o.first;
+        hi = y.first + y.pages > o.first + o.pages ? y.first + y.pages
+                                                   : o.first + o.pages;
+        if (y.klass == HD_TLB_MERGED && o.klass == HD_TLB_MERGED &&
+            covers(&o, app, beside, 1) && hi - lo <= 512 &&
+            frame_at(o.first, app) - o.first == frame_at(y.first, app) - y.first)
+            y = (struct entry){app, HD_TLB_MERGED, lo, hi - lo, 0};
     }
     e = a->e + index_of(w, &y) % a->sets * a->ways;
     for (uint32_t i = 0; i < a->ways; i++)
         if (e[i].klass == y.klass && covers(&e[i], app, y.first, y.pages) &&
             y.klass < HD_TLB_MERGED)
             place = &e[i];
-    if (place == NULL && (y.klass == HD_TLB_4K || y.klass > HD_TLB_2M))
-        array_remove(a, app, y.first, y.pages, false);
+    if (place == NULL && (y.klass == HD_TLB_4K || y.klass > HD_TLB_2M)) {
+        array_remove(&w->base, app, y.first, y.pages, false);
+        array_remove(&w->large, app, y.first, y.pages, false);
+    }
     for (uint32_t i = 0; place == NULL && i < ways; i++)
         place = e[i].pages == 0 ? &e[i] : NULL;
     for (uint32_t i = 0; place == NULL && i < ways; i++) {
@@ -268,7 +283,7 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
     assert_int_equal(total(&t, HD_TLB_HITS), hits);
     assert_int_equal(total(&t, HD_TLB_EVICTIONS), w.evictions);
     assert_int_equal(total(&t, HD_TLB_LARGE_HITS) > 0,
-                     mixed && cfg.large_entries != 0);
+                     (mixed || cfg.ranges) && cfg.large_entries != 0);
     assert_int_equal(total(&t, HD_TLB_MERGED_HITS) > 0, most > 1);
     assert_int_equal(total(&t, HD_TLB_SUB_HITS) > 0, subs);
     assert_int_equal(total(&t, HD_TLB_SUB_FILLS) > 0, subs);
@@ -336,6 +351,17 @@ static void shifted_index(void **state)
     drive((struct hd_tlb_cfg){
               .entries = 64, .ways = 4, .merge_pages = 4, .group_index = 1},
           200000, 1000, 4, false);
+}
+
+/* CoLT-FA: runs of a line, and longer ones that they make up, beside pages of
+ * 2 MB. */
+static void ranges(void **state)
+{
+    (void)state;
+    for (uint32_t most = 2; most <= 16; most *= 2)
+        for (uint32_t mixed = 0; mixed < 2; mixed++)
+            drive((struct hd_tlb_cfg){.entries = 32, .large_entries = 20, .ranges = 1},
+                  200000, 400, most, mixed != 0);
 }
 
 /* MESC's unified array, alone and with CoLT's groups. */
@@ -447,6 +473,48 @@ static void cut_to_subregions(void **state)
     }
 }
 
+/* What lies beside a range, with frames that go on, makes it one, up to 512 pages;
+ * what does not, or belongs to another application, stays beside it. */
+static int64_t all_of(void *self, const void *question)
+{
+    (void)self;
+    return (int64_t)((const struct heddle_q_tlb_merge *)question)->run_pages;
+}
+
+static void grown(void **state)
+{
+    struct memenv m;
+    struct hd_tlb t;
+    struct hd_tlb_cfg cfg = {.entries = 4, .large_entries = 4, .ranges = 1};
+    struct hd_xlate x;
+
+    (void)state;
+    assert_int_equal(hd_tlb_open(&t, memenv_open(&m, 2), &cfg, "l1tlb", 1, 0),
+                     0);
+    t.merge = (struct hd_slot){all_of, NULL, 1};
+    hd_tlb_bound(&t);
+    for (uint64_t v = 0; v < 34; v++) {
+        x = (struct hd_xlate){{16 * (v ^ 1)}, {16 * (v ^ 1) + 7}, 16, 1};
+        hd_tlb_fill(&t, 0, 0, 0, x.vpn, &x, 0);
+    }
+    x = (struct hd_xlate){{544}, {9}, 16, 1};
+    hd_tlb_fill(&t, 0, 0, 0, x.vpn, &x, 0);
+    x = (struct hd_xlate){{560}, {25}, 16, 1};
+    hd_tlb_fill(&t, 1, 0, 0, x.vpn, &x, 0);
+    assert_true(hd_tlb_peek(&t, 0, (hd_vpn){300}, &x));
+    assert_int_equal(x.vpn.v, 0);
+    assert_int_equal(x.pfn.v, 7);
+    assert_int_equal(x.pages, 512);
+    assert_true(hd_tlb_peek(&t, 0, (hd_vpn){530}, &x));
+    assert_int_equal(x.pages, 32);
+    assert_true(hd_tlb_peek(&t, 0, (hd_vpn){559}, &x));
+    assert_int_equal(x.pages, 16);
+    assert_int_equal(hd_tlb_shoot(&t, 0, (hd_vpn){5}, 0), 0);
+    assert_int_equal(hd_tlb_shoot(&t, 0, (hd_vpn){5}, 1), 1);
+    assert_false(hd_tlb_peek(&t, 0, (hd_vpn){300}, &x));
+    memenv_close(&m);
+}
+
 static void bad_sizes(void **state)
 {
     struct memenv m;
@@ -462,6 +530,18 @@ static void bad_sizes(void **state)
     assert_int_equal(hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l2tlb", 2, 0),
                      HEDDLE_ECONFIG);
     memenv_close(&m);
+    for (uint32_t i = 0; i < 3; i++) {
+        cfg = (struct hd_tlb_cfg){.entries = 16,
+                                  .large_entries = i == 0 ? 0 : 4,
+                                  .large_ways = i == 1 ? 2 : 0,
+                                  .group_index = i == 2,
+                                  .ranges = 1};
+        assert_int_equal(
+            hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l1tlb", 1, 0),
+            HEDDLE_ECONFIG);
+        assert_text(m.err.text, "l1tlb.ranges: large_entries are expected");
+        memenv_close(&m);
+    }
 }
 
 int main(void)
@@ -475,6 +555,8 @@ int main(void)
         cmocka_unit_test(merged_runs),
         cmocka_unit_test(merged_groups_of_4),
         cmocka_unit_test(shifted_index),
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(grown),
         cmocka_unit_test(unified),
         cmocka_unit_test(large_first),
         cmocka_unit_test(peek),

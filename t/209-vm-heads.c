@@ -423,8 +423,9 @@ static void shot_under_a_walk(void **state)
 static void refused(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         struct vm *v = new_subs();
+        v->l2tlb.mode.kind = i == 3 ? HD_OFF : HD_FULL;
         v->walk.per_core = i == 0;
         v->walk.batch = i == 1 ? 2 : 1;
         if (i == 2)

@@ -41,6 +41,19 @@ for _, o in ipairs { {}, { full = 1 }, { full = 1, aligned = 4 } } do
     tap.is(c.l2tlb.merged_hits > 0, o.full == 1, name .. " and the L2 TLB")
 end
 
+-- CoLT-FA: runs of 16 pages join where they lie side by side.
+do
+    local FA = { ["l1tlb.merge_pages"] = 16, ["l1tlb.ranges"] = true,
+        ["l1tlb.large_entries"] = 4 }
+    local c, stats = run(FA, "colt")
+    local _, lua = run(FA, "policies/colt.lua")
+    tap.is(whole.difference(stats, lua), nil, "CoLT-FA in C and in Lua is one run")
+    tap.ok(c.l1tlb.hits > base.l1tlb.hits, "CoLT-FA hits more often",
+        ("%d, %d"):format(c.l1tlb.hits, base.l1tlb.hits))
+end
+tap.raises(function() run { ["l1tlb.ranges"] = true } end,
+    "l1tlb.ranges: large_entries are expected", "ranges without an array for them")
+
 -- ---- walks that read memory ----------------------------------------------------------
 
 local l2 = run { ["walk.memory"] = "l2" }

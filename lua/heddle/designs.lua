@@ -220,7 +220,9 @@ local function groups(machine, levels)
     return machine:with(settings, "design CoLT: MESC VI.A")
 end
 
---- Those of MESC section VI, on a machine with an IOMMU (mesc).
+--- Those of MESC section VI, on a machine with an IOMMU (mesc); and two more of
+-- their kind: CoLT's fully associative form, whose runs, of a line of entries, lie
+-- beside pages of 2 MB, and AMD's entries of 16 KB.
 designs.contiguity = {
     { name = "baseline", apply = function(machine)
         return machine:with({}, "design baseline: MESC VI.A, Power")
@@ -235,6 +237,14 @@ designs.contiguity = {
     { name = "full CoLT", apply = function(machine)
         return groups(machine, { "l1tlb", "l2tlb" })
     end, policies = { { use = "colt", full = 1 } } },
+    { name = "CoLT-FA", apply = function(machine)
+        return machine:with({ ["l1tlb.ranges"] = true,
+            ["l1tlb.large_entries"] = { 8, "guess" } },
+            "design CoLT-FA: CoLT (MICRO 2012)")
+    end, policies = { { use = "colt" } } },
+    { name = "AMD", apply = function(machine)
+        return groups(machine, { "l1tlb", "l2tlb" })
+    end, policies = { { use = "colt", full = 1, aligned = 4 } } },
     { name = "MESC", apply = subregions },
     { name = "MESC+CoLT", apply = function(machine)
         return groups(subregions(machine), { "l1tlb" })

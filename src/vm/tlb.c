@@ -17,7 +17,9 @@
  * covers one of its pages.
  *
  * With group_index a page of 4 KB is a run of one, so that it lies in the set of
- * its group.
+ * its group.  With ranges (CoLT-FA) runs lie in the large array instead, which is
+ * fully associative: a look-up compares all of them, and one that is entered takes
+ * in those beside it whose frames go on.
  *
  * An entry holds only what its key does not say: its frame, who brought it,
  * and of a run how long it is.
@@ -98,6 +100,10 @@ const struct hd_setting hd_l1tlb_settings[] = {
     {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
      "a page of 4 KB lies in the set of its aligned group, as merged entries do",
      "CoLT 4.2: its index is shifted; elsewhere not"},
+    {"ranges", HD_T_BOOL, TLB(ranges), "", "false", 0, 1, NULL,
+     "merged runs lie among the large_entries, which are fully associative, and "
+     "take in those beside them whose frames go on, up to 512 pages (a guess)",
+     "CoLT-FA, CoLT's fully associative form; elsewhere not"},
 };
 const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
 
@@ -235,13 +241,27 @@ static uint32_t base_set(const struct hd_tlb *t, uint32_t klass, uint64_t vpn)
     return set_of(&t->base, t->base_mask, vpn >> t->shift[klass]);
 }
 
-/* The entry of a class for a page in the base array, or HD_NONE. */
+/* With ranges: the one that holds a page, or HD_NONE. */
+static HD_APART uint32_t find_range(const struct hd_tlb *t, uint32_t app,
+                                    uint64_t vpn)
+{
+    uint64_t key = key_of(HD_TLB_MERGED, app, vpn);
+
+    for (uint32_t e = t->base_n; e < entries(t); e++)
+        if (key_at(t, e) != HD_KEY_NONE && key - key_at(t, e) < t->run[e])
+            return e;
+    return HD_NONE;
+}
+
+/* The entry of a class for a page, in the base array or a range, or HD_NONE. */
 static uint32_t find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
                           uint64_t vpn)
 {
     uint64_t step = step_of[klass], v = vpn & ~(step - 1);
     uint32_t set = base_set(t, klass, vpn), e;
 
+    if (klass == HD_TLB_MERGED && t->cfg.ranges)
+        return find_range(t, app, vpn);
     e = hd_assoc_find(&t->base, set, key_of(klass, app, v));
     if (klass < HD_TLB_MERGED)
         return e;
@@ -394,15 +414,25 @@ static void less(struct hd_tlb *t, uint32_t klass)
         t->live[HD_TLB_PRESENT] &= ~(1u << klass);
 }
 
+/* Whether entries of a class lie in the large array; where live[] counts them. */
+static inline bool apart(const struct hd_tlb *t, uint32_t klass)
+{
+    return (klass == HD_TLB_2M && t->large.sets != 0) ||
+           (klass == HD_TLB_MERGED && t->cfg.ranges);
+}
+
+static uint32_t counted(const struct hd_tlb *t, uint32_t klass)
+{
+    return klass == HD_TLB_2M && t->large.sets != 0 ? HD_TLB_LARGE : klass;
+}
+
 static void drop(struct hd_tlb *t, uint32_t e)
 {
-    if (is_large(t, e)) {
-        less(t, HD_TLB_LARGE);
+    less(t, counted(t, class_of_key(key_at(t, e))));
+    if (is_large(t, e))
         hd_assoc_drop(&t->large, e - t->base_n);
-    } else {
-        less(t, class_of_key(t->base.key[e]));
+    else
         hd_assoc_drop(&t->base, e);
-    }
 }
 
 /* Drops the entries of some classes (as live[PRESENT] has them) that cover a page
@@ -417,10 +447,9 @@ static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
     if (classes != 0 && pages > entries(t) / 32) {
         for (uint32_t e = 0; e < entries(t); e++) {
             uint64_t key = key_at(t, e);
-            uint32_t is = is_large(t, e) ? HD_TLB_LARGE : class_of_key(key);
             struct hd_xlate x;
             if (key == HD_KEY_NONE || app_of_key(key) != app ||
-                (classes >> is & 1) == 0)
+                (classes >> counted(t, class_of_key(key)) & 1) == 0)
                 continue;
             x = x_of(t, e);
             if (x.vpn.v < vpn + pages && vpn < x.vpn.v + x.pages) {
@@ -504,10 +533,10 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
                                 uint64_t n, uint32_t core, uint32_t warp,
                                 uint32_t pfn)
 {
-    bool large = HD_UNLIKELY(klass == HD_TLB_2M) && t->large.sets != 0;
+    bool large = HD_UNLIKELY(klass != HD_TLB_4K) && apart(t, klass);
     struct hd_assoc *a = large ? &t->large : &t->base;
     uint32_t set = set_of(a, large ? t->large_mask : t->base_mask, n), e;
-    uint32_t is = large ? HD_TLB_LARGE : klass, was = HD_NONE;
+    uint32_t is = large ? counted(t, klass) : klass, was = HD_NONE;
     struct hd_who who = {app_of_key(key), warp};
     uint64_t gone;
 
@@ -521,7 +550,8 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
                 : hd_assoc_place(a, set, key, who, &gone);
         e += large ? t->base_n : 0;
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
-            was = large ? HD_TLB_LARGE : class_of_key(gone);
+            was = class_of_key(gone);
+            was = large ? counted(t, was) : was;
             evicted(t, gone, core, warp, e);
         }
         if (HD_UNLIKELY(was != is)) {
@@ -535,6 +565,25 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
     return e;
 }
 
+/* A range takes in those of the pages before and behind it, if their frames go
+ * on and the length is no more than 512. */
+static void widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r)
+{
+    for (uint32_t side = 0; side < 2; side++) {
+        uint64_t lo = r->vpn.v, hi = lo + r->pages;
+        uint32_t e = find_range(t, app, side ? hi : lo - (lo != 0));
+        struct hd_xlate x;
+        if (e == HD_NONE)
+            continue;
+        x = x_of(t, e);
+        lo = hd_min_u64(lo, x.vpn.v);
+        hi = hd_max_u64(hi, x.vpn.v + x.pages);
+        if (x.pfn.v - x.vpn.v == r->pfn.v - r->vpn.v && hi - lo <= HD_LARGE_PAGES)
+            *r = (struct hd_xlate){{lo}, {x.pfn.v - x.vpn.v + lo},
+                                   (uint32_t)(hi - lo), 1};
+    }
+}
+
 /* hd_tlb_fill where it is not one page of 4 KB among such pages. */
 static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                                 uint32_t warp, hd_vpn wanted,
@@ -543,6 +592,8 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
     struct hd_xlate r;
     uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r), e;
 
+    if (klass == HD_TLB_MERGED && t->cfg.ranges)
+        widen(t, app, &r);
     if (klass == HD_TLB_4K || klass >= HD_TLB_MERGED)
         sweep(t, app, r.vpn.v, r.pages,
               klass == HD_TLB_4K ? RUNS : RUNS | 1u << HD_TLB_4K);
@@ -611,10 +662,10 @@ void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
         if (key == HD_KEY_NONE)
             continue;
         x = x_of(t, e);
-        v->row(v->ud, is_large(t, e)           ? "large"
-                      : hd_xlate_subs(&x)      ? "subregions"
-                      : x.pages > x.page_pages ? "merged"
-                                               : "entry");
+        v->row(v->ud, class_of_key(key) == HD_TLB_SUBS ? "subregions"
+                      : x.pages > x.page_pages         ? "merged"
+                      : is_large(t, e)                 ? "large"
+                                                       : "entry");
         v->number(v->ud, "set", i / a->ways);
         v->number(v->ud, "way", i % a->ways);
         v->number(v->ud, "app", app_of_key(key));
@@ -724,12 +775,17 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                         "%s.sub_ways = %u: at most the ways of a set, %u, of "
                         "which there are no more than 16, and no large_entries",
                         at, cfg->sub_ways, t->base.ways);
+    if (rc == 0 && cfg->ranges && (t->large.sets != 1 || cfg->group_index))
+        rc = hd_err_set(env->err, HEDDLE_ECONFIG,
+                        "%s.ranges: large_entries are expected, in one set "
+                        "(large_ways = 0), and no group_index",
+                        at);
     if (rc < 0)
         return rc;
     t->base_n = cfg->entries;
     t->entry = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                              sizeof *t->entry);
-    t->run = hd_arena_take(env->arena, cfg->entries, sizeof *t->run);
+    t->run = hd_arena_take(env->arena, entries(t), sizeof *t->run);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
     if (t->entry == NULL || t->run == NULL || t->live == NULL)
         return hd_err_memory(env->err);

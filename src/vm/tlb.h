@@ -2,10 +2,10 @@
  * tlb.h - one TLB: base and large entries, tagged by application.
  *
  * A base array holds translations of 4 KB and 64 KB pages and of merged runs;
- * an optional large array holds 2 MB pages and is probed first (a hit leaves
- * the base array untouched).  With no large array, large pages go to the base
- * array as one entry.  It is a structure without time: the owner (a core, the
- * L2 TLB) accounts ports, latency and misses.
+ * an optional large array holds 2 MB pages (with ranges, the runs, too) and is
+ * probed first (a hit leaves the base array untouched).  With no large array,
+ * large pages go to the base array as one entry.  It is a structure without
+ * time: the owner (a core, the L2 TLB) accounts ports, latency and misses.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,6 +30,7 @@ struct hd_tlb_cfg {
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
     uint32_t group_index; /* 1: pages of 4 KB lie in the set of their group */
+    uint32_t ranges;      /* L1: 1: merged runs lie in the large array */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
 };
@@ -82,7 +83,7 @@ enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
 
 /* Where live[] of a TLB has what besides the counts of base entries. */
 enum {
-    HD_TLB_LARGE = HD_TLB_CLASSES, /* valid entries of the large array */
+    HD_TLB_LARGE = HD_TLB_CLASSES, /* valid 2 MB entries of the large array */
     HD_TLB_PRESENT,                /* bit set of the classes above */
     HD_TLB_LIVE
 };
