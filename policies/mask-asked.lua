@@ -111,6 +111,11 @@ return {
     },
 
     init = function(s, p, place)
+        if p.tokens == 1 and place.l2tlbs ~= 1 then
+            error("tokens say who fills an L2 TLB that all cores share: "
+                .. "l2tlb.mode = full and walk.per_core = false are expected, "
+                .. "or tokens = 0")
+        end
         s.app, s.apps, s.turn = {}, place.apps, {}
         for app = 0, place.apps - 1 do
             s.turn[app] = math.max(1, p.thresh // place.apps)

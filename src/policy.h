@@ -125,6 +125,7 @@ struct heddle_place {
     /* for replacement: copies, sets and ways of the structure `at` */
     uint32_t instances, sets, ways;
     uint64_t seed; /* of this policy's own random stream */
+    uint32_t l2tlbs; /* L2 TLBs that are looked up: 1 is shared by all cores */
 };
 
 struct heddle_policy {

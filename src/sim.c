@@ -74,6 +74,9 @@ static int build_base(heddle_sim *s)
     place.apps = s->apps;
     place.channels = m->dram.channels;
     place.banks = m->dram.banks;
+    place.l2tlbs = m->l2tlb.mode.kind != HD_FULL ? 0
+                   : m->walk.per_core            ? m->core.count
+                                                 : 1;
     place.frames = (m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames) *
                    frame_names(m);
     place.seed = m->sim.seed;

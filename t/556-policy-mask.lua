@@ -57,9 +57,11 @@ local SCENES = {
                function() return whole.random(40, 64, 16) end },
       settings = { ["sim.warmup"] = 7300 }, cycles = 40000 },
     { name = "mosaic, no L2 TLB", machine = "mosaic", apps = { "GUP", "3DS" },
+      options = { tokens = 0 },
       settings = { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0,
                    ["pwc.mode"] = "full" } },
     { name = "units in the cores, LRR", apps = { "GUP", "MM" },
+      options = { tokens = 0 },
       settings = { ["walk.per_core"] = true, ["core.scheduler"] = "lrr" } },
     { name = "queues of one, one channel", apps = { "GUP", "CONS" },
       settings = { ["dram.queue"] = 1, ["dram.queue_silver"] = 1,
@@ -91,9 +93,17 @@ local OPTIONS = {
 for i, scene in ipairs(SCENES) do
     for k, o in ipairs(OPTIONS) do
         if i <= 2 or k == 1 then
-            local c = run(scene, FORMS[1], o[2])
+            local options = whole.join(o[2], scene.options or {})
+            if scene.options then
+                for _, form in ipairs(FORMS) do
+                    tap.raises(function() run(scene, form) end,
+                        "tokens say who fills an L2 TLB that all cores share",
+                        scene.name .. ": no tokens, " .. form)
+                end
+            end
+            local c = run(scene, FORMS[1], options)
             for f = 2, #FORMS do
-                local d = whole.difference(c, (run(scene, FORMS[f], o[2])))
+                local d = whole.difference(c, (run(scene, FORMS[f], options)))
                 tap.ok(not d, ("%s, %s: %s as in C"):format(scene.name, o[1],
                     FORMS[f]), d)
             end

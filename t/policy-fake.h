@@ -79,6 +79,7 @@ static inline struct fake *fake_open(void)
 {
     struct fake *f = calloc(1, sizeof *f);
     struct heddle_place machine = {.cores = FAKE_CORES,
+                                   .l2tlbs = 1,
                                    .warps = 8,
                                    .apps = FAKE_APPS,
                                    .channels = 2,

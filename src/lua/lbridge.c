@@ -722,7 +722,8 @@ static void push_place(lua_State *L, const struct heddle_place *place)
     static const struct hl_field fields[] = {
         PLACE(at),       PLACE(cores), PLACE(warps),     PLACE(apps),
         PLACE(channels), PLACE(banks), PLACE(instances), PLACE(sets),
-        PLACE(ways),     PLACE(seed),  PLACE(frames),    HL_END};
+        PLACE(ways),     PLACE(seed),  PLACE(frames),    PLACE(l2tlbs),
+        HL_END};
 
     hl_push_fields(L, fields, place);
     seal(L, "the place", "", NULL);

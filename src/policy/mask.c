@@ -31,8 +31,9 @@
  * it at that: a climb that goes on while the rate falls and turns when it
  * rises.
  *
- * The machine needs the bypass cache (bypass.entries, 32), and separate DRAM
- * queues (dram.queues, apart).  Epochs without look-ups change nothing.
+ * The machine needs the bypass cache (bypass.entries, 32), separate DRAM queues
+ * (dram.queues, apart), and for tokens an L2 TLB that all cores share: without
+ * one they are refused.  Epochs without look-ups change nothing.
  * policies/mask.lua and policies/mask-asked.lua decide the same, the one by
  * steering, the other by answering.
  *
@@ -89,7 +90,7 @@ struct mask {
     uint64_t rate[HEDDLE_MAX_APPS]; /* L2 TLB miss rate of the last epoch */
     uint8_t known[HEDDLE_MAX_APPS]; /* there is one */
     uint8_t up[HEDDLE_MAX_APPS];    /* the last move gave tokens */
-    uint32_t apps;
+    uint32_t apps, l2tlbs;
     struct l2_use {
         uint64_t hits, lookups;
     } use[LEVELS]; /* of the L2 cache, when last looked at; 0: data */
@@ -118,6 +119,7 @@ static int init(void *self, const struct heddle_place *p, const uint64_t *v)
     for (uint32_t i = 0; params[i].name; i++)
         m->param[i] = v[i];
     m->apps = p->apps;
+    m->l2tlbs = p->l2tlbs;
     return 0;
 }
 
@@ -258,6 +260,10 @@ static void start(void *self, heddle_sim *s)
 {
     struct mask *m = self;
 
+    if (m->param[TOKENS] && m->l2tlbs != 1)
+        heddle_policy_fail(s, "policy mask: tokens say who fills an L2 TLB that "
+                              "all cores share: l2tlb.mode = full and "
+                              "walk.per_core = false are expected, or tokens = 0");
     for (uint32_t level = 0; level < LEVELS && m->param[BYPASS]; level++) {
         m->use[level] = use_of(s, level);
         if (level > 0)
