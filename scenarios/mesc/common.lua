@@ -178,8 +178,8 @@ end
 
 --- A program that is built once, when it is needed, and which of its launches is
 -- measured; what makes ready what comes before that.
-local function program(x, name, size)
-    local app, built = H.app(name, { size = size }), nil
+local function program(x, name, size, graph)
+    local app, built = H.app(name, { size = size, graph = graph }), nil
     local make = app.make
     local lanes = tonumber(H.machine "mesc":get "core.lanes")
     local function build()
@@ -190,20 +190,26 @@ local function program(x, name, size)
         build()
         return table.unpack(built, 1, built.n)
     end
+    local there
     local first = not x.full and 1
-        or store.keep(("busiest %s %d %s"):format(name, lanes, size),
-            x.arg.cache, function() return H.walk.ahead(build(), 0, lanes) end)
-    return app, first, function() H.walk.ahead(build(), first, lanes) end
+        or store.keep(("busiest %s %d %s %s"):format(name, lanes, size,
+            graph or ""), x.arg.cache, function()
+                there = H.walk.ahead(build(), 0, lanes)
+                return there
+            end)
+    return app, first, function()
+        there = there or H.walk.ahead(build(), first, lanes)
+    end
 end
 
 --- Runs programs under designs: a list of { program, [key] = result }, by
--- design.key or name; `only`: which programs.
-function common.measure(x, designs, size, only)
+-- design.key or name; `only`: which programs; `graph`: of another family.
+function common.measure(x, designs, size, only, graph)
     local out = {}
     for _, name in ipairs(x.programs) do
         local row = { program = name }
         if not only or only(row) then
-            local app, first, ready = program(x, name, size or x.size)
+            local app, first, ready = program(x, name, size or x.size, graph)
             local jobs = {}
             for k, d in ipairs(designs) do
                 jobs[k] = { machine = d.machine, seed = x.arg.seed,
@@ -281,6 +287,16 @@ function common.order(x, all, what, paper, f, only, why)
         end, only)
     end
     if heddle[paper[1]] then
+        x:order { what, paper = paper, heddle = heddle,
+            why = not x.full and common.why.few or why }
+    end
+end
+
+--- An order of the two groups by the mean of f(row).
+function common.groups(x, all, what, paper, f, why)
+    local heddle = { sensitive = common.means(all, f, common.sensitive),
+        insensitive = common.means(all, f, common.insensitive) }
+    if heddle.sensitive and heddle.insensitive then
         x:order { what, paper = paper, heddle = heddle,
             why = not x.full and common.why.few or why }
     end

@@ -16,7 +16,6 @@ local sizes = x.full and { "S", "M" } or { x.size }
 
 for i, size in ipairs(sizes) do
     local all, last = mesc.measure(x, designs, size), i == #sizes
-    local groups = {}
     for _, level in ipairs(LEVELS) do
         local function hits(row) return level[2](row.baseline) end
         for g, only in ipairs { mesc.sensitive, mesc.insensitive } do
@@ -24,13 +23,9 @@ for i, size in ipairs(sizes) do
             mesc.quantity(x, all, ("hits, %s TLB, %s, %s"):format(level[1], name,
                 size), "%", last and level[g + 2] or nil, hits, only,
                 level[1] == "IOMMU" and mesc.why.sizes or mesc.why.flight)
-            groups[name] = mesc.means(all, hits, only)
         end
-    end
-    if groups.sensitive and groups.insensitive then -- of the IOMMU
-        x:order { "IOMMU hits, " .. size,
-            paper = { "insensitive", "sensitive" }, heddle = groups,
-            why = not x.full and mesc.why.few or nil }
+        mesc.groups(x, all, ("hits, %s TLB, %s"):format(level[1], size),
+            { "insensitive", "sensitive" }, hits, mesc.why.sizes)
     end
     mesc.show(x, all, { "compute unit", "IOMMU" }, "Hits, %, size " .. size,
         function(row, name)

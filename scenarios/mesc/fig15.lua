@@ -11,6 +11,7 @@
 local mesc = require "common"
 
 local report = require "heddle.report"
+local STATIC = "translation_leakage"
 local x = mesc.open_runs("fig15", "energy of translation")
 local all = mesc.measure(x, mesc.designs(mesc.ALL))
 local PAPER = { CoLT = { 14 }, ["full CoLT"] = { 43.6 }, MESC = { 76.4, 2.5 },
@@ -19,7 +20,9 @@ local PAPER = { CoLT = { 14 }, ["full CoLT"] = { 43.6 }, MESC = { 76.4, 2.5 },
 for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
     { "translation_energy_low", 174, "174 pJ" } } do
     local metric, reference, name = table.unpack(column)
-    local function total(row, d) return report.metric(row[d], metric) end
+    local function total(row, d, other)
+        return report.metric(row[d], other or metric)
+    end
     local function saved(row, d)
         return 100 * (1 - total(row, d) / total(row, "baseline"))
     end
@@ -37,9 +40,19 @@ for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
             return 100 * report.counter(row.baseline, "dram.walk_reads")
                 * reference / total(row, "baseline")
         end)
+    mesc.quantity(x, all, "leakage beside the baseline at " .. name, "%", nil,
+        function(row)
+            return 100 * total(row, "baseline", STATIC) / total(row, "baseline")
+        end)
+    mesc.groups(x, all, "saved by MESC, DRAM at " .. name,
+        { "sensitive", "insensitive" }, function(row)
+            return saved(row, "MESC")
+        end, mesc.why.energy)
     mesc.order(x, all, "saved, sensitive, DRAM at " .. name, { "MESC+CoLT",
         "MESC", "full CoLT", "CoLT" }, saved, mesc.sensitive)
     mesc.show(x, all, { "CoLT", "full CoLT", "MESC", "MESC+CoLT" },
         "Energy of translation saved, %, DRAM at " .. name, saved, "%")
 end
+mesc.show(x, all, mesc.REST, "Leakage of what translates, mW times the time, nJ",
+    function(row, d) return report.metric(row[d], STATIC) / 1000 end, "nJ")
 x:close()
