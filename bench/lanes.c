@@ -123,11 +123,11 @@ static bool step(struct krig *r, uint32_t ctx, uint32_t warp, struct totals *t)
     r->ops->next(r->self, ctx, warp, &op);
     t->given++;
     t->instructions += op.count;
-    if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC) {
+    if (op.kind >= HEDDLE_OP_LOAD && op.kind <= HEDDLE_OP_ATOMIC) {
         r->ops->access(r->self, ctx, warp, &acc);
         t->sum += acc.base.v + (uint64_t)acc.stride;
     }
-    return op.kind != HD_OP_EXIT;
+    return op.kind != HEDDLE_OP_EXIT;
 }
 
 /* As many blocks resident as a machine holds, their warps taking turns, so

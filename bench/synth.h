@@ -119,14 +119,14 @@ static void synth_end(void *self, uint32_t ctx)
     s->number[ctx] = UINT32_MAX;
 }
 
-static const struct hd_op synth_alu = {HD_OP_ALU, HD_NO_SLOT, 0, 0,
-                                       0,         1,          0, 0xffffffffu};
+static const struct hd_op synth_alu = {HEDDLE_OP_ALU, HD_NO_SLOT, 0, 0, 0, 1, 0,
+                                       0xffffffffu};
 
 static void synth_stream_op(uint32_t at, struct hd_op *op)
 {
-    static const uint8_t kind[] = {HD_OP_ALU, HD_OP_LOAD, HD_OP_LOAD,
-                                   HD_OP_ALU, HD_OP_ALU,  HD_OP_STORE,
-                                   HD_OP_EXIT};
+    static const uint8_t kind[] = {
+        HEDDLE_OP_ALU, HEDDLE_OP_LOAD,  HEDDLE_OP_LOAD, HEDDLE_OP_ALU,
+        HEDDLE_OP_ALU, HEDDLE_OP_STORE, HEDDLE_OP_EXIT};
 
     *op = synth_alu;
     op->kind = kind[at];
@@ -146,9 +146,9 @@ static void synth_loop_op(const struct synth *s, uint32_t at, struct hd_op *op)
     if (at == 0) {
         op->count = 8;
     } else if ((at - 1) / body >= s->steps) {
-        op->kind = HD_OP_EXIT;
+        op->kind = HEDDLE_OP_EXIT;
     } else if ((at - 1) % 2 == 0) {
-        op->kind = HD_OP_LOAD;
+        op->kind = HEDDLE_OP_LOAD;
         op->slot = (at - 1) % body != 0;
     } else {
         op->wait = (at - 1) % body == 1 ? 1 : 2;

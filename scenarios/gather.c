@@ -95,21 +95,21 @@ static uint64_t active(const struct heddle_work_call *c)
 
 static void load(struct heddle_work_op *op, uint32_t slot)
 {
-    op->kind = HEDDLE_WORK_LOAD;
+    op->kind = HEDDLE_OP_LOAD;
     op->bytes = 4;
     op->slot = slot;
 }
 
 static void alu(struct heddle_work_op *op, uint64_t n, uint32_t wait)
 {
-    op->kind = HEDDLE_WORK_ALU;
+    op->kind = HEDDLE_OP_ALU;
     op->count = (uint32_t)n;
     op->wait = wait;
 }
 
 static void store(struct heddle_work_op *op)
 {
-    op->kind = HEDDLE_WORK_STORE;
+    op->kind = HEDDLE_OP_STORE;
     op->bytes = 4;
 }
 
@@ -124,7 +124,7 @@ static void next_gather(const struct gather *g, uint64_t step,
     else if (step == 2 * g->rounds)
         store(op);
     else
-        op->kind = HEDDLE_WORK_EXIT;
+        op->kind = HEDDLE_OP_EXIT;
 }
 
 static void next_add(uint64_t step, struct heddle_work_op *op)
@@ -141,7 +141,7 @@ static void next_add(uint64_t step, struct heddle_work_op *op)
         store(op);
         break;
     default:
-        op->kind = HEDDLE_WORK_EXIT;
+        op->kind = HEDDLE_OP_EXIT;
     }
 }
 
@@ -152,12 +152,12 @@ static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 
     op->pc = (uint32_t)step;
     if (mask == 0)
-        op->kind = HEDDLE_WORK_EXIT;
+        op->kind = HEDDLE_OP_EXIT;
     else if (c->launch == 1)
         next_gather(c->self, step, op);
     else
         next_add(step, op);
-    if (op->kind != HEDDLE_WORK_EXIT)
+    if (op->kind != HEDDLE_OP_EXIT)
         op->mask = mask;
     return 0;
 }

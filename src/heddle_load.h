@@ -28,6 +28,20 @@ HEDDLE_API const char *heddle_workload_name(const heddle_workload *w);
 /* xxh3 of everything that defines it. */
 HEDDLE_API uint64_t heddle_workload_hash(const heddle_workload *w);
 
+/* What an instruction of a warp is. */
+enum heddle_op {
+    HEDDLE_OP_ALU, /* a run of instructions without an access */
+    HEDDLE_OP_LOAD,
+    HEDDLE_OP_STORE,
+    HEDDLE_OP_ATOMIC,
+    HEDDLE_OP_BARRIER, /* waits for all live warps of the block */
+    HEDDLE_OP_EXIT,    /* the warp is done */
+    HEDDLE_OPS
+};
+
+/* "alu", "load", ... */
+HEDDLE_API const char *heddle_op_name(unsigned op);
+
 /* Types of buffer elements. */
 enum heddle_type {
     HEDDLE_U8,

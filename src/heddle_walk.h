@@ -19,25 +19,12 @@
 extern "C" {
 #endif
 
-enum heddle_walk_kind {
-    HEDDLE_WALK_ALU,
-    HEDDLE_WALK_LOAD,
-    HEDDLE_WALK_STORE,
-    HEDDLE_WALK_ATOMIC,
-    HEDDLE_WALK_BARRIER,
-    HEDDLE_WALK_EXIT,
-    HEDDLE_WALK_KINDS
-};
-
-/* "alu", "load", ... */
-HEDDLE_API const char *heddle_walk_kind_name(enum heddle_walk_kind k);
-
 struct heddle_walk_op {
     const char *kernel;
     uint32_t launch; /* 1, 2, ... */
     uint32_t warp;   /* in the block */
     uint64_t block;
-    enum heddle_walk_kind kind;
+    uint32_t kind;  /* enum heddle_op */
     uint32_t bytes; /* a lane; ALU: instructions of a group, 0: core.ilp */
     uint32_t count; /* instructions: 1 but for ALU runs; 0: none of its own */
     uint32_t pc;

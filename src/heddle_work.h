@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_WORK_ABI 1
+#define HEDDLE_WORK_ABI 2
 
 enum {
     HEDDLE_WORK_LANES = 64,      /* the most that a warp has */
@@ -58,17 +58,9 @@ struct heddle_work_launch {
     uint32_t regs, shared_bytes; /* of a thread, of a block: for occupancy */
 };
 
-enum heddle_work_kind {
-    HEDDLE_WORK_ALU,    /* a run of `count` instructions without an access */
-    HEDDLE_WORK_LOAD,   /* the next call is access() */
-    HEDDLE_WORK_STORE,  /* the same */
-    HEDDLE_WORK_ATOMIC, /* the same */
-    HEDDLE_WORK_BARRIER,
-    HEDDLE_WORK_EXIT /* the warp is done; it is not asked again */
-};
-
 /*
- * An instruction; it comes zeroed.
+ * An instruction; it comes zeroed.  Behind a load, a store or an atomic the
+ * next call is access(); behind an exit there is none.
  *
  * A load does not wait: it fills a slot of its warp's scoreboard, and the
  * instruction that has this slot in its `wait` set does not issue before the
@@ -78,7 +70,7 @@ enum heddle_work_kind {
  * run is to be given as one.
  */
 struct heddle_work_op {
-    uint32_t kind;  /* enum heddle_work_kind */
+    uint32_t kind;  /* enum heddle_op */
     uint32_t count; /* of an ALU run: 1 to HEDDLE_WORK_RUN; else ignored */
     uint32_t bytes; /* a lane accesses: 1, 2, 4, 8 or 16 */
     uint32_t slot;  /* that a load or an atomic fills: 1 to 32, or 0 */
@@ -101,13 +93,13 @@ struct heddle_work_call {
     void *self;       /* what open() returned */
     void *shared;     /* the workload's state, NULL if it has none */
     void *state;      /* the warp's, NULL if it has none, or out of a warp */
+    void **kept;      /* the same of what hold() keeps; NULL at the start */
     uint32_t launch;  /* in progress, 1, 2, ...; in launch(): that is wanted */
     uint32_t warp;    /* of its block */
     uint64_t block;   /* linear: x + grid[0] * (y + grid[1] * z) */
     uint64_t count;   /* instructions that the warp has given before */
     uint64_t threads; /* lanes of the warp that have a thread, as a mask */
     uint32_t lanes;   /* a warp: 32 or 64 */
-    uint32_t place;   /* of the warp among those that can be resident */
     const struct heddle_work_launch *kernel; /* in progress */
     void *engine;                            /* for heddle_work_fail() */
     int (*stop)(struct heddle_work_call *c, int code, const char *text);
@@ -154,12 +146,12 @@ struct heddle_work {
      * it issues. */
     int (*access)(struct heddle_work_call *c, struct heddle_work_access *out);
 
-    /* For what lies outside of the arena although it changes (a script's
-     * coroutines); NULL else.  bind: a simulation in which `places` warps can
-     * be resident; restored: the state was exchanged; unbind: it has ended. */
-    int (*bind)(void *self, uint32_t places, uint32_t lanes);
-    void (*restored)(void *self);
-    void (*unbind)(void *self);
+    /* Where a warp has something outside of the arena (what a coroutine gave),
+     * *c->kept points to it.  It is counted: hold() is one user more, for a
+     * snapshot, drop() one less.  It can be found in another workload of the
+     * same hash.  Both NULL: there is nothing. */
+    void (*hold)(void *kept);
+    void (*drop)(void *kept);
 };
 
 /*

@@ -29,18 +29,18 @@ static struct program programs[BLOCKS][WARPS];
 static struct hd_op random_op(struct hd_rng *r, uint32_t *loaded)
 {
     static const uint8_t own[] = {0, 0, 0, 0, 1, 3, 255};
-    struct hd_op op = {HD_OP_ALU, HD_NO_SLOT, 4, 0, 0, 1, 0, hd_ones(32)};
+    struct hd_op op = {HEDDLE_OP_ALU, HD_NO_SLOT, 4, 0, 0, 1, 0, hd_ones(32)};
 
     switch (hd_rng_below(r, 8)) {
     case 0:
     case 1:
     case 2:
-        op.kind = HD_OP_LOAD;
+        op.kind = HEDDLE_OP_LOAD;
         op.slot = (uint8_t)hd_rng_below(r, 4);
         *loaded |= 1u << op.slot;
         return op;
     case 3:
-        op.kind = HD_OP_STORE;
+        op.kind = HEDDLE_OP_STORE;
         break;
     default:
         op.count = 1 + hd_rng_below(r, 1 + hd_rng_below(r, 40));
@@ -70,11 +70,11 @@ static void make_programs(uint64_t seed)
                     p->op[p->n++] = random_op(&r, &loaded);
                 if (k + 1 < parts) {
                     struct hd_op bar = {
-                        HD_OP_BARRIER, HD_NO_SLOT, 0, 0, 0, 1, 0, hd_ones(32)};
+                        HEDDLE_OP_BARRIER, HD_NO_SLOT, 0, 0, 0, 1, 0, hd_ones(32)};
                     p->op[p->n++] = bar;
                 }
             }
-            p->op[p->n++] = (struct hd_op){HD_OP_EXIT, HD_NO_SLOT, 0, 0, 0, 1,
+            p->op[p->n++] = (struct hd_op){HEDDLE_OP_EXIT, HD_NO_SLOT, 0, 0, 0, 1,
                                            0,          hd_ones(32)};
         }
     }
@@ -223,7 +223,7 @@ static bool twin_can(const struct twin *t, uint32_t w, uint64_t cycle)
 
     if (!x->used || x->waits || x->ready > cycle)
         return false;
-    if (op->kind == HD_OP_EXIT) {
+    if (op->kind == HEDDLE_OP_EXIT) {
         wait = ~0u;
         for (uint32_t i = 0; i < t->queued; i++)
             if (t->queue[i].warp == w)
@@ -233,7 +233,7 @@ static bool twin_can(const struct twin *t, uint32_t w, uint64_t cycle)
         wait |= 1u << op->slot;
     if ((wait & x->pending) != 0 && x->left == op->count)
         return false;
-    if ((op->kind == HD_OP_LOAD || op->kind == HD_OP_STORE) &&
+    if ((op->kind == HEDDLE_OP_LOAD || op->kind == HEDDLE_OP_STORE) &&
         t->queued >= t->queue_room)
         return false;
     return true;
@@ -312,7 +312,7 @@ static void twin_issue(struct twin *t, uint64_t cycle)
     op = twin_op(t, w);
     t->last = w;
     x->ready = cycle + 1;
-    if (op->kind == HD_OP_ALU) {
+    if (op->kind == HEDDLE_OP_ALU) {
         uint32_t group = op->bytes != 0 ? op->bytes : t->ilp;
         x->left--;
         x->group++;
@@ -322,12 +322,12 @@ static void twin_issue(struct twin *t, uint64_t cycle)
         x->ready = cycle + 9;
         if (x->left > 0)
             return;
-    } else if (op->kind == HD_OP_BARRIER) {
+    } else if (op->kind == HEDDLE_OP_BARRIER) {
         x->waits = 1;
         t->arrived[x->block]++;
         twin_barrier(t, x->block, cycle + 1);
         return;
-    } else if (op->kind == HD_OP_EXIT) {
+    } else if (op->kind == HEDDLE_OP_EXIT) {
         twin_exit(t, w, cycle + 1);
         return;
     } else {
@@ -335,8 +335,8 @@ static void twin_issue(struct twin *t, uint64_t cycle)
         t->log.what[t->log.n++] = x->block << 16 | x->index << 8 | x->at;
         t->queue[t->queued].warp = w;
         t->queue[t->queued].slot = op->slot;
-        t->queue[t->queued++].store = op->kind == HD_OP_STORE;
-        if (op->kind == HD_OP_LOAD)
+        t->queue[t->queued++].store = op->kind == HEDDLE_OP_STORE;
+        if (op->kind == HEDDLE_OP_LOAD)
             x->pending |= 1u << op->slot;
     }
     x->at++;

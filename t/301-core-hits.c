@@ -184,7 +184,7 @@ static void add_memory(struct test *t, uint32_t block, uint32_t w,
     memcpy(x->line, line, n * sizeof *line);
     add(t, block, w,
         (struct hd_op){(uint8_t)kind,
-                       kind == HD_OP_LOAD ? (uint8_t)(p->n % 32) : HD_NO_SLOT,
+                       kind == HEDDLE_OP_LOAD ? (uint8_t)(p->n % 32) : HD_NO_SLOT,
                        4, 0, 0, 1, 0, hd_ones(n)});
 }
 
@@ -194,7 +194,7 @@ static void add_exits(struct test *t, uint32_t blocks)
     for (uint32_t b = 0; b < blocks; b++)
         for (uint32_t w = 0; w < RIG_WARPS; w++)
             add(t, b, w,
-                (struct hd_op){HD_OP_EXIT, HD_NO_SLOT, 0, 0, 0, 1, 0,
+                (struct hd_op){HEDDLE_OP_EXIT, HD_NO_SLOT, 0, 0, 0, 1, 0,
                                hd_ones(32)});
 }
 
@@ -207,11 +207,11 @@ static struct test *scene(uint32_t pages)
     t->walk = 100;
     for (uint32_t i = 0; i < pages; i++) {
         uint32_t line = i * LINES + LINES - 1;
-        add_memory(t, 0, 0, HD_OP_LOAD, 1, &line);
+        add_memory(t, 0, 0, HEDDLE_OP_LOAD, 1, &line);
     }
     for (uint32_t w = 0; w < RIG_WARPS; w++)
         add(t, 0, w,
-            (struct hd_op){HD_OP_BARRIER, HD_NO_SLOT, 0, 0, ~0u, 1, 0,
+            (struct hd_op){HEDDLE_OP_BARRIER, HD_NO_SLOT, 0, 0, ~0u, 1, 0,
                            hd_ones(32)});
     return t;
 }
@@ -251,10 +251,10 @@ static void hits_pass_all_that_miss(void **state)
     uint64_t first;
 
     (void)state;
-    TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
-    TOUCH(t, 1, HD_OP_STORE, PAGE(2, 0));
-    TOUCH(t, 2, HD_OP_ATOMIC, PAGE(3, 0));
-    TOUCH(t, 3, HD_OP_LOAD, PAGE(0, 0));
+    TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0));
+    TOUCH(t, 1, HEDDLE_OP_STORE, PAGE(2, 0));
+    TOUCH(t, 2, HEDDLE_OP_ATOMIC, PAGE(3, 0));
+    TOUCH(t, 3, HEDDLE_OP_LOAD, PAGE(0, 0));
     add_exits(t, 1);
     r = run(t, &plain, 1);
     first = walked(r, 1, 0);
@@ -287,9 +287,9 @@ static void other_readings(void **state)
         struct test *t = scene(1);
         struct rig *r;
         m.blocking = want[i].blocking;
-        TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
-        TOUCH(t, 1, HD_OP_LOAD, PAGE(2, 0));
-        TOUCH(t, 2, HD_OP_LOAD, PAGE(0, 0));
+        TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0));
+        TOUCH(t, 1, HEDDLE_OP_LOAD, PAGE(2, 0));
+        TOUCH(t, 2, HEDDLE_OP_LOAD, PAGE(0, 0));
         add_exits(t, 1);
         r = run(t, &m, 1);
         assert_int_equal(walked(r, 2, 0), walked(r, 1, 0) + want[i].second);
@@ -314,8 +314,8 @@ static void atomics_as_they_are(void **state)
         struct rig *r;
         m.blocking = want[i].blocking;
         m.atomics = "0";
-        TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
-        TOUCH(t, 1, HD_OP_ATOMIC, PAGE(2, 0));
+        TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0));
+        TOUCH(t, 1, HEDDLE_OP_ATOMIC, PAGE(2, 0));
         add_exits(t, 1);
         r = run(t, &m, 1);
         assert_int_equal(left(r, PAGE(2, 0)), walked(r, 1, 0) + want[i].after);
@@ -374,11 +374,11 @@ static void shared_memory_in_the_unit(void **state)
         struct test *t = scene(1);
         struct rig *r;
         m.blocking = want[i].blocking;
-        TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
+        TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0));
         add(t, 0, 1,
             (struct hd_op){HD_OP_SHARED, HD_NO_SLOT, 0, 0, 0, 3, 0,
                            hd_ones(32)});
-        TOUCH(t, 1, HD_OP_STORE, PAGE(0, 0));
+        TOUCH(t, 1, HEDDLE_OP_STORE, PAGE(0, 0));
         add_exits(t, 1);
         r = run(t, &m, 1);
         assert_int_equal(left(r, PAGE(0, 0)), walked(r, 1, 0) + want[i].after);
@@ -395,9 +395,9 @@ static void one_instruction_owns(void **state)
     uint64_t first;
 
     (void)state;
-    TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0), PAGE(0, 0), PAGE(2, 0), PAGE(2, 1),
+    TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0), PAGE(0, 0), PAGE(2, 0), PAGE(2, 1),
           PAGE(0, 1), PAGE(3, 0));
-    TOUCH(t, 1, HD_OP_LOAD, PAGE(4, 0), PAGE(5, 0), PAGE(4, 1));
+    TOUCH(t, 1, HEDDLE_OP_LOAD, PAGE(4, 0), PAGE(5, 0), PAGE(4, 1));
     add_exits(t, 1);
     r = run(t, &plain, 1);
     first = walked(r, 1, 0);
@@ -425,8 +425,8 @@ static void an_owner_without_mshrs(void **state)
 
     (void)state;
     m.mshrs = "1";
-    TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0), PAGE(2, 0), PAGE(0, 0));
-    TOUCH(t, 1, HD_OP_LOAD, PAGE(3, 0));
+    TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0), PAGE(2, 0), PAGE(0, 0));
+    TOUCH(t, 1, HEDDLE_OP_LOAD, PAGE(3, 0));
     add_exits(t, 1);
     r = run(t, &m, 1);
     assert_int_equal(left(r, PAGE(0, 0)), walked(r, 1, 0) + 2);
@@ -446,11 +446,11 @@ static void joins_and_looks_again(void **state)
     uint64_t first, second;
 
     (void)state;
-    TOUCH(t, 0, HD_OP_LOAD, PAGE(1, 0));
-    TOUCH(t, 1, HD_OP_LOAD, PAGE(2, 0));
-    TOUCH(t, 2, HD_OP_LOAD, PAGE(1, 1));
-    TOUCH(t, 3, HD_OP_LOAD, PAGE(2, 1));
-    TOUCH(t, 4, HD_OP_LOAD, PAGE(3, 0));
+    TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(1, 0));
+    TOUCH(t, 1, HEDDLE_OP_LOAD, PAGE(2, 0));
+    TOUCH(t, 2, HEDDLE_OP_LOAD, PAGE(1, 1));
+    TOUCH(t, 3, HEDDLE_OP_LOAD, PAGE(2, 1));
+    TOUCH(t, 4, HEDDLE_OP_LOAD, PAGE(3, 0));
     add_exits(t, 1);
     r = run(t, &plain, 1);
     first = walked(r, 1, 0);
@@ -480,12 +480,12 @@ static void a_full_room_stops_the_head(void **state)
         (void)state;
         for (uint32_t i = 0; i < LINES; i++)
             line[i] = PAGE(1, i);
-        add_memory(t, 0, 0, HD_OP_LOAD, LINES, line);
+        add_memory(t, 0, 0, HEDDLE_OP_LOAD, LINES, line);
         for (uint32_t i = 0; i < LINES; i++)
             line[i] = PAGE(2, i);
-        add_memory(t, 0, 1, HD_OP_LOAD, LINES - 1 + more, line);
-        TOUCH(t, 2, HD_OP_LOAD, PAGE(3, 0));
-        TOUCH(t, 3, HD_OP_LOAD, PAGE(0, 0));
+        add_memory(t, 0, 1, HEDDLE_OP_LOAD, LINES - 1 + more, line);
+        TOUCH(t, 2, HEDDLE_OP_LOAD, PAGE(3, 0));
+        TOUCH(t, 3, HEDDLE_OP_LOAD, PAGE(0, 0));
         add_exits(t, 1);
         r = run(t, &plain, 1);
         assert_int_equal(tlb_count(r, HD_L1TLB_PARKED_FULL), more);
@@ -512,9 +512,9 @@ static void parks_when_all_are_gone(void **state)
     for (uint32_t w = 0; w < 2; w++) {
         for (uint32_t i = 0; i < LINES; i++)
             line[i] = PAGE(1 + i / 16, i % 16 + 16 * w);
-        add_memory(t, 0, w, HD_OP_LOAD, LINES, line);
+        add_memory(t, 0, w, HEDDLE_OP_LOAD, LINES, line);
     }
-    TOUCH(t, 2, HD_OP_LOAD, PAGE(3, 0));
+    TOUCH(t, 2, HEDDLE_OP_LOAD, PAGE(3, 0));
     add_exits(t, 1);
     r = run(t, &plain, 1);
     assert_int_equal(tlb_count(r, HD_L1TLB_PARKED_FULL), 1);
@@ -548,10 +548,10 @@ static void pages_before_lines(void **state)
         struct rig *r;
         m.overlap = want[i / 2].overlap;
         m.ports = want[i / 2].ports;
-        TOUCH(t, 0, HD_OP_LOAD, PAGE(0, 0), PAGE(0, 1), PAGE(0, 2), PAGE(0, 3),
+        TOUCH(t, 0, HEDDLE_OP_LOAD, PAGE(0, 0), PAGE(0, 1), PAGE(0, 2), PAGE(0, 3),
               PAGE(0, 4), PAGE(0, 5), PAGE(0, 6), PAGE(1, 0), PAGE(2, 0),
               PAGE(3, 0), PAGE(4, 0), PAGE(5, 0), PAGE(6, 0));
-        TOUCH(t, 1, HD_OP_LOAD, PAGE(0, 7));
+        TOUCH(t, 1, HEDDLE_OP_LOAD, PAGE(0, 7));
         add_exits(t, 1);
         r = run(t, &m, 1);
         enters = t->log.enter[t->log.enters - 2].cycle;
@@ -940,13 +940,13 @@ static struct test *random_test(uint64_t seed, uint32_t pages, uint32_t blocks)
         for (uint32_t w = 0; w < RIG_WARPS; w++) {
             uint32_t ops = 1 + hd_rng_below(&r, 12);
             for (uint32_t k = 0; k < ops; k++) {
-                uint32_t kind = HD_OP_LOAD + hd_rng_below(&r, 3);
+                uint32_t kind = HEDDLE_OP_LOAD + hd_rng_below(&r, 3);
                 uint32_t n = 1 + hd_rng_below(&r, 1 + hd_rng_below(&r, LINES));
                 uint32_t span = 1 + hd_rng_below(&r, pages), line[LINES];
                 uint32_t at = hd_rng_below(&r, pages);
                 for (uint32_t i = 0; i < n; i++) {
                     uint32_t p = (at + hd_rng_below(&r, span)) % pages;
-                    if (kind != HD_OP_LOAD) /* one that it touches twice is
+                    if (kind != HEDDLE_OP_LOAD) /* one that it touches twice is
                                                one line */
                         line[i] = PAGE(p, hd_rng_below(&r, HALF));
                     else if (loaded[p] < HALF)
@@ -957,7 +957,7 @@ static struct test *random_test(uint64_t seed, uint32_t pages, uint32_t blocks)
                 add_memory(t, b, w, kind, n, line);
                 if (hd_rng_below(&r, 3) == 0)
                     add(t, b, w,
-                        (struct hd_op){HD_OP_ALU, HD_NO_SLOT, 4, 0, 0,
+                        (struct hd_op){HEDDLE_OP_ALU, HD_NO_SLOT, 4, 0, 0,
                                        1 + hd_rng_below(&r, 60), 0,
                                        hd_ones(32)});
             }

@@ -324,10 +324,10 @@ static void run_some(heddle_program *p)
                 struct hd_access acc;
 
                 r.ops->next(r.self, ctx, w, &op);
-                assert_true(op.kind <= HD_OP_EXIT);
-                if (op.kind == HD_OP_EXIT)
+                assert_true(op.kind <= HEDDLE_OP_EXIT);
+                if (op.kind == HEDDLE_OP_EXIT)
                     break;
-                if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+                if (op.kind >= HEDDLE_OP_LOAD && op.kind <= HEDDLE_OP_ATOMIC)
                     r.ops->access(r.self, ctx, w, &acc);
             }
     krig_close(&r);

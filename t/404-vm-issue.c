@@ -66,7 +66,7 @@ static void expect_alu(struct rig *g, uint32_t count, uint32_t wait)
 {
     struct hd_op op = next(g, 0);
 
-    assert_int_equal(op.kind, HD_OP_ALU);
+    assert_int_equal(op.kind, HEDDLE_OP_ALU);
     assert_int_equal(op.count, count);
     assert_int_equal(op.wait, wait);
     assert_int_equal(op.slot, HD_NO_SLOT);
@@ -108,11 +108,11 @@ static void test_runs_join(void **state)
     start(&g, 32);
     expect_alu(&g, 3 + 4 + 3000, 0);
     struct hd_op op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_ALU);
+    assert_int_equal(op.kind, HEDDLE_OP_ALU);
     assert_int_equal(op.count, 5);
     assert_int_equal(op.mask, 0x7f);
     op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_EXIT);
+    assert_int_equal(op.kind, HEDDLE_OP_EXIT);
     assert_int_equal(op.mask, 0xffffffff);
     krig_close(&g.r);
 }
@@ -141,7 +141,7 @@ static void test_waits(void **state)
     kasm(&a, HD_I_EXIT, NR, NR, NR, 0); /* waits for all */
     start(&g, 32);
     op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_LOAD);
+    assert_int_equal(op.kind, HEDDLE_OP_LOAD);
     assert_int_equal(op.slot, 0);
     assert_int_equal(op.wait, 0);
     assert_int_equal(op.bytes, 4);
@@ -156,13 +156,13 @@ static void test_waits(void **state)
     assert_int_equal(next(&g, 0).wait, 1);
     access_of(&g, 0);
     op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_STORE);
+    assert_int_equal(op.kind, HEDDLE_OP_STORE);
     assert_int_equal(op.wait, 1);
     access_of(&g, 0);
     assert_int_equal(next(&g, 0).wait, 0);
     access_of(&g, 0);
     op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_EXIT);
+    assert_int_equal(op.kind, HEDDLE_OP_EXIT);
     assert_int_equal(op.wait, 1 << 9);
     assert_int_equal(g.r.err.code, 0);
     krig_close(&g.r);
@@ -223,7 +223,7 @@ static void test_partial_warps(void **state)
     assert_int_equal(g.l.threads, 70);
     assert_int_equal(next(&g, 0).mask, 0xffffffff);
     assert_int_equal(next(&g, 2).mask, 0x3f);
-    assert_int_equal(next(&g, 2).kind, HD_OP_EXIT);
+    assert_int_equal(next(&g, 2).kind, HEDDLE_OP_EXIT);
     krig_close(&g.r);
     start(&g, 64);
     assert_int_equal(g.l.warps, 2);
@@ -250,14 +250,14 @@ static void test_divergent_loop(void **state)
         struct hd_op op = next(&g, 0);
         struct hd_access acc = access_of(&g, 0);
 
-        assert_int_equal(op.kind, HD_OP_LOAD);
+        assert_int_equal(op.kind, HEDDLE_OP_LOAD);
         assert_int_equal(op.mask, 0xffffffffu << (round + 1));
         assert_null(acc.lane); /* the counter is the same in all lanes */
         assert_int_equal(acc.stride, 0);
         assert_int_equal(acc.base.v, 0x7f0000000000 + 4 * round);
     }
     expect_alu(&g, 1, 0);
-    assert_int_equal(next(&g, 0).kind, HD_OP_EXIT);
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_EXIT);
     krig_close(&g.r);
 }
 
@@ -280,11 +280,11 @@ static void test_early_exit(void **state)
     kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
     start(&g, 32);
     op = next(&g, 0);
-    assert_int_equal(op.kind, HD_OP_ALU);
+    assert_int_equal(op.kind, HEDDLE_OP_ALU);
     assert_int_equal(op.count, 1);
     assert_int_equal(op.mask, 0xfffffff0);
-    assert_int_equal(next(&g, 0).kind, HD_OP_EXIT);
-    assert_int_equal(next(&g, 0).kind, HD_OP_EXIT); /* and stays there */
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_EXIT);
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_EXIT); /* and stays there */
     krig_close(&g.r);
 }
 
@@ -340,7 +340,7 @@ static void test_endless(void **state)
     kasm(&a, HD_I_ENDWHILE, NR, NR, NR, 0);
     kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
     start(&g, 32);
-    assert_int_equal(next(&g, 0).kind, HD_OP_EXIT);
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_EXIT);
     expect_error(&g, "rounds without an instruction");
     begin(32); /* with one it may go on as long as it likes */
     kasm(&a, HD_I_GE, 3, 0, NR, 0);
@@ -370,7 +370,7 @@ static void test_atomic_order(void **state)
     kasm_mem(&a, HD_I_LOAD, 1, NR, 4, NR, 1, 1, 0);    /* at the old value */
     kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
     start(&g, 32);
-    assert_int_equal(next(&g, 0).kind, HD_OP_ATOMIC);
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_ATOMIC);
     access_of(&g, 0);
     next(&g, 0);
     acc = access_of(&g, 0);

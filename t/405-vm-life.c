@@ -65,10 +65,10 @@ static bool step(struct krig *r, uint32_t ctx, uint32_t warp)
     struct hd_access acc;
 
     r->ops->next(r->self, ctx, warp, &op);
-    if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+    if (op.kind >= HEDDLE_OP_LOAD && op.kind <= HEDDLE_OP_ATOMIC)
         r->ops->access(r->self, ctx, warp, &acc);
     assert_int_equal(r->err.code, 0);
-    return op.kind != HD_OP_EXIT;
+    return op.kind != HEDDLE_OP_EXIT;
 }
 
 static void run_block(struct krig *r, const struct hd_launch *l, uint64_t block)
@@ -266,7 +266,7 @@ static uint64_t wander(struct krig *r, const uint32_t *ctx, uint64_t seed,
         uint32_t c = ctx[hd_rng_below(&rng, 3)], w = hd_rng_below(&rng, 2);
 
         r->ops->next(r->self, c, w, &op);
-        if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+        if (op.kind >= HEDDLE_OP_LOAD && op.kind <= HEDDLE_OP_ATOMIC)
             r->ops->access(r->self, c, w, &acc);
         h = hd_mix64(h ^ op.kind);
         h = hd_mix64(h ^ op.mask);

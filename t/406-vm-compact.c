@@ -75,12 +75,12 @@ static void issue(struct work *k, uint32_t w)
 
     k->ready &= ~(1ull << w);
     k->threads += (uint64_t)op->count * hd_bit_count(op->mask);
-    if (op->kind == HD_OP_BARRIER) {
+    if (op->kind == HEDDLE_OP_BARRIER) {
         assert_int_equal(k->now, k->ctx); /* all come */
         k->barred |= 1ull << w;
     } else if (op->kind == HD_OP_MEET && op->mask != 0) {
         k->met |= 1ull << w;
-    } else if (op->kind == HD_OP_MEET || op->kind == HD_OP_EXIT) {
+    } else if (op->kind == HD_OP_MEET || op->kind == HEDDLE_OP_EXIT) {
         k->live &= ~(1ull << w);
     } else {
         if (hd_op_memory(op->kind))

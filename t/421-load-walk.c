@@ -91,17 +91,18 @@ static void fake_block_end(void *self, uint32_t ctx)
 
 static void fake_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
-    static const uint8_t kind[] = {HD_OP_LOAD, HD_OP_ALU, HD_OP_BARRIER,
-                                   HD_OP_STORE, HD_OP_EXIT};
+    static const uint8_t kind[] = {HEDDLE_OP_LOAD, HEDDLE_OP_ALU,
+                                   HEDDLE_OP_BARRIER, HEDDLE_OP_STORE,
+                                   HEDDLE_OP_EXIT};
     struct fake *f = self;
 
     assert_int_equal(ctx, 7);
     op->kind = kind[f->step[warp]];
     op->bytes = 4;
-    op->count = op->kind == HD_OP_ALU ? 9 : 1;
-    op->mask = op->kind == HD_OP_STORE ? 0xaaaaaaaa : 0xffffffff;
+    op->count = op->kind == HEDDLE_OP_ALU ? 9 : 1;
+    op->mask = op->kind == HEDDLE_OP_STORE ? 0xaaaaaaaa : 0xffffffff;
     f->step[warp]++;
-    if (f->fail_at_store && op->kind == HD_OP_STORE)
+    if (f->fail_at_store && op->kind == HEDDLE_OP_STORE)
         hd_err_set(f->env->err, HEDDLE_EPROGRAM, "the store is wrong");
 }
 
@@ -156,12 +157,12 @@ static int note(void *ud, const struct heddle_walk_op *op)
     size_t n = strlen(log->text);
 
     snprintf(log->text + n, sizeof log->text - n, "%s.%d.%d.%s ", op->kernel,
-             (int)op->block, (int)op->warp, heddle_walk_kind_name(op->kind));
-    if (op->kind == HEDDLE_WALK_LOAD) {
+             (int)op->block, (int)op->warp, heddle_op_name(op->kind));
+    if (op->kind == HEDDLE_OP_LOAD) {
         assert_int_equal(op->address[0], 0x1000 + 128 * op->warp);
         assert_int_equal(op->address[31], 0x1000 + 128 * op->warp + 124);
     }
-    if (op->kind == HEDDLE_WALK_STORE) {
+    if (op->kind == HEDDLE_OP_STORE) {
         assert_int_equal(op->mask, 0xaaaaaaaa);
         assert_int_equal(op->address[1], 0x101000);
         assert_int_equal(op->address[31], 0x11f000);

@@ -105,17 +105,18 @@ static void fake_block_end(void *self, uint32_t ctx)
 
 static void fake_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
-    static const uint8_t kind[] = {HD_OP_LOAD, HD_OP_ALU, HD_OP_BARRIER,
-                                   HD_OP_STORE, HD_OP_EXIT};
+    static const uint8_t kind[] = {HEDDLE_OP_LOAD, HEDDLE_OP_ALU,
+                                   HEDDLE_OP_BARRIER, HEDDLE_OP_STORE,
+                                   HEDDLE_OP_EXIT};
     struct fake *f = self;
     uint64_t all = warp == 0 ? 0xffffffff : 0xffff;
 
     memset(op, 0, sizeof *op);
     op->kind = kind[f->step[ctx][warp]++];
     op->bytes = 4;
-    op->count = op->kind == HD_OP_ALU ? 9 : 1;
-    op->mask = op->kind == HD_OP_STORE ? 0xaaaaaaaa & all : all;
-    if (f->fail && op->kind == HD_OP_STORE)
+    op->count = op->kind == HEDDLE_OP_ALU ? 9 : 1;
+    op->mask = op->kind == HEDDLE_OP_STORE ? 0xaaaaaaaa & all : all;
+    if (f->fail && op->kind == HEDDLE_OP_STORE)
         hd_err_set(f->env->err, HEDDLE_EPROGRAM, "the store is wrong");
 }
 
@@ -166,7 +167,7 @@ struct log {
 
 static int note(void *ud, const struct hd_step *t)
 {
-    static const char letter[] = "alsA|x"; /* by enum hd_op_kind */
+    static const char letter[] = "alsA|x"; /* by enum heddle_op */
     struct log *log = ud;
     size_t n = strlen(log->text);
 

@@ -47,7 +47,7 @@ static uint64_t random_mask(struct hd_rng *r)
 
 static void random_top(struct hd_rng *r, struct hd_top *t, bool exit)
 {
-    uint32_t kind = exit ? HD_OP_EXIT : hd_rng_below(r, HD_OP_EXIT);
+    uint32_t kind = exit ? HEDDLE_OP_EXIT : hd_rng_below(r, HEDDLE_OP_EXIT);
 
     *t = (struct hd_top){.kind = (uint8_t)kind,
                          .slot = HD_NO_SLOT,
@@ -55,12 +55,13 @@ static void random_top(struct hd_rng *r, struct hd_top *t, bool exit)
                          .count = 1,
                          .pc = hd_rng_below(r, 12) * 16,
                          .opcode = hd_rng_below(r, OPCODES)};
-    if (kind == HD_OP_ALU)
+    if (kind == HEDDLE_OP_ALU)
         t->count = 1 + hd_rng_below(r, 1000);
     if (!hd_top_memory(t))
         return;
     t->bytes = (uint8_t)(1u << hd_rng_below(r, 5));
-    t->slot = kind == HD_OP_LOAD ? (uint8_t)hd_rng_below(r, 32) : HD_NO_SLOT;
+    t->slot =
+        kind == HEDDLE_OP_LOAD ? (uint8_t)hd_rng_below(r, 32) : HD_NO_SLOT;
     t->space = hd_rng_below(r, 5) == 0 ? HD_TS_LOCAL : HD_TS_GLOBAL;
 }
 
@@ -203,13 +204,15 @@ static void sizes(void **state)
     struct hd_pack *k = hd_pack_new();
     struct hd_bytes out = {0};
     struct hd_rng r = hd_rng_make(1, 2);
-    struct hd_top ld = {.kind = HD_OP_LOAD,
+    struct hd_top ld = {.kind = HEDDLE_OP_LOAD,
                         .slot = 0,
                         .bytes = 4,
                         .count = 1,
                         .mask = 0xffffffff};
-    struct hd_top ex = {
-        .kind = HD_OP_EXIT, .slot = HD_NO_SLOT, .count = 1, .mask = 0xffffffff};
+    struct hd_top ex = {.kind = HEDDLE_OP_EXIT,
+                        .slot = HD_NO_SLOT,
+                        .count = 1,
+                        .mask = 0xffffffff};
     uint64_t addr[32];
 
     (void)state;
@@ -276,7 +279,7 @@ static void damage(void **state)
         }
         for (uint32_t w = 0; f != NULL && w < f->blocks * f->warps; w++) {
             const struct hd_top *o = f->op + f->start[w];
-            for (; o->kind != HD_OP_EXIT; o++) {
+            for (; o->kind != HEDDLE_OP_EXIT; o++) {
                 struct hd_access a;
                 hd_va lane[HD_MAX_LANES];
                 if (hd_top_memory(o))

@@ -56,7 +56,7 @@ static const char *step(struct bound *b, uint32_t ctx, uint32_t warp,
     kit.n = 0;
     b->s->ops->next(b->s->self, ctx, warp, &o);
     kit_op(&kit, b->s, ctx, 0, warp, &o);
-    *exit = o.kind == HD_OP_EXIT;
+    *exit = o.kind == HEDDLE_OP_EXIT;
     return kit.ops;
 }
 

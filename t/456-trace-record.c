@@ -81,8 +81,9 @@ static void fake_end(void *self, uint32_t ctx)
 static void fake_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
 {
     struct fake *f = self;
-    static const uint8_t kind[] = {HD_OP_LOAD, HD_OP_ALU, HD_OP_STORE,
-                                   HD_OP_BARRIER, HD_OP_EXIT};
+    static const uint8_t kind[] = {HEDDLE_OP_LOAD, HEDDLE_OP_ALU,
+                                   HEDDLE_OP_STORE, HEDDLE_OP_BARRIER,
+                                   HEDDLE_OP_EXIT};
     uint32_t s = f->step[warp]++;
 
     (void)ctx;

@@ -4,7 +4,8 @@
  * Pinned: buffers lie as those of programs do and may be aligned; parameters
  * have defaults, ranges and names; the functions are asked in order, with the
  * place of each warp; a hash follows name, parameters, argument, buffers and
- * what open() adds; the state is all that a snapshot needs; every way to be no
+ * what open() adds; the state is all that a snapshot needs, and what warps keep
+ * outside of it is counted; every way to be no
  * plug-in is told in words.
  *
  * SPDX-License-Identifier: MIT
@@ -152,18 +153,17 @@ static void state_is_in_the_arena(void **state)
     copy = malloc(b.arena.used);
     memcpy(copy, b.arena.base, b.arena.used);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(op.kind, HD_OP_LOAD);
+        assert_int_equal(op.kind, HEDDLE_OP_LOAD);
         assert_int_equal(op.mask, 0xff);
         assert_int_equal(op.slot, 0);
         b.s->ops->access(b.s->self, ctx[0], 1, &acc);
         assert_int_equal(acc.stride, 4);
         b.s->ops->next(b.s->self, ctx[0], 1, &op);
-        assert_int_equal(op.kind, HD_OP_EXIT);
+        assert_int_equal(op.kind, HEDDLE_OP_EXIT);
         b.s->ops->next(b.s->self, ctx[0], 0, &op);
         b.s->ops->block_start(b.s->self, 0, &ctx[1]);
         memcpy(b.arena.base, copy, b.arena.used);
-        b.s->ops->restored(b.s->self);
-        op.kind = HD_OP_LOAD;
+        op.kind = HEDDLE_OP_LOAD;
         op.mask = 0xff;
         op.slot = 0;
     }
@@ -171,6 +171,38 @@ static void state_is_in_the_arena(void **state)
     free(copy);
     leave(&b);
     heddle_workload_free(w);
+}
+
+/* What warps keep outside of it is counted: by the workload, and by what was
+ * saved, which may outlive it. */
+static void kept_is_counted(void **state)
+{
+    struct fake f = plain();
+    heddle_workload *w = make(&f, NULL);
+    const struct hd_source_ops *ops;
+    struct bound b;
+    uint32_t ctx;
+    void *saved;
+
+    (void)state;
+    bind_to(&b, w, 8);
+    ops = b.s->ops;
+    assert_int_equal(ops->block_start(b.s->self, 0, &ctx), 0);
+    assert_int_equal(fake_users, 2);
+    saved = ops->save(b.s->self);
+    assert_int_equal(fake_users, 4);
+    assert_int_equal(ops->block_start(b.s->self, 1, &ctx), 0);
+    assert_int_equal(fake_users, 6);
+    ops->block_end(b.s->self, ctx);
+    assert_int_equal(ops->block_start(b.s->self, 1, &ctx), 0);
+    assert_int_equal(fake_users, 6); /* in the same place */
+    assert_int_equal(ops->load(b.s->self, saved), 0);
+    assert_int_equal(fake_users, 4);
+    leave(&b);
+    heddle_workload_free(w);
+    assert_int_equal(fake_users, 2);
+    ops->drop(saved);
+    assert_int_equal(fake_users, 0);
 }
 
 /* ---- plug-ins ----------------------------------------------------------- */
@@ -187,8 +219,8 @@ static void what_is_no_plugin(void **state)
         {"null", "const void *heddle_work_entry(void) { return (void *)0; }\n",
          "returned NULL"},
         {"old", WORK ".abi = 99, .name = \"old\"" TAIL, "build it again"},
-        {"nameless", WORK ".abi = 1" TAIL, "needs a name"},
-        {"idle", WORK ".abi = 1, .name = \"idle\"" TAIL,
+        {"nameless", WORK ".abi = 2" TAIL, "needs a name"},
+        {"idle", WORK ".abi = 2, .name = \"idle\"" TAIL,
          "needs buffer(), launch(), next() and access()"},
         {"missing", NULL, "cannot load plug-in"},
     };
@@ -247,6 +279,7 @@ int main(void)
         cmocka_unit_test(parameters),
         cmocka_unit_test(hashes),
         cmocka_unit_test(state_is_in_the_arena),
+        cmocka_unit_test(kept_is_counted),
         cmocka_unit_test(what_is_no_plugin),
         cmocka_unit_test(random_numbers),
     };

@@ -31,17 +31,16 @@ static void bad_instructions(void **state)
     } t[] = {
         {{.kind = 6}, AT "2: next() gave kind 6"},
         {{.kind = 999}, "next() gave kind 999"},
-        {{.kind = HEDDLE_WORK_ALU}, "an ALU run of 0; expected 1 to 2^30"},
-        {{.kind = HEDDLE_WORK_ALU, .count = (1u << 30) + 1}, "an ALU run of"},
-        {{.kind = HEDDLE_WORK_ALU, .count = 1, .mask = 1ull << 33},
+        {{.kind = HEDDLE_OP_ALU}, "an ALU run of 0; expected 1 to 2^30"},
+        {{.kind = HEDDLE_OP_ALU, .count = (1u << 30) + 1}, "an ALU run of"},
+        {{.kind = HEDDLE_OP_ALU, .count = 1, .mask = 1ull << 33},
          "next() gave an active lane 33; expected lanes that have a thread"},
-        {{.kind = HEDDLE_WORK_ALU, .count = 1, .slot = 1},
-         "next() gave slot 1"},
-        {{.kind = HEDDLE_WORK_STORE, .bytes = 4, .slot = 1}, "gave slot 1"},
-        {{.kind = HEDDLE_WORK_LOAD, .bytes = 4, .slot = 33}, "gave slot 33"},
-        {{.kind = HEDDLE_WORK_LOAD, .bytes = 0}, "bytes a lane are 0"},
-        {{.kind = HEDDLE_WORK_ATOMIC, .bytes = 3}, "bytes a lane are 3"},
-        {{.kind = HEDDLE_WORK_STORE, .bytes = 32}, "bytes a lane are 32"},
+        {{.kind = HEDDLE_OP_ALU, .count = 1, .slot = 1}, "next() gave slot 1"},
+        {{.kind = HEDDLE_OP_STORE, .bytes = 4, .slot = 1}, "gave slot 1"},
+        {{.kind = HEDDLE_OP_LOAD, .bytes = 4, .slot = 33}, "gave slot 33"},
+        {{.kind = HEDDLE_OP_LOAD, .bytes = 0}, "bytes a lane are 0"},
+        {{.kind = HEDDLE_OP_ATOMIC, .bytes = 3}, "bytes a lane are 3"},
+        {{.kind = HEDDLE_OP_STORE, .bytes = 32}, "bytes a lane are 32"},
     };
 
     (void)state;

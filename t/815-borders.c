@@ -140,9 +140,9 @@ static int gone(struct heddle_work_call *c, uint32_t i)
 
 static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 {
-    op->kind = c->count == 0   ? HEDDLE_WORK_LOAD
-               : c->count == 1 ? HEDDLE_WORK_STORE
-                               : HEDDLE_WORK_EXIT;
+    op->kind = c->count == 0   ? HEDDLE_OP_LOAD
+               : c->count == 1 ? HEDDLE_OP_STORE
+                               : HEDDLE_OP_EXIT;
     op->bytes = 4;
     op->slot = c->count == 0;
     op->wait = c->count == 1;

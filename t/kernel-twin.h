@@ -339,9 +339,9 @@ static void twin_memory(struct twin *t, const struct hd_ins *n, uint64_t mask)
             t->reg[n->d][l] = old.i;
     }
     log_event(&t->log,
-              n->op == HD_I_LOAD    ? HD_OP_LOAD
-              : n->op == HD_I_STORE ? HD_OP_STORE
-                                    : HD_OP_ATOMIC,
+              n->op == HD_I_LOAD    ? HEDDLE_OP_LOAD
+              : n->op == HD_I_STORE ? HEDDLE_OP_STORE
+                                    : HEDDLE_OP_ATOMIC,
               mask, addr);
 }
 
@@ -442,7 +442,7 @@ static uint64_t twin_run(struct twin *t, uint32_t from, uint32_t to,
             t->log.threads += (uint64_t)n->imm * hd_bit_count(mask);
             break;
         case HD_I_BAR:
-            log_event(&t->log, HD_OP_BARRIER, mask, NULL);
+            log_event(&t->log, HEDDLE_OP_BARRIER, mask, NULL);
             break;
         case HD_I_LOAD:
         case HD_I_STORE:
@@ -464,7 +464,7 @@ static void twin_warp(struct twin *t, uint64_t all)
     t->log.n = 0;
     t->log.alu = t->log.threads = 0;
     twin_run(t, 0, t->k->nins - 1, all);
-    log_event(&t->log, HD_OP_EXIT, all, NULL);
+    log_event(&t->log, HEDDLE_OP_EXIT, all, NULL);
 }
 
 static void twin_open(struct twin *t, const heddle_program *p, uint32_t lanes)
@@ -524,13 +524,13 @@ static void engine_warp(struct krig *r, uint32_t ctx, uint32_t warp,
     do {
         others(r);
         r->ops->next(r->self, ctx, warp, &op);
-        if (op.kind == HD_OP_ALU) {
+        if (op.kind == HEDDLE_OP_ALU) {
             assert_true(op.count > 0);
             log->alu += op.count;
             log->threads += (uint64_t)op.count * hd_bit_count(op.mask);
             continue;
         }
-        if (op.kind == HD_OP_BARRIER || op.kind == HD_OP_EXIT) {
+        if (op.kind == HEDDLE_OP_BARRIER || op.kind == HEDDLE_OP_EXIT) {
             log_event(log, op.kind, op.mask, NULL);
             continue;
         }
@@ -543,7 +543,7 @@ static void engine_warp(struct krig *r, uint32_t ctx, uint32_t warp,
                           ? acc.lane[l].v
                           : acc.base.v + (uint64_t)acc.stride * l;
         log_event(log, op.kind, op.mask, addr);
-    } while (op.kind != HD_OP_EXIT && r->err.code == 0);
+    } while (op.kind != HEDDLE_OP_EXIT && r->err.code == 0);
     see(r, ctx, warp);
 }
 

@@ -172,13 +172,11 @@ static inline void kit_put(struct kit *k, const char *fmt, ...)
 static inline void kit_op(struct kit *k, struct hd_source *s, uint32_t ctx,
                           uint64_t block, uint32_t warp, const struct hd_op *o)
 {
-    static const char *const kind[] = {"alu",    "load",    "store",
-                                       "atomic", "barrier", "exit"};
-
-    kit_put(k, "%llu.%u %s", (unsigned long long)block, warp, kind[o->kind]);
+    kit_put(k, "%llu.%u %s", (unsigned long long)block, warp,
+            heddle_op_name(o->kind));
     if (o->count != 1)
         kit_put(k, " x%u", o->count);
-    if (o->kind == HD_OP_ALU && o->bytes != 0 && o->bytes < o->count)
+    if (o->kind == HEDDLE_OP_ALU && o->bytes != 0 && o->bytes < o->count)
         kit_put(k, " g%u", o->bytes);
     kit_put(k, " %x", o->pc);
     for (uint32_t w = o->wait; w != 0; w &= w - 1)
@@ -187,7 +185,7 @@ static inline void kit_op(struct kit *k, struct hd_source *s, uint32_t ctx,
         kit_put(k, " s%u", o->slot);
     if (o->mask != 0xffffffff)
         kit_put(k, " m%llx", (unsigned long long)o->mask);
-    if (o->kind >= HD_OP_LOAD && o->kind <= HD_OP_ATOMIC) {
+    if (o->kind >= HEDDLE_OP_LOAD && o->kind <= HEDDLE_OP_ATOMIC) {
         struct hd_access a = {0};
         s->ops->access(s->self, ctx, warp, &a);
         kit_put(k, " /%u%s", o->bytes,
@@ -226,7 +224,7 @@ static inline const char *kit_ops(struct kit *k, heddle_workload *w)
                 do {
                     s->ops->next(s->self, ctx, i, &o);
                     kit_op(k, s, ctx, b, i, &o);
-                } while (o.kind != HD_OP_EXIT);
+                } while (o.kind != HEDDLE_OP_EXIT);
             }
             s->ops->block_end(s->self, ctx);
         }

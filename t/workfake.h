@@ -104,6 +104,18 @@ static inline int fake_gone(struct heddle_work_call *c, uint32_t i)
     return i == 1 && f->gone_after != 0 && c->launch > f->gone_after;
 }
 
+static int fake_users; /* of what warps keep */
+
+static inline void fake_hold(void *kept)
+{
+    (*(int *)kept)++;
+}
+
+static inline void fake_drop(void *kept)
+{
+    (*(int *)kept)--;
+}
+
 static inline int fake_start(struct heddle_work_call *c)
 {
     const struct fake *f = c->self;
@@ -113,6 +125,9 @@ static inline int fake_start(struct heddle_work_call *c)
         assert_int_equal(s[i], 0);
     assert_int_equal(c->count, 0);
     s[1] = 77;
+    assert_null(*c->kept);
+    *c->kept = &fake_users;
+    fake_hold(*c->kept);
     return f->start_rc;
 }
 
@@ -132,7 +147,7 @@ static inline int fake_next(struct heddle_work_call *c,
     if (s[0] < f->ops)
         *op = f->op[s[0]];
     else
-        op->kind = HEDDLE_WORK_EXIT;
+        op->kind = HEDDLE_OP_EXIT;
     s[0]++;
     if (f->words != NULL)
         return heddle_work_fail(c, f->code, f->words);
@@ -173,13 +188,15 @@ static const struct heddle_work work = {
     .start = fake_start,
     .next = fake_next,
     .access = fake_access,
+    .hold = fake_hold,
+    .drop = fake_drop,
 };
 
 /* Two warps a block, the second of 8 threads: a load of all lanes. */
 static inline struct fake plain(void)
 {
     struct fake f = {.ops = 1,
-                     .op = {{.kind = HEDDLE_WORK_LOAD, .bytes = 4, .slot = 1}},
+                     .op = {{.kind = HEDDLE_OP_LOAD, .bytes = 4, .slot = 1}},
                      .access = {.stride = 4},
                      .launch = {.name = "k", .grid = {2}, .block = {40}},
                      .launches = 1};
@@ -205,10 +222,10 @@ static inline int seen(void *ud, const struct heddle_walk_op *op)
 {
     uint64_t *sum = ud;
 
-    if (op->kind == HEDDLE_WALK_LOAD)
+    if (op->kind == HEDDLE_OP_LOAD)
         for (uint32_t l = 0; l < op->lanes; l++)
             sum[0] += op->mask >> l & 1;
-    sum[1] = op->kind == HEDDLE_WALK_LOAD ? op->address[0] : sum[1];
+    sum[1] = op->kind == HEDDLE_OP_LOAD ? op->address[0] : sum[1];
     return 0;
 }
 

@@ -76,13 +76,16 @@ INSTRUCTIONS
     pc = n                  for traces, and policies that tell instructions
                             apart; else the line of the script
   An index outside of its buffer stops the run, and so does an error.
+  Instructions that the function of an index gives come before its own.
 
 WHAT IT MAY DO   What a warp does depends on its place, the parameters and
            math.random, which has a stream for each warp.  It has the globals
            of policies (heddle_policy(7), THE LANGUAGE): no os, io, require,
            coroutine; pairs in order.  What it needs of the script it has in
-           locals, and must not change them: a snapshot keeps how many
-           instructions each warp has given, and runs it again up to there.
+           locals, and must not change them: the order of warps is the
+           machine's.  A warp runs when its block starts, and goes on when the
+           instructions that it gave have been taken; a snapshot keeps those
+           of its warps that are to come.
 
 SPDX-License-Identifier: MIT
 ]==]
@@ -92,6 +95,7 @@ local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 local plain = require "heddle.plain"
 local work = require "heddle.work"
+local unpack = table.unpack
 
 local M = {}
 
@@ -239,19 +243,23 @@ local function args_of(entry, k)
     return args
 end
 
---- A launch for heddle.work.
+--- A launch for heddle.work: blocks nx ny nz of threads tx ty tz.
 local function launch_of(inst, entry)
     local k = launch.kernel_of(inst, entry)
     if entry.fn == nil then launch.check_fields(entry, k) end
     local grid = entry.fn == nil and entry.grid or k.grid
-    return { name = k.name, block = k.block, regs = k.regs, shared = k.shared,
-        fn = k.fn, args = args_of(entry, k),
-        grid = launch.triple(grid, "launch of " .. k.name .. ": grid") }
+    local nx, ny, nz = unpack(launch.triple(grid,
+        "launch of " .. k.name .. ": grid"))
+    local tx, ty, tz = unpack(k.block)
+    return { name = k.name, regs = k.regs, shared = k.shared, fn = k.fn,
+        nx = nx, ny = ny, nz = nz, tx = tx, ty = ty, tz = tz,
+        args = args_of(entry, k) }
 end
 
---- Buffers for heddle.work, with the launch after which each is free.
+--- Buffers for heddle.work, with the launch after which each is free; and the
+-- numbers of the tables that stand for them, from 0.
 local function buffers_of(inst)
-    local out = {}
+    local out, numbers = {}, {}
     for i, b in ipairs(inst.buffers) do
         if b.contents or b.scratch then
             fail("generator %s: buffer %s has contents; a generator's buffers "
@@ -261,7 +269,9 @@ local function buffers_of(inst)
                 .. "(heddle.kernel) have some", inst.name, b.name)
         end
         out[i] = { name = b.name, bytes = b.count * b.width, width = b.width,
-            align = b.align, freed = 0, tables = { b, b.original } }
+            align = b.align, freed = 0 }
+        numbers[b] = i - 1
+        if b.original then numbers[b.original] = i - 1 end
     end
     for i, entry in ipairs(inst.launches) do
         local free = entry.fn == nil and entry.free or {}
@@ -278,21 +288,20 @@ local function buffers_of(inst)
             out[own.index].freed = i
         end
     end
-    return out
+    return out, numbers
 end
 
 --- What a warp's function is called with, and that function: begin of
--- heddle.work.
-local function begin_of(inst, launches)
+-- heddle.work.  Its locals are told by their names where a warp changes them.
+local function begin_of(buffers, parameters, launches)
     return function(number, block, warp, lanes, live)
         local l = launches[number]
-        local nx, ny, nz = table.unpack(l.grid)
-        local first = warp * lanes
+        local nx, ny, first = l.nx, l.ny, warp * lanes
         return l.fn, { launch = number, block = block, bx = block % nx,
             by = block // nx % ny, bz = block // nx // ny, nx = nx, ny = ny,
-            nz = nz, warp = warp, lanes = lanes, tid = first,
-            gid = block * l.block[1] * l.block[2] * l.block[3] + first,
-            live = live, args = l.args }, inst.b, inst.params
+            nz = l.nz, warp = warp, lanes = lanes, tid = first,
+            gid = block * l.tx * l.ty * l.tz + first, live = live,
+            args = l.args }, buffers, parameters
     end
 end
 
@@ -305,25 +314,24 @@ Generator.__index = Generator
 function Generator:workload(o)
     local inst = self:instance(o)
     local _ <close> = pure.open()
+    local buffers, numbers = buffers_of(inst)
     local spec = { name = inst.name, seed = inst.params.seed,
-        buffers = buffers_of(inst), launches = {},
+        buffers = buffers, numbers = numbers, launches = {},
         instructions = self.instructions or 10000000,
         memory = self.memory or 512 << 20 }
     if math.type(spec.seed) ~= "integer" then
         fail("generator %s: parameter seed: expected a whole number, got %s",
             inst.name, tostring(spec.seed))
     end
-    local extent, args = {}, {}
+    local extent = {}
     for i, entry in ipairs(inst.launches) do
         local l = launch_of(inst, entry)
-        spec.launches[i], args[i] = l, l.args
-        extent[i] = l.grid[1] * l.grid[2] * l.grid[3]
+        spec.launches[i] = l
+        extent[i] = l.nx * l.ny * l.nz
     end
-    spec.begin = begin_of(inst, spec.launches)
-    spec.given = { "the buffers", inst.b, "the parameters", inst.params,
-        "the arguments of a launch", args }
-    spec.text = text_of(spec.buffers, spec.launches, inst.params,
-        plain.write(inst.params, "params", { fail = fail }))
+    spec.begin = begin_of(inst.b, inst.params, spec.launches)
+    spec.text = text_of(buffers, spec.launches, inst.params,
+        plain.write(inst.params, "params", { fail = fail })):gsub("\0", "\\0")
     local made, w = pcall(work.generator, spec)
     if not made and type(w) == "string" and w ~= core.no_memory then
         fail("generator %s: %s", inst.name,

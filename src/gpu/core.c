@@ -34,9 +34,6 @@
 #include "../machine.h"
 #include "dispatch.h"
 
-const char *const hd_op_name[] = {"alu",     "load", "store", "atomic",
-                                  "barrier", "exit", "meeting", "shared"};
-
 /* ---- settings and counters ---------------------------------------------- */
 
 #define AT(f) (uint32_t) offsetof(struct hd_core_cfg, f)
@@ -550,7 +547,7 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
     waits(v, i, "barriers", "warps of their blocks have not arrived",
           n[HD_WARP_BARRIER]);
     waits(v, i, "warp_limit", "warps that may not load",
-          hd_bit_count(s->ready & s->next[HD_OP_LOAD] & ~s->limit));
+          hd_bit_count(s->ready & s->next[HEDDLE_OP_LOAD] & ~s->limit));
     if (n[HD_WARP_READY] > 0 && s->lsu_n == c->lsu_room)
         waits(v, i, "load/store unit", "its queue is full", s->lsu_n);
     waits(v, i, "l2tlb", "L1 TLB misses are not answered",

@@ -440,7 +440,6 @@ struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
 /* No core issues from now on, or they do again. */
 void hd_gpu_halt(void *g, bool on, hd_time now);
-extern const char *const hd_op_name[]; /* enum hd_op_kind */
 
 /* warp.c: offers its points. */
 void hd_warp_open(struct hd_core *c);
@@ -584,7 +583,7 @@ static inline hd_time hd_lsu_next(const struct hd_core *c,
 /* Warps whose next instruction is for the load/store unit (bit set). */
 static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
 {
-    return s->next[HD_OP_LOAD] | s->next[HD_OP_STORE] | s->next[HD_OP_ATOMIC] |
+    return s->next[HEDDLE_OP_LOAD] | s->next[HEDDLE_OP_STORE] | s->next[HEDDLE_OP_ATOMIC] |
            s->next[HD_OP_SHARED];
 }
 
@@ -592,7 +591,7 @@ static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
 static inline uint64_t hd_warp_can(const struct hd_core *c,
                                    struct hd_core_state *s)
 {
-    uint64_t can = s->ready & (s->limit | ~s->next[HD_OP_LOAD]);
+    uint64_t can = s->ready & (s->limit | ~s->next[HEDDLE_OP_LOAD]);
 
     if (HD_UNLIKELY(s->lsu_n >= c->lsu_room)) {
         s->lsu_full |= can & hd_warp_memory(s);

@@ -278,8 +278,8 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                         uint16_t *guess)
 {
     uint32_t kind = c->memop[memop].kind;
-    bool done = kind == HD_OP_LOAD ? load_line(c, memop, line, t, ticks, guess)
-                : kind == HD_OP_STORE
+    bool done = kind == HEDDLE_OP_LOAD ? load_line(c, memop, line, t, ticks, guess)
+                : kind == HEDDLE_OP_STORE
                     ? store_line(c, memop, line, bytes, t, ticks)
                     : atomic_line(c, memop, line, bytes, t, ticks);
 
@@ -412,7 +412,7 @@ void hd_l1d_look(void *self, uint32_t instance, struct heddle_visitor *v)
         if (!x->live)
             continue;
         v->row(v->ud, "miss");
-        v->text(v->ud, "access", hd_op_name[c->memop[x->flags].kind]);
+        v->text(v->ud, "access", heddle_op_name(c->memop[x->flags].kind));
         v->number(v->ud, "warp", c->memop[x->flags].warp);
         v->number(v->ud, "requesters", x->n);
         if (x->key >> 63 == 0) { /* atomics have keys of their own */

@@ -190,7 +190,7 @@ static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
     q->warp = (uint16_t)warp;
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
-    q->writes = c->memop[memop].kind != HD_OP_LOAD;
+    q->writes = c->memop[memop].kind != HEDDLE_OP_LOAD;
     q->references = 0;
     c->tlb_mshr.v[e].flags = memop << 8;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);

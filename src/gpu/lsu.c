@@ -69,7 +69,7 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
                                 .app = c->app,
                                 .warp = w,
                                 .pc = o->pc,
-                                .kind = (uint64_t)o->kind - HD_OP_LOAD,
+                                .kind = (uint64_t)o->kind - HEDDLE_OP_LOAD,
                                 .lines = l->n,
                                 .pages = l->pages};
 
@@ -117,13 +117,13 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     if (lanes != c->lanes ||
         !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
-    op->direct = (o->kind == HD_OP_ATOMIC && !m->translate_atomics) ||
+    op->direct = (o->kind == HEDDLE_OP_ATOMIC && !m->translate_atomics) ||
                  (o->space == HD_SPACE_TEXTURE && !m->translate_textures);
     hd_hist_add(&g->line_hist[c->app], op->n);
     hd_hist_add(&g->page_hist[c->app], op->pages);
     count[HD_CORE_LINES] += op->n;
     count[HD_CORE_PAGES] += op->pages;
-    if (o->kind == HD_OP_LOAD) {
+    if (o->kind == HEDDLE_OP_LOAD) {
         count[HD_CORE_LOAD_LINES] += op->n;
         count[HD_CORE_LOAD_LANES] += lanes;
     }
@@ -277,7 +277,7 @@ static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
     const struct hd_lsu_page *page;
 
     if (op->at + 1u >= op->n || !c->unheard ||
-        c->memop[op->memop].kind != HD_OP_LOAD || !hd_tlb_plain(&c->l1tlb))
+        c->memop[op->memop].kind != HEDDLE_OP_LOAD || !hd_tlb_plain(&c->l1tlb))
         return false;
     page = &op->page[hd_lines_at(op, op->at)->page];
     return page->frame < HD_PAGE_MISSING ||
@@ -390,7 +390,7 @@ void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v)
     for (uint32_t i = 0; i < c->s->lsu_n; i++) {
         const struct hd_lines *o = &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
         v->row(v->ud, "queued");
-        v->text(v->ud, "access", hd_op_name[c->memop[o->memop].kind]);
+        v->text(v->ud, "access", heddle_op_name(c->memop[o->memop].kind));
         v->number(v->ud, "warp", c->memop[o->memop].warp);
         v->number(v->ud, "lines", o->n);
         v->number(v->ud, "lines_done", o->at);

@@ -130,12 +130,12 @@ static inline void promote(const struct hd_core *c, struct hd_core_state *s,
 static bool must_wait(const struct hd_warp *x)
 {
     return (x->op.wait & x->pending) != 0 ||
-           (x->op.kind == HD_OP_EXIT && x->flight > 0);
+           (x->op.kind == HEDDLE_OP_EXIT && x->flight > 0);
 }
 
 static inline bool is_memory(uint32_t kind)
 {
-    return kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
+    return kind - HEDDLE_OP_LOAD <= HEDDLE_OP_ATOMIC - HEDDLE_OP_LOAD;
 }
 
 /* The scoreboard slot that an instruction fills (bit set); HD_NO_SLOT: none,
@@ -165,7 +165,7 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
     kind = x->op.kind;
     s->next[old] ^= bit; /* it was set */
     s->next[kind] |= bit;
-    x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HD_OP_EXIT);
+    x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HEDDLE_OP_EXIT);
     if (must_wait(x))
         x->state = HD_WARP_SLOTS;
     else
@@ -175,8 +175,8 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
 /* The same where it is rare: at first, and after a barrier. */
 HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
-    c->s->next[HD_OP_BARRIER] |= 1ull << w;
-    fetch(c, c->s, &c->warp[w], w, HD_OP_BARRIER, t);
+    c->s->next[HEDDLE_OP_BARRIER] |= 1ull << w;
+    fetch(c, c->s, &c->warp[w], w, HEDDLE_OP_BARRIER, t);
 }
 
 /* ---- blocks ------------------------------------------------------------ */
@@ -489,7 +489,7 @@ static HD_APART void tell_done(const struct hd_core *c,
         .core = c->id,
         .app = c->app,
         .warp = m->warp,
-        .kind = (uint64_t)m->kind - HD_OP_LOAD,
+        .kind = (uint64_t)m->kind - HEDDLE_OP_LOAD,
         .cycles = hd_recip_div(g->per_cycle, t - m->issued)};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_access_done, &n);
@@ -753,7 +753,7 @@ static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
         x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
         if (HD_LIKELY(x->op.count == 0)) {
             s->ready ^= bit;
-            fetch(c, s, x, w, HD_OP_ALU, end);
+            fetch(c, s, x, w, HEDDLE_OP_ALU, end);
             return;
         }
         if (x->ready >= hd_min_u64(until, s->later_at) ||
@@ -777,7 +777,7 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     lanes = begin(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     c->count[HD_CORE_MEM_INSTRUCTIONS] += n;
-    c->count[HD_CORE_LOADS + kind - HD_OP_LOAD] += n;
+    c->count[HD_CORE_LOADS + kind - HEDDLE_OP_LOAD] += n;
     x->pending |= slot_bit(slot);
     x->flight += slot == HD_NO_SLOT;
     s->ready ^= 1ull << w;
@@ -798,7 +798,7 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
     begin(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     s->ready ^= 1ull << w;
-    if (x->op.kind == HD_OP_BARRIER) {
+    if (x->op.kind == HEDDLE_OP_BARRIER) {
         issue_barrier(c, w, end);
     } else if (x->op.kind != HD_OP_SHARED) {
         issue_last(c, w, end);
@@ -824,7 +824,7 @@ static uint64_t rounds_before(const struct hd_core *c, uint64_t can, hd_time t,
         return 0;
     for (uint64_t m = can; m != 0; m &= m - 1) {
         const struct hd_warp *x = &c->warp[hd_bit_first(m)];
-        if (x->op.kind != HD_OP_ALU)
+        if (x->op.kind != HEDDLE_OP_ALU)
             return 0;
         least = hd_min_u64(least, group_left(c, x));
     }
@@ -877,7 +877,7 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         return hd_port_next(c, s);
     }
     w = pick(c, port.can, &one);
-    if (c->warp[w].op.kind == HD_OP_ALU)
+    if (c->warp[w].op.kind == HEDDLE_OP_ALU)
         issue_alu(c, s, w, t, one ? 1 : UINT64_MAX,
                   c->pick.bound || one ? 0 : end);
     else if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
@@ -1019,7 +1019,7 @@ void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v)
         v->number(v->ud, "block", c->block[x->block].number);
         v->number(v->ud, "index", x->index);
         v->text(v->ud, "state", state_name[x->state]);
-        v->text(v->ud, "next", hd_op_name[x->op.kind]);
+        v->text(v->ud, "next", heddle_op_name(x->op.kind));
         v->number(v->ud, "pc", x->op.pc);
         v->number(v->ud, "left", x->op.count);
         v->number(v->ud, "pending", x->pending);

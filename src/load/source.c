@@ -27,6 +27,14 @@ uint64_t heddle_workload_hash(const heddle_workload *w)
     return hd_workload_source(w)->hash;
 }
 
+const char *heddle_op_name(unsigned op)
+{
+    static const char *const name[] = {"alu",     "load", "store",   "atomic",
+                                       "barrier", "exit", "meeting", "shared"};
+
+    return op < HD_LEN(name) ? name[op] : "?";
+}
+
 uint32_t heddle_type_bytes(enum heddle_type t)
 {
     static const uint8_t bytes[HEDDLE_TYPES] = {1, 4, 4, 8, 4, 8};

@@ -20,18 +20,14 @@
 
 struct hd_env;
 
-enum hd_op_kind {
-    HD_OP_ALU, /* a run of `count` instructions with no memory access;
-                  mostly shared-memory instructions are counted here, too */
-    HD_OP_LOAD,
-    HD_OP_STORE,
-    HD_OP_ATOMIC,
-    HD_OP_BARRIER, /* waits for all live warps of the block */
-    HD_OP_EXIT,    /* the warp is done */
-    HD_OP_MEET,    /* stops until all warps of its block have, which are then
-                      regrouped; with an empty mask its threads have exited */
-    HD_OP_SHARED   /* a run of `count` instructions of shared memory, where they
-                      go through the load/store unit (hd_env.apart) */
+/* Kinds of instructions, beside those of enum heddle_op. */
+enum {
+    HD_OP_MEET = HEDDLE_OPS, /* stops until all warps of its block have, which
+                                are then regrouped; with an empty mask its
+                                threads have exited */
+    HD_OP_SHARED /* a run of `count` instructions of shared memory, where they
+                    go through the load/store unit (hd_env.apart); else they
+                    are counted in runs */
 };
 
 enum hd_space {
@@ -45,7 +41,7 @@ enum hd_space {
 /* A memory instruction? */
 static inline bool hd_op_memory(unsigned kind)
 {
-    return kind - HD_OP_LOAD <= HD_OP_ATOMIC - HD_OP_LOAD;
+    return kind - HEDDLE_OP_LOAD <= HEDDLE_OP_ATOMIC - HEDDLE_OP_LOAD;
 }
 
 /*
@@ -59,7 +55,7 @@ static inline bool hd_op_memory(unsigned kind)
  * the last of them.
  */
 struct hd_op {
-    uint8_t kind;   /* enum hd_op_kind */
+    uint8_t kind;   /* enum heddle_op, HD_OP_MEET, HD_OP_SHARED */
     uint8_t slot;   /* scoreboard slot it fills, or HD_NO_SLOT */
     uint8_t bytes;  /* a lane: 1, 2, 4, 8 or 16; of an ALU run: instructions of
                        a group, if its source knows, instead of core.ilp */

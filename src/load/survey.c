@@ -209,7 +209,7 @@ static void count_use(struct heddle_survey *s,
 {
     unsigned first = hd_bit_first(t->op->mask);
     uint64_t at = hd_access_lane(t->acc, first);
-    uint32_t kind = t->op->kind - HD_OP_LOAD, n = s->r.allocs;
+    uint32_t kind = t->op->kind - HEDDLE_OP_LOAD, n = s->r.allocs;
     struct heddle_survey_use *u;
 
     for (uint32_t i = 0; i < n; i++, s->hint = (s->hint + 1) % n) {
@@ -239,11 +239,11 @@ static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
     k->pages += l.pages;
     k->line_hist[l.n]++;
     k->page_hist[l.pages]++;
-    if (op->kind == HD_OP_LOAD) {
+    if (op->kind == HEDDLE_OP_LOAD) {
         k->loads += op->count;
         k->load_lanes += lanes;
         k->load_lines += l.n;
-    } else if (op->kind == HD_OP_STORE) {
+    } else if (op->kind == HEDDLE_OP_STORE) {
         k->stores += op->count;
     } else {
         k->atomics += op->count;
@@ -269,14 +269,14 @@ static int count(void *ud, const struct hd_step *t)
     k = &s->kernel[s->launch[s->r.launches - 1].kernel];
     k->instructions += op->count;
     k->thread_instructions += op->count * (uint64_t)hd_bit_count(op->mask);
-    if (op->mask != t->exist && op->kind != HD_OP_EXIT)
+    if (op->mask != t->exist && op->kind != HEDDLE_OP_EXIT)
         k->divergent += op->count;
     s->instructions += op->count;
-    if (op->kind == HD_OP_ALU)
+    if (op->kind == HEDDLE_OP_ALU)
         k->alu += op->count;
-    else if (op->kind == HD_OP_BARRIER)
+    else if (op->kind == HEDDLE_OP_BARRIER)
         k->barriers += op->count;
-    else if (op->kind != HD_OP_EXIT)
+    else if (op->kind != HEDDLE_OP_EXIT)
         rc = count_memory(s, k, t);
     if (rc == 0 && s->o.stop != NULL &&
         s->instructions - s->asked >= STOP_EVERY) {

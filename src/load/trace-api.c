@@ -235,7 +235,7 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
 
     d->op.warp = index % f->warps;
     for (const struct hd_top *t = f->op + f->start[index];
-         t->kind != HD_OP_EXIT && rc == 0; t++) {
+         t->kind != HEDDLE_OP_EXIT && rc == 0; t++) {
         if (!hd_top_memory(t))
             continue;
         d->op.pc = t->pc;
@@ -300,14 +300,13 @@ static int dump_box(struct dump *d, uint32_t context, struct hd_err *err)
 static int on_walk(void *ud, const struct heddle_walk_op *op)
 {
     struct dump *d = ud;
-    static const char *const names[] = {"ALU", "LOAD", "STORE", "ATOMIC"};
 
     d->kernels = op->launch;
     if ((d->s->kernel != 0 && d->s->kernel != op->launch) ||
         (d->s->one_block && d->s->block != op->block))
         return 0;
     d->block = true;
-    if (op->kind < HEDDLE_WALK_LOAD || op->kind > HEDDLE_WALK_ATOMIC)
+    if (!hd_op_memory(op->kind))
         return 0;
     d->op = (struct heddle_trace_op){.kernel = op->launch,
                                      .warp = op->warp,
@@ -318,7 +317,7 @@ static int on_walk(void *ud, const struct heddle_walk_op *op)
                                      .local = op->local,
                                      .texture = op->texture,
                                      .mask = op->mask,
-                                     .opcode = names[op->kind],
+                                     .opcode = hd_trace_opcode[op->kind],
                                      .address = op->address};
     return d->fn(d->ud, &d->op);
 }

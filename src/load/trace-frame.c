@@ -358,13 +358,13 @@ static bool good_op(const struct unpack *u, const struct hd_top *o)
 {
     bool memory = hd_top_memory(o);
 
-    if (o->kind > HD_OP_EXIT || o->space > HD_TS_TEXTURE ||
+    if (o->kind > HEDDLE_OP_EXIT || o->space > HD_TS_TEXTURE ||
         o->opcode >= u->opcodes || (o->mask & ~hd_ones(u->lanes)) != 0)
         return false;
     if (!memory)
         return o->slot == HD_NO_SLOT && o->list == 0 &&
-               (o->kind == HD_OP_ALU ? o->count != 0
-                                     : o->count <= 1 && o->bytes == 0);
+               (o->kind == HEDDLE_OP_ALU ? o->count != 0
+                                         : o->count <= 1 && o->bytes == 0);
     if ((o->slot != HD_NO_SLOT && o->slot >= 32) || o->count > 1 ||
         o->bytes > 16 || !hd_is_pow2(o->bytes))
         return false;
@@ -443,7 +443,7 @@ static const char *get_blocks(struct unpack *u)
             u->op++;
             if (!get_op(u, o))
                 return "operations";
-        } while (o->kind != HD_OP_EXIT);
+        } while (o->kind != HEDDLE_OP_EXIT);
     }
     return u->op == u->last && u->addr == u->addrs && u->c.p == u->c.end &&
                    !u->c.bad

@@ -87,30 +87,30 @@ struct row {
 };
 
 static const struct row table[] = {
-    {"LDG", HD_OW_GLOBAL, HD_OP_LOAD},
-    {"STG", HD_OW_GLOBAL, HD_OP_STORE},
-    {"LD", HD_OW_GENERIC, HD_OP_LOAD},
-    {"ST", HD_OW_GENERIC, HD_OP_STORE},
-    {"ATOM", HD_OW_GENERIC, HD_OP_ATOMIC},
-    {"ATOMG", HD_OW_GLOBAL, HD_OP_ATOMIC},
-    {"RED", HD_OW_GLOBAL, HD_OP_ATOMIC},
-    {"REDG", HD_OW_GLOBAL, HD_OP_ATOMIC},
-    {"LDL", HD_OW_LOCAL, HD_OP_LOAD},
-    {"STL", HD_OW_LOCAL, HD_OP_STORE},
-    {"LDS", HD_OW_SHARED, HD_OP_LOAD},
-    {"STS", HD_OW_SHARED, HD_OP_STORE},
-    {"LDSM", HD_OW_SHARED, HD_OP_LOAD},
-    {"STSM", HD_OW_SHARED, HD_OP_STORE},
-    {"STAS", HD_OW_SHARED, HD_OP_STORE},
-    {"ATOMS", HD_OW_SHARED, HD_OP_ATOMIC},
-    {"LDGSTS", HD_OW_STAGED, HD_OP_LOAD},
-    {"UTMALDG", HD_OW_TMA, HD_OP_LOAD},
-    {"UTMASTG", HD_OW_TMA, HD_OP_STORE},
-    {"UTMAREDG", HD_OW_TMA, HD_OP_ATOMIC},
-    {"UTMAPF", HD_OW_TMA, HD_OP_LOAD},
-    {"UBLKCP", HD_OW_TMA, HD_OP_LOAD},
-    {"UBLKPF", HD_OW_TMA, HD_OP_LOAD},
-    {"UBLKRED", HD_OW_TMA, HD_OP_ATOMIC},
+    {"LDG", HD_OW_GLOBAL, HEDDLE_OP_LOAD},
+    {"STG", HD_OW_GLOBAL, HEDDLE_OP_STORE},
+    {"LD", HD_OW_GENERIC, HEDDLE_OP_LOAD},
+    {"ST", HD_OW_GENERIC, HEDDLE_OP_STORE},
+    {"ATOM", HD_OW_GENERIC, HEDDLE_OP_ATOMIC},
+    {"ATOMG", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
+    {"RED", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
+    {"REDG", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
+    {"LDL", HD_OW_LOCAL, HEDDLE_OP_LOAD},
+    {"STL", HD_OW_LOCAL, HEDDLE_OP_STORE},
+    {"LDS", HD_OW_SHARED, HEDDLE_OP_LOAD},
+    {"STS", HD_OW_SHARED, HEDDLE_OP_STORE},
+    {"LDSM", HD_OW_SHARED, HEDDLE_OP_LOAD},
+    {"STSM", HD_OW_SHARED, HEDDLE_OP_STORE},
+    {"STAS", HD_OW_SHARED, HEDDLE_OP_STORE},
+    {"ATOMS", HD_OW_SHARED, HEDDLE_OP_ATOMIC},
+    {"LDGSTS", HD_OW_STAGED, HEDDLE_OP_LOAD},
+    {"UTMALDG", HD_OW_TMA, HEDDLE_OP_LOAD},
+    {"UTMASTG", HD_OW_TMA, HEDDLE_OP_STORE},
+    {"UTMAREDG", HD_OW_TMA, HEDDLE_OP_ATOMIC},
+    {"UTMAPF", HD_OW_TMA, HEDDLE_OP_LOAD},
+    {"UBLKCP", HD_OW_TMA, HEDDLE_OP_LOAD},
+    {"UBLKPF", HD_OW_TMA, HEDDLE_OP_LOAD},
+    {"UBLKRED", HD_OW_TMA, HEDDLE_OP_ATOMIC},
 };
 
 /* What touches no memory that a GPU's virtual memory sees. */
@@ -170,7 +170,7 @@ void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out)
 
     while (base < n && name[base] != '.')
         base++;
-    *out = (struct hd_opcode){.where = HD_OW_UNKNOWN, .kind = HD_OP_ALU};
+    *out = (struct hd_opcode){.where = HD_OW_UNKNOWN, .kind = HEDDLE_OP_ALU};
     for (size_t i = 0; i < HD_LEN(table); i++) {
         bool found = table[i].where == HD_OW_TMA
                          ? contains(name, n, table[i].name)
@@ -189,12 +189,12 @@ void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out)
         out->bytes = (uint8_t)part_bytes(name + at + 1, end - at - 1);
     }
     if (is(name, base, "BAR") && !second(name, base, n, "ARV"))
-        out->kind = HD_OP_BARRIER;
+        out->kind = HEDDLE_OP_BARRIER;
     out->exit = is(name, base, "EXIT");
     out->replay = is(name, n, "REPLAY_START") || is(name, n, "REPLAY_END");
     out->gmma = contains(name, n, "GMMA");
     out->collect = is(name, base, "DEPBAR") || is(name, base, "SYNCS");
-    out->async = (out->where == HD_OW_TMA && out->kind == HD_OP_LOAD &&
+    out->async = (out->where == HD_OW_TMA && out->kind == HEDDLE_OP_LOAD &&
                   !contains(name, base, "PF")) ||
                  out->where == HD_OW_STAGED;
 }

@@ -14,6 +14,9 @@
 
 #include <stdio.h>
 
+const char *const hd_trace_opcode[HEDDLE_OPS] = {"ALU",    "LOAD", "STORE",
+                                                 "ATOMIC", "BAR",  "EXIT"};
+
 struct record {
     struct hd_box *box;
     struct hd_pack *pack;
@@ -94,26 +97,25 @@ static int put_memory(struct record *r, const struct hd_step *s,
 
 static int on_step(void *ud, const struct hd_step *s)
 {
-    static const char *const names[] = {"ALU",    "LOAD", "STORE",
-                                        "ATOMIC", "BAR",  "EXIT"};
     struct record *r = ud;
     const struct hd_op *op = s->op;
     bool memory = hd_op_memory(op->kind);
     struct hd_top o = {.kind = op->kind,
                        .slot = memory ? op->slot : HD_NO_SLOT,
-                       .bytes = memory || op->kind == HD_OP_ALU ? op->bytes : 0,
+                       .bytes =
+                           memory || op->kind == HEDDLE_OP_ALU ? op->bytes : 0,
                        .space = !memory                         ? HD_TS_GLOBAL
                                 : op->space == HD_SPACE_LOCAL   ? HD_TS_PLACED
                                 : op->space == HD_SPACE_TEXTURE ? HD_TS_TEXTURE
                                                                 : HD_TS_GLOBAL,
                        .wait = op->wait,
-                       .count = op->kind == HD_OP_ALU ? op->count : 1,
+                       .count = op->kind == HEDDLE_OP_ALU ? op->count : 1,
                        .pc = op->pc,
                        .mask = op->mask & hd_ones(s->launch->lanes)};
 
-    hd_assert(op->kind < HD_LEN(names));
-    o.opcode =
-        hd_box_string(r->box, names[o.kind], strlen(names[o.kind]), r->err);
+    hd_assert(op->kind < HEDDLE_OPS);
+    const char *opcode = hd_trace_opcode[o.kind];
+    o.opcode = hd_box_string(r->box, opcode, strlen(opcode), r->err);
     if (o.opcode == HD_NONE)
         return r->err->code;
     r->k->insts += o.count;

@@ -281,7 +281,7 @@ static void close_run(struct warp *w)
     w->in_run = false;
 }
 
-static struct hd_top plain_op(const struct hd_tinst *i, enum hd_op_kind kind,
+static struct hd_top plain_op(const struct hd_tinst *i, unsigned kind,
                               uint64_t mask, uint32_t wait)
 {
     return (struct hd_top){.kind = (uint8_t)kind,
@@ -298,7 +298,7 @@ static void not_last(struct warp *w)
 {
     w->at_exit = false;
     w->run = w->exit;
-    w->run.kind = HD_OP_ALU;
+    w->run.kind = HEDDLE_OP_ALU;
     open_run(w);
 }
 
@@ -308,7 +308,7 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
     uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
 
     if (HD_LIKELY(w->in_run && wait == 0 && w->run.mask == mask &&
-                  i->op.kind != HD_OP_BARRIER && !i->op.exit &&
+                  i->op.kind != HEDDLE_OP_BARRIER && !i->op.exit &&
                   w->run.count != UINT32_MAX)) {
         w->run.count++;
         chain(w, i);
@@ -318,14 +318,14 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
         not_last(w);
     release(w, wait);
     close_run(w);
-    if (i->op.kind == HD_OP_BARRIER) {
-        struct hd_top o = plain_op(i, HD_OP_BARRIER, mask, wait);
+    if (i->op.kind == HEDDLE_OP_BARRIER) {
+        struct hd_top o = plain_op(i, HEDDLE_OP_BARRIER, mask, wait);
         put_plain(w, &o);
     } else if (i->op.exit) {
-        w->exit = plain_op(i, HD_OP_EXIT, mask, wait);
+        w->exit = plain_op(i, HEDDLE_OP_EXIT, mask, wait);
         w->at_exit = true;
     } else {
-        w->run = plain_op(i, HD_OP_ALU, mask, wait);
+        w->run = plain_op(i, HEDDLE_OP_ALU, mask, wait);
         open_run(w);
         chain(w, i);
     }
@@ -334,7 +334,7 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
 /* A memory instruction: fills *o with its operation, which the caller packs
  * next. */
 static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
-                        enum hd_op_kind kind, unsigned bytes,
+                        unsigned kind, unsigned bytes,
                         enum hd_trace_space space, struct hd_top *o)
 {
     uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
@@ -349,7 +349,7 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
         not_last(w);
     release(w, wait);
     close_run(w);
-    if (lanes != 0 && kind != HD_OP_STORE && (i->dsts != 0 || i->op.async))
+    if (lanes != 0 && kind != HEDDLE_OP_STORE && (i->dsts != 0 || i->op.async))
         slot = take_slot(w, &wait);
     *o = plain_op(i, kind, mask, wait);
     o->slot = (uint8_t)slot;
@@ -382,7 +382,7 @@ static void warp_end(struct warp *w)
         return;
     }
     close_run(w);
-    o = (struct hd_top){.kind = HD_OP_EXIT, .slot = HD_NO_SLOT};
+    o = (struct hd_top){.kind = HEDDLE_OP_EXIT, .slot = HD_NO_SLOT};
     hd_pack_op(w->pack, w->w, &o, NULL);
 }
 

@@ -47,7 +47,7 @@ enum hd_opcode_where {
 
 struct hd_opcode {
     uint8_t where; /* enum hd_opcode_where */
-    uint8_t kind;  /* enum hd_op_kind */
+    uint8_t kind;  /* enum heddle_op */
     uint8_t bytes; /* a lane, from the name; 0: the width field tells */
     bool exit, replay;
     bool gmma;    /* has a commit flag before the width (version 6) */

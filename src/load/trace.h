@@ -51,7 +51,7 @@ enum hd_trace_space {
 
 /* An operation of a warp. */
 struct hd_top {
-    uint8_t kind;  /* enum hd_op_kind */
+    uint8_t kind;  /* enum heddle_op */
     uint8_t slot;  /* or HD_NO_SLOT */
     uint8_t bytes; /* a lane; of an ALU run, instructions of a group */
     uint8_t space; /* enum hd_trace_space */
@@ -68,6 +68,9 @@ struct hd_top {
     uint64_t first;
     int64_t stride;
 };
+
+/* As opcodes of what is recorded: enum heddle_op. */
+extern const char *const hd_trace_opcode[HEDDLE_OPS];
 
 static inline bool hd_top_memory(const struct hd_top *o)
 {

@@ -133,11 +133,11 @@ static int step_warp(struct run *r, struct place *p, uint32_t w)
             return r->err->code;
         if ((rc = r->o->v.step(r->o->v.ud, &t)) != 0)
             return rc;
-    } while (op.kind != HD_OP_BARRIER && op.kind != HD_OP_EXIT &&
+    } while (op.kind != HEDDLE_OP_BARRIER && op.kind != HEDDLE_OP_EXIT &&
              !(memory && turns));
-    if (op.kind == HD_OP_BARRIER)
+    if (op.kind == HEDDLE_OP_BARRIER)
         p->barred |= 1ull << w;
-    else if (op.kind == HD_OP_EXIT)
+    else if (op.kind == HEDDLE_OP_EXIT)
         p->live &= ~(1ull << w);
     return 0;
 }
@@ -284,18 +284,6 @@ struct walk {
     uint64_t address[HD_MAX_LANES];
 };
 
-const char *heddle_walk_kind_name(enum heddle_walk_kind k)
-{
-    static const char *const name[HEDDLE_WALK_KINDS] = {
-        "alu", "load", "store", "atomic", "barrier", "exit"};
-
-    return (unsigned)k < HEDDLE_WALK_KINDS ? name[k] : "?";
-}
-
-_Static_assert((int)HEDDLE_WALK_LOAD == (int)HD_OP_LOAD &&
-                   (int)HEDDLE_WALK_EXIT == (int)HD_OP_EXIT,
-               "kinds of the interface are the engine's");
-
 static int on_step(void *ud, const struct hd_step *s)
 {
     struct walk *w = ud;
@@ -308,8 +296,7 @@ static int on_step(void *ud, const struct hd_step *s)
     w->op.lanes = s->launch->lanes;
     w->op.block = s->block;
     w->op.warp = s->warp;
-    w->op.kind = op->kind <= HD_OP_EXIT ? (enum heddle_walk_kind)op->kind
-                                        : HEDDLE_WALK_ALU;
+    w->op.kind = op->kind < HEDDLE_OPS ? op->kind : HEDDLE_OP_ALU;
     w->op.bytes = op->bytes;
     w->op.count = op->count;
     w->op.pc = op->pc;
@@ -433,7 +420,7 @@ int heddle_walk_ahead(heddle_workload *workload, uint32_t lanes,
     struct hd_err err = {0};
     int rc;
 
-    if (src->ops->save == NULL)
+    if (src->ops->contents == NULL)
         rc = hd_err_set(&err, HEDDLE_EINVAL,
                         "workload %s: only what the launches of kernel "
                         "programs leave can be kept",

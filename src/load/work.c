@@ -14,7 +14,7 @@
  * The state is in the arena: which launch, which block each context executes,
  * and for each warp how many instructions it has given, what is known of the
  * last of them, and the bytes that the work itself keeps.  So a snapshot needs
- * nothing else.
+ * nothing else, but for what a work keeps outside by counts (hold, drop).
  *
  * A work is somebody else's code.  What it answers is checked before the engine
  * sees it: kinds, lanes, slots, sizes, and that each lane stays in its buffer.
@@ -62,6 +62,13 @@ struct warp {
     uint32_t fault; /* it was stopped by an error */
 };
 
+/* What warps have outside of the arena (hold, drop); also of a snapshot. */
+struct kept {
+    void (*drop)(void *kept);
+    uint32_t n; /* slots, or 0 */
+    void *at[];
+};
+
 struct work {
     struct hd_source source;
     const struct heddle_work *work;
@@ -83,6 +90,7 @@ struct work {
     uint64_t *block;       /* arena [slots]: of each context */
     struct hd_numbers ctx; /* of contexts: which are in use */
     uint8_t *gone;         /* arena [buffers] */
+    struct kept *kept;
     uint64_t byte[HEDDLE_WORK_LANES];
     hd_va lane[HEDDLE_WORK_LANES];
 };
@@ -375,14 +383,59 @@ static int bad(struct heddle_work_call *c, const char *what, long long got,
     return fail(c, HEDDLE_EPROGRAM, text);
 }
 
+/* ---- what is kept outside of the arena ---------------------------------- */
+
+static void drop_kept(void *saved)
+{
+    struct kept *k = saved;
+
+    for (uint32_t i = 0; k != NULL && i < k->n; i++)
+        if (k->at[i] != NULL)
+            k->drop(k->at[i]);
+    free(k);
+}
+
+static struct kept *copy_kept(const struct work *w, const struct kept *from)
+{
+    size_t bytes = sizeof *from + from->n * sizeof from->at[0];
+    struct kept *k = malloc(bytes);
+
+    if (k == NULL)
+        return NULL;
+    memcpy(k, from, bytes);
+    for (uint32_t i = 0; i < k->n; i++)
+        if (k->at[i] != NULL)
+            w->work->hold(k->at[i]);
+    return k;
+}
+
+static void *work_save(const void *self)
+{
+    const struct work *w = self;
+
+    return copy_kept(w, w->kept);
+}
+
+static int work_load(void *self, const void *saved)
+{
+    struct work *w = self;
+    struct kept *k = copy_kept(w, saved);
+
+    if (k == NULL)
+        return HEDDLE_ENOMEM;
+    drop_kept(w->kept);
+    w->kept = k;
+    return 0;
+}
+
 /* ---- binding ------------------------------------------------------------ */
 
 static void work_unbind(void *self)
 {
     struct work *w = self;
 
-    if (w->env != NULL && w->work->unbind != NULL)
-        w->work->unbind(w->self);
+    drop_kept(w->kept);
+    w->kept = NULL;
     w->env = NULL;
 }
 
@@ -391,6 +444,7 @@ static int work_bind(void *self, struct hd_env *env, uint32_t app,
 {
     struct work *w = self;
     struct hd_arena *a = env->arena;
+    uint32_t kept = w->work->hold != NULL ? slots : 0;
 
     (void)app;
     if (w->env != NULL)
@@ -406,8 +460,11 @@ static int work_bind(void *self, struct hd_env *env, uint32_t app,
         w->block == NULL || w->gone == NULL ||
         hd_numbers_open(&w->ctx, a, slots) != 0)
         return hd_err_memory(env->err);
-    if (w->work->bind != NULL && w->work->bind(w->self, slots, lanes) != 0)
+    w->kept = calloc(1, sizeof *w->kept + kept * sizeof w->kept->at[0]);
+    if (w->kept == NULL)
         return hd_err_memory(env->err);
+    w->kept->n = kept;
+    w->kept->drop = w->work->drop;
     w->env = env;
     w->lanes = lanes;
     w->slots = slots;
@@ -433,15 +490,6 @@ static bool work_gone(void *self, uint32_t i)
     return w->gone[i] != 0;
 }
 
-static int work_restored(void *self)
-{
-    struct work *w = self;
-
-    if (w->work->restored != NULL)
-        w->work->restored(w->self);
-    return 0;
-}
-
 /* ---- launches and blocks ------------------------------------------------ */
 
 static int work_restart(void *self)
@@ -451,7 +499,7 @@ static int work_restart(void *self)
     memset(w->s, 0, sizeof *w->s);
     memset(w->shared, 0, w->shared_bytes);
     memset(w->gone, 0, w->buffers);
-    return work_restored(w);
+    return 0;
 }
 
 /* Checks what launch() filled and sets what follows from it. */
@@ -552,13 +600,13 @@ static struct warp *enter(struct work *w, uint32_t ctx, uint32_t warp,
         .self = w->self,
         .shared = w->shared,
         .state = x + 1,
+        .kept = i < w->kept->n ? &w->kept->at[i] : NULL,
         .launch = s->launch,
         .warp = warp,
         .block = w->block[ctx],
         .count = x->count,
         .threads = warp + 1 == s->warps ? s->last : hd_ones(w->lanes),
         .lanes = w->lanes,
-        .place = i,
         .kernel = &s->kernel,
         .engine = w,
         .stop = fail};
@@ -579,9 +627,13 @@ static int work_block_start(void *self, uint64_t block, uint32_t *ctx)
     *ctx = hd_numbers_take(&w->ctx);
     w->block[*ctx] = block;
     memset(warp_at(w, *ctx * s->warps), 0, s->warps * w->stride);
-    for (uint32_t i = 0; w->work->start != NULL && i < s->warps; i++) {
+    for (uint32_t i = 0; i < s->warps; i++) {
         enter(w, *ctx, i, &c);
-        int r = w->work->start(&c);
+        if (c.kept != NULL && *c.kept != NULL)
+            w->work->drop(*c.kept);
+        if (c.kept != NULL)
+            *c.kept = NULL;
+        int r = w->work->start != NULL ? w->work->start(&c) : 0;
         if (r != 0 || w->env->err->code < 0)
             return bad(&c, "start() returned", r, "0");
     }
@@ -602,14 +654,13 @@ static int check_op(struct heddle_work_call *c, const struct heddle_work_op *op)
 {
     bool memory = hd_op_memory(op->kind);
 
-    if (op->kind > HEDDLE_WORK_EXIT)
-        return bad(c, "next() gave kind", op->kind,
-                   "one of enum heddle_work_kind");
+    if (op->kind > HEDDLE_OP_EXIT)
+        return bad(c, "next() gave kind", op->kind, "one of enum heddle_op");
     if ((op->mask & ~c->threads) != 0)
         return bad(c, "next() gave an active lane",
                    (long long)hd_log2(op->mask & ~c->threads),
                    "lanes that have a thread");
-    if (op->kind == HEDDLE_WORK_ALU &&
+    if (op->kind == HEDDLE_OP_ALU &&
         (op->count == 0 || op->count > HEDDLE_WORK_RUN))
         return bad(c, "next() gave an ALU run of", op->count,
                    "1 to 2^30 instructions");
@@ -617,17 +668,15 @@ static int check_op(struct heddle_work_call *c, const struct heddle_work_op *op)
         return bad(c, "next() gave an access whose bytes a lane are", op->bytes,
                    "1, 2, 4, 8 or 16");
     if (op->slot > HEDDLE_WORK_SLOTS ||
-        (op->slot != 0 && op->kind != HEDDLE_WORK_LOAD &&
-         op->kind != HEDDLE_WORK_ATOMIC))
+        (op->slot != 0 && op->kind != HEDDLE_OP_LOAD &&
+         op->kind != HEDDLE_OP_ATOMIC))
         return bad(c, "next() gave slot", op->slot,
                    "1 to 32 of a load or an atomic, or 0");
     return 0;
 }
 
-_Static_assert((int)HEDDLE_WORK_ALU == (int)HD_OP_ALU &&
-                   (int)HEDDLE_WORK_EXIT == (int)HD_OP_EXIT &&
-                   HEDDLE_WORK_LANES == HD_MAX_LANES,
-               "kinds and limits of the interface are the engine's");
+_Static_assert((int)HEDDLE_WORK_LANES == (int)HD_MAX_LANES,
+               "limits of the interface are the engine's");
 
 static void work_next(void *self, uint32_t ctx, uint32_t warp,
                       struct hd_op *out)
@@ -643,7 +692,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
         if (r != 0)
             bad(&c, "next() returned", r, "0");
         x->fault = 1; /* it exits */
-        *out = (struct hd_op){.kind = HD_OP_EXIT,
+        *out = (struct hd_op){.kind = HEDDLE_OP_EXIT,
                               .slot = HD_NO_SLOT,
                               .count = 1,
                               .mask = c.threads};
@@ -658,7 +707,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
         .bytes = hd_op_memory(op.kind) ? (uint8_t)op.bytes : 0,
         .space = HD_SPACE_GLOBAL,
         .wait = op.wait,
-        .count = op.kind == HEDDLE_WORK_ALU ? op.count : 1,
+        .count = op.kind == HEDDLE_OP_ALU ? op.count : 1,
         .pc = op.pc,
         .mask = x->mask};
 }
@@ -767,6 +816,8 @@ static const struct hd_source_ops work_ops = {
     .block_end = work_block_end,
     .next = work_next,
     .access = work_access,
-    .restored = work_restored,
+    .save = work_save,
+    .load = work_load,
+    .drop = drop_kept,
     .unbind = work_unbind,
 };

@@ -3,34 +3,31 @@
  *
  *     work.generator {
  *         name =, text =, seed =, instructions =, memory =,
- *         buffers = { { name, bytes, align, width, freed }, ... },
- *         launches = { { name =, grid = {x, y, z}, block = {x, y, z}, regs =,
- *                        shared =, fn = }, ... },
- *         begin =, given = { name, value, ... },
+ *         buffers = { { name =, bytes =, align =, width =, freed = }, ... },
+ *         numbers = { [buffer] = number }, begin =,
+ *         launches = { { name =, regs =, shared =, fn =, nx ny nz =,
+ *                        tx ty tz = }, ... },
  *     }
  *
  * begin(launch, block, warp, lanes, live) gives the function of a warp and its
- * arguments t, b and p; `given` are three things that warps must not change.
- * heddle.generator makes the table: `text` is what defines the generator,
- * `freed` the launch whose end gives a buffer back (0: none).
+ * arguments t, b and p.  heddle.generator makes the table: `text` is what
+ * defines the generator, `freed` the launch whose end gives a buffer back (0:
+ * none).
  *
  * The engine sees a struct heddle_work (heddle_work.h) like that of any
- * plug-in. A coroutine cannot be copied: what the arena has of a warp is how
- * many instructions it has given and a hash of them; the coroutine is wiring.
- * It is made when an instruction is wanted of it, and where it is not where the
- * arena says (the state was exchanged by a restore, or in a fork there is none
- * yet), it is made anew and run to that count.  The hash tells whether it gave
- * the same instructions as before; if not, the script depends on something else
- * than its parameters, and the run stops.  A coroutine keeps its thread for the
- * next warp in its place when it has come to its end; one that was left in the
- * middle is dropped.
+ * plug-in. When a block starts, the coroutine of each of its warps runs, to its
+ * end or until it has given PIECE instructions; they are kept as a piece, which
+ * never changes, and all that the arena has of a warp is its place in one.  At
+ * the end of a piece the coroutine gives the next one.  So each coroutine runs
+ * once, whatever is restored or forked: a piece refers to the one behind it,
+ * the last one to its coroutine, and a snapshot to the piece that each warp is
+ * at.  Who comes first to the end of the last one, in whatever simulation, lets
+ * the coroutine go on for all.  A piece goes when no one will come to it any
+ * more, and with it the coroutine.
  *
- * Each call (t:load, t:alu and so on) appends an instruction to those that the
- * warp has ready; the coroutine yields when there are BATCH of them, so that
- * going in and out of it, and counting what it uses, is paid for once in so
- * many.  Nothing depends on where it yields: an ALU run that is the last of
- * what is ready is not taken before the next instruction, since it may still
- * grow.
+ * Each call (t:load, t:alu and so on) appends an instruction to the piece in
+ * the making, and yields when there are enough of them.  Nothing depends on
+ * where: an ALU run that may still grow is left for the next piece.
  *
  * Runs, slots and waits are those of kernel programs (prog/kvm.c): load n
  * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
@@ -41,99 +38,89 @@
  * The functions of warps run behind a fence (lsandbox.c).  What they hold in
  * locals of the script is fingerprinted when the generator is made, and
  * compared between launches: what one warp changes there, another would see in
- * an order that a restore does not repeat.
+ * an order that is the machine's.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <xxhash.h>
-
 #include "../heddle_work.h"
 #include "lheddle.h"
 #include "lpolicy.h"
 
 enum {
-    BATCH = 16,           /* instructions that a coroutine gives at a time */
+    PIECE = 64,           /* instructions that a coroutine gives at a time */
     RUN_LIMIT = 1 << 20,  /* instructions of an ALU run that still grows */
-    MOST_ITEMS = 1 << 16, /* ready at once, where it cannot yield */
-    ERROR_ROOM = 800,
-    GIVEN = 3 /* tables that warps are given */
+    MOST_ITEMS = 1 << 16, /* of a piece, where the coroutine cannot yield */
+    ERROR_ROOM = 800
 };
-
-#define AFFINE UINT32_MAX
 
 #define MOST_INDEX (INT64_C(1) << 42)
 
-/* An instruction that a coroutine has given, and where its lanes access. */
+/* An instruction that a warp has given, and where its lanes access. */
 struct item {
-    struct heddle_work_op op;
-    uint32_t buffer;
-    uint32_t lanes; /* place of their addresses in the pool; AFFINE */
-    int64_t base, stride;
+    uint8_t kind, bytes, slot, scattered;
+    uint32_t what; /* of an ALU run: instructions; of an access: its buffer */
+    uint32_t wait, pc;
+    uint64_t mask;
+    int64_t base; /* byte of lane 0; scattered: where its lanes' begin */
+    int64_t stride;
 };
 
-/* A resident warp. */
+/* What a warp has given in one go. */
+struct piece {
+    struct piece *next; /* what it gave behind that; NULL: nothing yet, */
+    struct warp *more;  /* but this gives it; NULL, too: it has ended */
+    uint32_t refs, n;
+    const uint64_t *lane; /* bytes of scattered lanes, of those in the mask */
+    struct item item[];
+};
+
+/* A coroutine that has not come to its end. */
 struct warp {
-    lua_State *T;  /* its coroutine, kept by the table `threads`; NULL: none */
-    const void *t; /* identity of its table t */
-    uint64_t block, threads;
-    uint32_t launch, warp, lanes, place;
-    int begun, ended, returns; /* the coroutine; it waits for `token` */
-    lua_Integer token;
-    int inside;           /* the function of an index is being called */
-    uint64_t taken, hash; /* instructions taken, and of what they were */
-    struct item *item;    /* [first, n) are there to be taken */
-    uint32_t first, n, room;
-    uint64_t *pool; /* bytes of lanes */
-    uint32_t pooled, pool_room;
-    uint32_t out, pend;  /* slots filled and not waited for; to wait for */
-    uint64_t loads;      /* so far: the last one's number */
-    uint64_t key, drawn; /* random stream */
-    char *error;         /* how it ended, or NULL */
+    struct lg *g;              /* whose it is; NULL: that is closed */
+    struct warp *next, **link; /* others of g */
+    lua_State *T;              /* kept by the registry */
+    const void *t;             /* identity of its table t */
+    struct item held;          /* a run that may still grow; else all 0 */
+    int args;                  /* on the stack of T, for what goes on */
+    uint32_t out, pend;        /* slots filled, not waited for; to wait for */
+    uint64_t threads, loads;   /* so far: the last one's number */
+    uint64_t key, drawn;       /* random stream */
+    char error[ERROR_ROOM];    /* how it ended, or "" */
 };
 
 struct buffer {
-    char name[32];
-    uint64_t bytes, align, freed; /* freed: by the end of this launch; or 0 */
-    uint32_t width;               /* of an element */
+    struct heddle_work_buffer is;
+    uint64_t freed; /* by the end of this launch; 0: it is not */
+    uint32_t width; /* of an element */
 };
 
-/* A generator: a userdata that the workload keeps.  Its user value 1 is the
- * table of the names below, on H at 1, too. */
+/* A generator: a userdata that the workload keeps, and so does the function
+ * that each coroutine waits in.  Its user value is H. */
 struct lg {
     struct heddle_work work;
     char name[64];
     struct lp_world *w;
-    lua_State *H; /* for protected calls */
+    lua_State *H; /* for protected calls; its stack keeps what is used */
     struct lp_budget budget;
     uint64_t seed;
-    const char *text; /* what defines it, for its hash; while it is made */
-    size_t text_bytes;
     struct buffer *buffer; /* [buffers] */
     struct heddle_work_launch *launch;
     struct lp_locals locals; /* of the script */
-    uint64_t given[GIVEN];   /* fingerprints of what warps are given */
     uint32_t buffers, launches;
-    struct warp *warp; /* [warps] while bound */
-    uint32_t warps;
-    struct warp *running;
+    struct warp *all, *spare, *running; /* coroutines; one at rest, or NULL */
+    struct item *item;                  /* the piece in the making */
+    uint64_t *lane;
+    uint32_t n, room, lanes, lane_room;
 };
 
-/* Places in that table. */
-enum {
-    LG_THREADS = 1, /* [place + 1]: coroutines */
-    LG_BEGIN,       /* the spec's */
-    LG_GIVEN,       /* the spec's */
-    LG_META,        /* metatable of t */
-    LG_UPS,         /* [i]: functions with locals */
-    LG_NUMBERS,     /* [buffer]: its number, from 0 */
-    LG_MEMORY,      /* what `buffer` and `launch` point to */
-    LG_H            /* the thread H */
-};
+/* Places on the stack of H: functions with locals, how warps start; and memory
+ * of buffers and launches. */
+enum { H_LOCALS = 1, H_PREPARE, H_KEPT = H_PREPARE + 2 };
 
-/* ---- what coroutines see -------------------------------------------------- */
+/* ---- what coroutines see ---------------------------------------------------- */
 
 static int lib_random(lua_State *L)
 {
@@ -165,39 +152,9 @@ const struct lp_fence lg_fence = {
             {NULL, NULL, NULL, NULL}},
 };
 
-/* What the options of a call say. */
-struct options {
-    uint64_t mask; /* of the lanes that are active */
-    int64_t step, only, pc; /* pc -1: the line of the script */
-    uint32_t vec, bytes, wait;
-    int waits;   /* `uses` is there */
-    int returns; /* an atomic's result is wanted */
-};
-
 static struct lg *generator(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
-}
-
-static int t_load(lua_State *L);
-static int t_store(lua_State *L);
-static int t_atomic(lua_State *L);
-
-/* Whether one of what calls functions of indices is under way: an error that
- * the script caught may have left it. */
-static int in_access(lua_State *L)
-{
-    lua_Debug ar;
-    int found = 0;
-
-    for (int i = 1; !found && lua_getstack(L, i, &ar); i++) {
-        lua_CFunction f;
-        lua_getinfo(L, "f", &ar);
-        f = lua_tocfunction(L, -1);
-        found = f == t_load || f == t_store || f == t_atomic;
-        lua_pop(L, 1);
-    }
-    return found;
 }
 
 /* The warp whose t is at index 1. */
@@ -208,40 +165,37 @@ static struct warp *self(lua_State *L)
     if (x == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != x->t)
         luaL_error(L, "t is that of another warp, or no t at all; write "
                       "t:load(...), with a colon");
-    if (x->inside && (x->inside = in_access(L)) != 0)
-        luaL_error(L, "the function of an index cannot give instructions "
-                      "itself");
     return x;
 }
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------- */
 
-/* Adds the slot of what a load returned, the value on top. */
-static void add_use(lua_State *L, const struct warp *x, struct options *o)
-{
-    lua_Integer n;
-    int whole;
+/* What the options of a call say. */
+struct options {
+    uint64_t mask;          /* of the lanes that are active */
+    int64_t step, only, pc; /* pc -1: the line of the script */
+    uint32_t vec, bytes, wait;
+    int waits;   /* `uses` is there */
+    int returns; /* an atomic's result is wanted */
+};
 
-    n = lua_tointegerx(L, -1, &whole);
-    if (!whole || n < 0 || (uint64_t)n > x->loads)
-        luaL_error(L,
-                   "uses: expected what t:load or t:atomic of this warp "
-                   "returned, got %s",
-                   lp_text(L, -1));
-    if (n > 0 && x->loads - (uint64_t)n < HEDDLE_WORK_SLOTS)
-        o->wait |= 1u << (n - 1) % HEDDLE_WORK_SLOTS;
-}
-
+/* The slots of what loads returned: the list on top. */
 static void take_uses(lua_State *L, const struct warp *x, struct options *o)
 {
+    if (!lua_istable(L, -1))
+        luaL_error(L, "uses: expected a list of tokens, got %s",
+                   lp_text(L, -1));
     o->waits = 1;
-    if (!lua_istable(L, -1)) {
-        add_use(L, x, o);
-        return;
-    }
     for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, -1); i <= n; i++) {
-        if (lua_rawgeti(L, -1, i) != LUA_TNIL)
-            add_use(L, x, o);
+        int whole, none = lua_rawgeti(L, -1, i) == LUA_TNIL;
+        lua_Integer token = lua_tointegerx(L, -1, &whole);
+        if (!none && (!whole || token < 0 || (uint64_t)token > x->loads))
+            luaL_error(L,
+                       "uses: expected what t:load or t:atomic of this warp "
+                       "returned, got %s",
+                       lp_text(L, -1));
+        if (token > 0 && x->loads - (uint64_t)token < HEDDLE_WORK_SLOTS)
+            o->wait |= 1u << (token - 1) % HEDDLE_WORK_SLOTS;
         lua_pop(L, 1);
     }
 }
@@ -250,19 +204,20 @@ static void take_options(lua_State *L, int i, const struct warp *x, int memory,
                          struct options *o)
 {
 #define OPTION(m, min, max) HL_OPTION(struct options, m, min, max)
-    static const struct hl_field
-        all[] = {HL_APART("uses"),
-                 HL_OPTION_AS(struct options, only, "mask", INT64_MIN, INT64_MAX),
-                 OPTION(pc, 0, UINT32_MAX), HL_END},
-        accesses[] = {HL_APART("uses"),
-                      HL_OPTION_AS(struct options, only, "mask", INT64_MIN,
-                                   INT64_MAX),
-                      OPTION(pc, 0, UINT32_MAX),
-                      OPTION(step, -MOST_INDEX, MOST_INDEX),
-                      OPTION(vec, 1, 16), OPTION(bytes, 1, 16),
-                      OPTION(returns, 0, 0), HL_END};
+#define OF_ALL                                                                 \
+    HL_APART("uses"), OPTION(pc, 0, UINT32_MAX),                               \
+        HL_OPTION_AS(struct options, only, "mask", INT64_MIN, INT64_MAX)
+    static const struct hl_field all[] = {OF_ALL, HL_END},
+                                 accesses[] = {
+                                     OF_ALL,
+                                     OPTION(step, -MOST_INDEX, MOST_INDEX),
+                                     OPTION(vec, 1, 16),
+                                     OPTION(bytes, 1, 16),
+                                     OPTION(returns, 0, 0),
+                                     HL_END};
 
-    *o = (struct options){.step = 1, .only = -1, .vec = 1, .pc = -1, .returns = 1};
+    *o = (struct options){
+        .step = 1, .only = -1, .vec = 1, .pc = -1, .returns = 1};
     if (!lua_isnoneornil(L, i)) {
         hl_options(L, i, "an instruction", memory ? accesses : all, o);
         if (lua_getfield(L, i, "uses") != LUA_TNIL)
@@ -283,36 +238,47 @@ static uint32_t pc_of(lua_State *L, const struct options *o)
     return ar.currentline > 0 ? (uint32_t)ar.currentline : 0;
 }
 
-/* ---- appending ------------------------------------------------------------ */
+/* ---- appending -------------------------------------------------------------- */
 
-/* Room for one more item, zeroed; NULL: no memory. */
-static struct item *new_item(struct warp *x)
+/* Makes room for n more in a list of *have things; 0: no memory. */
+static int make_room(void *list, uint32_t have, uint32_t n, uint32_t *room,
+                     size_t size)
 {
-    if (x->n == x->room) {
-        uint32_t room = 2 * x->room + BATCH;
-        struct item *more = realloc(x->item, room * sizeof *more);
-        if (more == NULL)
-            return NULL;
-        x->item = more;
-        x->room = room;
-    }
-    memset(&x->item[x->n], 0, sizeof *x->item);
-    x->item[x->n].lanes = AFFINE;
-    return &x->item[x->n++];
+    uint32_t want = 2 * *room + n;
+    void *more;
+
+    if (have + n <= *room)
+        return 1;
+    more = realloc(*(void **)list, want * size);
+    if (more == NULL)
+        return 0;
+    memcpy(list, &more, sizeof more);
+    *room = want;
+    return 1;
 }
 
-static struct item *append(lua_State *L, struct warp *x)
+/* One more item, zeroed; NULL: no memory. */
+static struct item *new_item(struct lg *g)
 {
-    struct item *item = x->n < MOST_ITEMS ? new_item(x) : NULL;
+    if (!make_room(&g->item, g->n, 1, &g->room, sizeof *g->item))
+        return NULL;
+    return memset(&g->item[g->n++], 0, sizeof *g->item);
+}
 
-    if (x->n >= MOST_ITEMS)
+static struct item *append(lua_State *L)
+{
+    struct lg *g = generator(L);
+    struct item *item;
+
+    if (g->n >= MOST_ITEMS)
         luaL_error(L,
                    "more than %d instructions where the warp cannot wait "
                    "(in a function that table.sort or string.gsub calls)",
                    MOST_ITEMS);
+    item = new_item(g);
     if (item == NULL)
         hl_raise_memory(L);
-    generator(L)->w->fired = 0; /* it has given an instruction */
+    g->w->fired = 0; /* it has given an instruction */
     return item;
 }
 
@@ -326,32 +292,16 @@ static uint32_t take_waits(struct warp *x, uint32_t wait)
     return need;
 }
 
-/* Ends a call that returns `token` if `returns`. */
-static int finish(lua_State *L, struct warp *x, int returns, lua_Integer token)
+/* Ends a call that returns `token` if `returns`: what it yields comes back. */
+static int finish(lua_State *L, int returns, lua_Integer token)
 {
-    if (x->n - x->first >= BATCH && lua_isyieldable(L)) {
-        x->returns = returns;
-        x->token = token;
-        return lua_yield(L, 0); /* the token is handed over by the resume */
-    }
     lua_pushinteger(L, token);
+    if (generator(L)->n >= PIECE && lua_isyieldable(L))
+        return lua_yield(L, returns);
     return returns;
 }
 
-/* ---- memory instructions -------------------------------------------------- */
-
-/* Room for the bytes of all lanes of the instruction that is appended next. */
-static void make_room(lua_State *L, struct warp *x)
-{
-    if (x->pooled + HEDDLE_WORK_LANES > x->pool_room) {
-        uint32_t room = 2 * x->pool_room + 4 * HEDDLE_WORK_LANES;
-        uint64_t *more = realloc(x->pool, room * sizeof *more);
-        if (more == NULL)
-            hl_raise_memory(L);
-        x->pool = more;
-        x->pool_room = room;
-    }
-}
+/* ---- memory instructions ---------------------------------------------------- */
 
 /* The buffer at index 2: its number. */
 static uint32_t buffer_at(lua_State *L)
@@ -369,8 +319,8 @@ static uint32_t buffer_at(lua_State *L)
 /* Whether a lane may access `bytes` at element `index`. */
 static int holds(const struct buffer *b, int64_t index, uint32_t bytes)
 {
-    return index >= 0 && b->bytes >= bytes &&
-           (uint64_t)index <= (b->bytes - bytes) / b->width;
+    return index >= 0 && b->is.bytes >= bytes &&
+           (uint64_t)index <= (b->is.bytes - bytes) / b->width;
 }
 
 /* The byte at which that element begins. */
@@ -381,8 +331,8 @@ static uint64_t byte_of(lua_State *L, const struct buffer *b, int64_t index,
         luaL_error(L,
                    "lane %d: index %I of buffer %s, which has %I elements of "
                    "%d bytes",
-                   (int)lane, (LUAI_UACINT)index, b->name,
-                   (LUAI_UACINT)(b->bytes / b->width), (int)b->width);
+                   (int)lane, (LUAI_UACINT)index, b->is.name,
+                   (LUAI_UACINT)(b->is.bytes / b->width), (int)b->width);
     return (uint64_t)index * b->width;
 }
 
@@ -399,35 +349,32 @@ static int index_on_top(lua_State *L, uint32_t lane, int64_t *index)
     return whole;
 }
 
-/* The value at index 3 is a list, or a function of the lane: an index each. */
-static void scattered(lua_State *L, struct warp *x, const struct buffer *b,
-                      struct item *out, uint64_t *lane)
+/* The value at index 3 is a list, or a function of the lane: an index each.
+ * Fills lane[] for those that are active; returns how many. */
+static uint32_t scattered(lua_State *L, const struct buffer *b,
+                          struct item *out, uint64_t *lane)
 {
-    uint64_t mask = out->op.mask;
     int call = lua_isfunction(L, 3);
+    uint32_t n = 0;
 
-    memset(lane, 0, HEDDLE_WORK_LANES * sizeof *lane);
-    make_room(L, x);
-    out->lanes = x->pooled;
-    for (uint32_t l = 0; l < x->lanes; l++) {
+    for (uint64_t m = out->mask; m != 0; m &= m - 1) {
+        uint32_t l = (uint32_t)__builtin_ctzll(m);
         int64_t index;
-        if (!(mask >> l & 1))
-            continue;
         if (call) {
             lua_pushvalue(L, 3);
             lua_pushinteger(L, l);
-            x->inside = 1; /* it gives no instructions itself */
             lua_call(L, 1, 1);
-            x->inside = 0;
         } else {
             lua_rawgeti(L, 3, (lua_Integer)l + 1);
         }
         if (index_on_top(L, l, &index))
-            lane[l] = byte_of(L, b, index, l, out->op.bytes);
+            lane[n++] = byte_of(L, b, index, l, out->bytes);
         else
-            out->op.mask &= ~(1ull << l);
+            out->mask &= ~(1ull << l);
         lua_pop(L, 1);
     }
+    out->scattered = n != 0;
+    return n;
 }
 
 /* The value at index 3 is the index of lane 0.  Between the first and the last
@@ -435,7 +382,7 @@ static void scattered(lua_State *L, struct warp *x, const struct buffer *b,
 static void affine(lua_State *L, const struct buffer *b,
                    const struct options *o, struct item *out)
 {
-    uint64_t mask = out->op.mask;
+    uint64_t mask = out->mask;
     uint32_t last = 63 - (uint32_t)__builtin_clzll(mask);
     int64_t first;
     int whole;
@@ -447,89 +394,89 @@ static void affine(lua_State *L, const struct buffer *b,
                    "function, not %s",
                    lp_text(L, 3));
     if (first < -MOST_INDEX || first > MOST_INDEX)
-        byte_of(L, b, first, 0, out->op.bytes);
-    if (holds(b, first + o->step * last, out->op.bytes))
+        byte_of(L, b, first, 0, out->bytes);
+    if (holds(b, first + o->step * last, out->bytes))
         mask &= -mask; /* or the first lane that is outside is to be found */
     for (; mask != 0; mask &= mask - 1) {
         uint32_t l = (uint32_t)__builtin_ctzll(mask);
-        byte_of(L, b, first + o->step * l, l, out->op.bytes);
+        byte_of(L, b, first + o->step * l, l, out->bytes);
     }
     out->base = first * b->width;
     out->stride = o->step * b->width;
 }
 
-/* t:load(buffer, index [, options]) and its like. */
-static int memory(lua_State *L, enum heddle_work_kind kind)
+/* t:load(buffer, index [, options]) and its like; upvalue 3: which. */
+static int t_access(lua_State *L)
 {
+    lua_Integer kind = lua_tointeger(L, lua_upvalueindex(3));
+    int store = kind == HEDDLE_OP_STORE;
+    struct lg *g = generator(L);
     struct warp *x = self(L);
-    const struct lg *g = generator(L);
-    struct item new = {.lanes = AFFINE}, *item;
+    struct item new = {.kind = (uint8_t)kind};
     uint64_t lane[HEDDLE_WORK_LANES];
+    uint32_t bytes, fills = 0, n = 0;
     const struct buffer *b;
     struct options o;
-    uint32_t fills = 0;
-    int returns;
 
     lua_settop(L, 4);
-    new.buffer = buffer_at(L);
-    b = &g->buffer[new.buffer];
+    new.what = buffer_at(L);
+    b = &g->buffer[new.what];
     take_options(L, 4, x, 1, &o);
-    new.op.kind = kind;
-    new.op.mask = o.mask;
-    new.op.bytes = o.bytes != 0 ? o.bytes : b->width *o.vec;
-    if (new.op.bytes > 16 || (new.op.bytes &(new.op.bytes - 1)) != 0)
+    bytes = o.bytes != 0 ? o.bytes : b->width * o.vec;
+    if (bytes > 16 || (bytes & (bytes - 1)) != 0)
         luaL_error(L, "a lane accesses 1, 2, 4, 8 or 16 bytes, not %d",
-                   (int)new.op.bytes);
-    if (new.op.mask != 0 && (lua_istable(L, 3) || lua_isfunction(L, 3)))
-        scattered(L, x, b, &new, lane);
-    else if (new.op.mask != 0)
+                   (int)bytes);
+    new.bytes = (uint8_t)bytes;
+    new.mask = o.mask;
+    if (new.mask != 0 && (lua_istable(L, 3) || lua_isfunction(L, 3)))
+        n = scattered(L, b, &new, lane);
+    else if (new.mask != 0)
         affine(L, b, &o, &new);
-    if (new.op.mask == 0) {
+    if (new.mask == 0) {
         lua_pushinteger(L, 0);
-        return kind != HEDDLE_WORK_STORE;
+        return !store;
     }
-    new.op.pc = pc_of(L, &o);
-    item = append(L, x);
-    returns =
-        kind == HEDDLE_WORK_LOAD || (kind == HEDDLE_WORK_ATOMIC && o.returns);
-    if (returns) {
-        new.op.slot = x->loads++ % HEDDLE_WORK_SLOTS + 1;
-        fills = 1u << (new.op.slot - 1);
+    new.pc = pc_of(L, &o);
+    if (!make_room(&g->lane, g->lanes, n, &g->lane_room, sizeof *g->lane))
+        hl_raise_memory(L);
+    if (n > 0) {
+        new.base = g->lanes;
+        memcpy(g->lane + g->lanes, lane, n * sizeof *lane);
     }
-    new.op.wait = take_waits(x, o.wait | fills);
+    if (!store && o.returns) {
+        new.slot = x->loads % HEDDLE_WORK_SLOTS + 1;
+        fills = 1u << (new.slot - 1);
+    }
+    *append(L) = new;
+    g->lanes += n;
+    x->loads += fills != 0;
+    g->item[g->n - 1].wait = take_waits(x, o.wait | fills);
     x->out |= fills;
-    *item = new;
-    if (new.lanes != AFFINE) {
-        memcpy(x->pool + new.lanes, lane, sizeof lane);
-        x->pooled += HEDDLE_WORK_LANES;
-    }
-    return finish(L, x, kind != HEDDLE_WORK_STORE,
-                  returns ? (lua_Integer)x->loads : 0);
+    return finish(L, !store, fills != 0 ? (lua_Integer)x->loads : 0);
 }
 
-static int t_load(lua_State *L)
+/* ---- others ----------------------------------------------------------------- */
+
+/* Appends one that is no access. */
+static struct item *plain(lua_State *L, struct warp *x, unsigned kind,
+                          const struct options *o, uint32_t wait)
 {
-    return memory(L, HEDDLE_WORK_LOAD);
-}
+    struct item *item = append(L);
 
-static int t_store(lua_State *L)
-{
-    return memory(L, HEDDLE_WORK_STORE);
+    item->kind = (uint8_t)kind;
+    item->mask = o->mask;
+    item->pc = pc_of(L, o);
+    item->wait = take_waits(x, wait);
+    return item;
 }
-
-static int t_atomic(lua_State *L)
-{
-    return memory(L, HEDDLE_WORK_ATOMIC);
-}
-
-/* ---- others --------------------------------------------------------------- */
 
 /* t:alu(n [, options]); waits for all loads, or for those of `uses`. */
 static int t_alu(lua_State *L)
 {
+    struct lg *g = generator(L);
     struct warp *x = self(L);
     lua_Integer n = luaL_checkinteger(L, 2);
-    struct item *last = x->n > x->first ? &x->item[x->n - 1] : NULL;
+    struct item *last = g->n > 0 ? &g->item[g->n - 1] : NULL;
     struct options o;
     uint32_t need;
 
@@ -543,20 +490,13 @@ static int t_alu(lua_State *L)
         x->pend = need;
         return 0;
     }
-    if (last != NULL && last->op.kind == HEDDLE_WORK_ALU && need == 0 &&
-        last->op.mask == o.mask && last->op.count < RUN_LIMIT &&
-        last->op.count + (uint64_t)n <= HEDDLE_WORK_RUN) {
-        last->op.count += (uint32_t)n;
-        generator(L)->w->fired = 0;
-        return finish(L, x, 0, 0);
-    }
-    last = append(L, x);
-    last->op.kind = HEDDLE_WORK_ALU;
-    last->op.count = (uint32_t)n;
-    last->op.mask = o.mask;
-    last->op.pc = pc_of(L, &o);
-    last->op.wait = take_waits(x, need);
-    return finish(L, x, 0, 0);
+    if (last == NULL || last->kind != HEDDLE_OP_ALU || need != 0 ||
+        last->mask != o.mask || last->what >= RUN_LIMIT ||
+        last->what + (uint64_t)n > HEDDLE_WORK_RUN)
+        last = plain(L, x, HEDDLE_OP_ALU, &o, need);
+    last->what += (uint32_t)n;
+    g->w->fired = 0;
+    return finish(L, 0, 0);
 }
 
 /* t:sync() */
@@ -564,28 +504,11 @@ static int t_sync(lua_State *L)
 {
     struct warp *x = self(L);
     struct options o;
-    struct item *item;
 
     take_options(L, 2, x, 0, &o);
-    item = append(L, x);
-    item->op.kind = HEDDLE_WORK_BARRIER;
-    item->op.mask = x->threads;
-    item->op.pc = pc_of(L, &o);
-    item->op.wait = take_waits(x, o.wait);
-    return finish(L, x, 0, 0);
-}
-
-/* Appends the exit; 0, or -1: no memory. */
-static int append_exit(struct warp *x)
-{
-    struct item *item = new_item(x);
-
-    if (item == NULL)
-        return -1;
-    item->op.kind = HEDDLE_WORK_EXIT;
-    item->op.mask = x->threads;
-    item->op.wait = take_waits(x, UINT32_MAX);
-    return 0;
+    o.mask = x->threads;
+    plain(L, x, HEDDLE_OP_BARRIER, &o, o.wait);
+    return finish(L, 0, 0);
 }
 
 /* t:first(n): the mask of those of the first n lanes that have a thread. */
@@ -617,61 +540,81 @@ static int t_missing(lua_State *L)
                       lp_text(L, 2));
 }
 
-/* Replaces the table on top, [buffer] = its number, by that of what a coroutine
- * calls. */
-static void push_methods(lua_State *L, struct lg *g)
+/* ---- coroutines ------------------------------------------------------------- */
+
+/* [1] warp [2] call, light pointers: makes the coroutine, if there is none, and
+ * puts the function of the warp and its arguments on its stack.  Upvalues:
+ * begin of the spec, the metatable of t. */
+static int prepare(lua_State *L)
 {
-    static const luaL_Reg methods[] = {
-        {"load", t_load},   {"store", t_store}, {"atomic", t_atomic},
-        {"alu", t_alu},     {"shared", t_alu},  {"sync", t_sync},
-        {"first", t_first}, {"arg", t_arg},     {NULL, NULL}};
-
-    int buffers = lua_gettop(L);
-
-    lua_createtable(L, 0, 2);
-    hl_set_bool(L, "__metatable", 0);
-    luaL_newlibtable(L, methods);
-    lua_pushlightuserdata(L, g);
-    lua_pushvalue(L, buffers);
-    luaL_setfuncs(L, methods, 2);
-    lua_createtable(L, 0, 1);
-    hl_set_function(L, "__index", t_missing);
-    lua_setmetatable(L, -2); /* of the methods, too */
-    lua_setfield(L, -2, "__index");
-    lua_replace(L, buffers);
-}
-
-/* ---- beginning ------------------------------------------------------------ */
-
-/* [1] the generator's table [2] warp: puts function and arguments on the stack of
- * the coroutine, which is made if need be. */
-static int begin(lua_State *L)
-{
-    struct warp *x = lua_touserdata(L, 2);
+    struct warp *x = lua_touserdata(L, 1);
+    const struct heddle_work_call *c = lua_touserdata(L, 2);
 
     if (x->T == NULL) {
-        lua_rawgeti(L, 1, LG_THREADS);
         x->T = lua_newthread(L);
         lua_sethook(x->T, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
-        lua_rawseti(L, -2, (lua_Integer)x->place + 1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, x);
     }
-    lua_rawgeti(L, 1, LG_BEGIN);
-    lua_pushinteger(L, x->launch);
-    lua_pushinteger(L, (lua_Integer)x->block);
-    lua_pushinteger(L, x->warp);
-    lua_pushinteger(L, x->lanes);
-    lua_pushinteger(L, (lua_Integer)x->threads);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushinteger(L, c->launch);
+    lua_pushinteger(L, (lua_Integer)c->block);
+    lua_pushinteger(L, c->warp);
+    lua_pushinteger(L, c->lanes);
+    lua_pushinteger(L, (lua_Integer)c->threads);
     lua_call(L, 5, 4); /* fn t b p */
     x->t = lua_topointer(L, -3);
-    lua_rawgeti(L, 1, LG_META);
+    lua_pushvalue(L, lua_upvalueindex(2));
     lua_setmetatable(L, -4);
-    luaL_checkstack(x->T, 8, "a warp");
-    lua_settop(x->T, 0);
+    lua_settop(x->T, 0); /* of what another has returned */
     lua_xmove(L, x->T, 4);
+    x->args = 3;
     return 0;
 }
 
-/* ---- errors --------------------------------------------------------------- */
+static void free_warp(struct warp *x)
+{
+    if (x->g != NULL) {
+        *x->link = x->next;
+        if (x->next != NULL)
+            x->next->link = x->link;
+        lua_pushnil(x->g->H);
+        lua_rawsetp(x->g->H, LUA_REGISTRYINDEX, x);
+    }
+    free(x);
+}
+
+/* A warp that starts; NULL: no memory. */
+static struct warp *new_warp(struct lg *g, struct heddle_work_call *c)
+{
+    struct warp *x = g->spare != NULL ? g->spare : calloc(1, sizeof *x);
+    lua_State *H = g->H;
+
+    if (x == NULL)
+        return NULL;
+    if (x != g->spare) {
+        x->g = g;
+        x->next = g->all;
+        x->link = &g->all;
+        if (x->next != NULL)
+            x->next->link = &x->next;
+        g->all = x;
+    }
+    g->spare = NULL;
+    memset(&x->t, 0, sizeof *x - offsetof(struct warp, t));
+    x->threads = c->threads;
+    x->key = heddle_work_mix(g->seed ^ heddle_work_mix(c->launch)) +
+             heddle_work_mix(c->block) * 64 + c->warp;
+    lua_pushvalue(H, H_PREPARE);
+    lua_pushlightuserdata(H, x);
+    lua_pushlightuserdata(H, c);
+    if (lua_pcall(H, 2, 0, 0) == LUA_OK)
+        return x;
+    lua_settop(H, H_KEPT);
+    free_warp(x);
+    return NULL;
+}
+
+/* ---- errors ----------------------------------------------------------------- */
 
 /* [1] light pointer to the coroutine: its error, with a traceback. */
 static int describe(lua_State *L)
@@ -687,32 +630,20 @@ static int describe(lua_State *L)
 
 static void end_with(struct warp *x, const char *text)
 {
-    size_t n = strlen(text);
-
-    n = n < ERROR_ROOM ? n : ERROR_ROOM - 1;
-    x->ended = 1;
-    x->T = NULL; /* it is dead */
-    x->error = malloc(n + 1);
-    if (x->error == NULL)
-        return;
-    memcpy(x->error, text, n);
-    x->error[n] = '\0';
+    snprintf(x->error, sizeof x->error, "%s", text);
 }
 
 static void failed(struct lg *g, struct warp *x, int rc)
 {
     lua_State *H = g->H;
-    char text[96];
 
     if (g->w->denied) {
-        lp_budget_text(g->w, g->budget.bytes >> 20, "MB", text, sizeof text);
-        end_with(x, text);
+        lp_budget_text(g->w, g->budget.bytes >> 20, "MB", x->error, ERROR_ROOM);
         return;
     }
-    if (rc == LUA_ERRMEM || hl_is_no_memory(x->T, -1)) {
-        end_with(x, HEDDLE_NO_MEMORY);
+    end_with(x, HEDDLE_NO_MEMORY);
+    if (rc == LUA_ERRMEM || hl_is_no_memory(x->T, -1))
         return;
-    }
     lua_pushcfunction(H, describe);
     lua_pushlightuserdata(H, x->T);
     rc = lua_pcall(H, 1, 1, 0);
@@ -720,217 +651,134 @@ static void failed(struct lg *g, struct warp *x, int rc)
         end_with(x, lua_tostring(H, -1));
     else
         end_with(x, "an error that cannot be shown");
-    lua_settop(H, 1);
+    lua_settop(H, H_KEPT);
 }
 
-/* ---- going on ------------------------------------------------------------- */
+/* ---- pieces ----------------------------------------------------------------- */
 
-/* Lets the coroutine give more instructions. */
-static void resume(struct lg *g, struct warp *x)
+static void hold(void *piece)
 {
-    lua_State *H = g->H;
-    int args = 3, results = 0, rc;
+    struct piece *p = piece;
 
-    if (!x->begun) {
-        lua_pushcfunction(H, begin);
-        lua_pushvalue(H, 1);
-        lua_pushlightuserdata(H, x);
-        rc = lua_pcall(H, 2, 0, 0);
-        lua_settop(H, 1);
-        x->begun = rc == LUA_OK;
-        if (!x->begun) {
-            end_with(x, HEDDLE_NO_MEMORY);
-            return;
-        }
-    } else {
-        args = x->returns;
-        if (args > 0)
-            lua_pushinteger(x->T, x->token);
+    p->refs++;
+}
+
+static void drop(void *piece)
+{
+    struct piece *p = piece, *next;
+
+    for (; p != NULL && --p->refs == 0; p = next) {
+        next = p->next;
+        if (p->more != NULL)
+            free_warp(p->more);
+        free(p);
     }
-    g->w->T = x->T;
-    rc = lua_resume(x->T, NULL, args, &results);
-    if (rc == LUA_YIELD) {
-        lua_pop(x->T, results);
-        return;
-    }
-    if (rc != LUA_OK) {
-        failed(g, x, rc);
-        return;
-    }
-    lua_settop(x->T, 0);
-    x->ended = 1;
-    if (append_exit(x) != 0)
+}
+
+/* What has been made, as a piece; NULL: no memory. */
+static struct piece *new_piece(const struct lg *g)
+{
+    size_t items = g->n * sizeof *g->item, lanes = g->lanes * sizeof *g->lane;
+    struct piece *p = malloc(sizeof *p + items + lanes);
+    uint64_t *lane;
+
+    if (p == NULL)
+        return NULL;
+    lane = (uint64_t *)(void *)(p->item + g->n);
+    *p = (struct piece){.refs = 1, .n = g->n, .lane = lane};
+    if (items > 0)
+        memcpy(p->item, g->item, items);
+    if (lanes > 0)
+        memcpy(lane, g->lane, lanes);
+    return p;
+}
+
+/* The end of the warp's function. */
+static void append_exit(struct lg *g, struct warp *x)
+{
+    struct item *item = new_item(g);
+
+    if (item == NULL) {
         end_with(x, HEDDLE_NO_MEMORY);
-}
-
-/* Whether an instruction can be taken: an ALU run at the end may still grow. */
-static int ready(const struct warp *x)
-{
-    uint32_t n = x->n - x->first;
-
-    return n > 1 || (n == 1 && (x->ended ||
-                                x->item[x->first].op.kind != HEDDLE_WORK_ALU));
-}
-
-static void refill(struct lg *g, struct warp *x)
-{
-    struct warp *outer = g->running;
-    struct lp_world *w = g->w;
-
-    if (x->first > 0) { /* what is left is one ALU run, or nothing */
-        memmove(x->item, x->item + x->first,
-                (x->n - x->first) * sizeof *x->item);
-        x->n -= x->first;
-        x->first = 0;
-        x->pooled = 0;
+        return;
     }
+    item->kind = HEDDLE_OP_EXIT;
+    item->mask = x->threads;
+    item->wait = take_waits(x, UINT32_MAX);
+}
+
+/* Lets a coroutine give what is next.  NULL: no memory; the warp is the
+ * caller's still. */
+static struct piece *run(struct warp *x)
+{
+    struct lg *g = x->g;
+    struct lp_world *w = g->w;
+    struct piece *p;
+    int rc;
+
+    g->n = g->lanes = 0;
+    if (x->held.what != 0)
+        g->item[g->n++] = x->held; /* where others were */
+    x->held.what = 0;
     w->generator = g;
     w->fence = &lg_fence;
     g->running = x;
     lp_budget_begin(w, g->H, &g->budget);
-    while (!ready(x) && !x->ended)
-        resume(g, x);
+    w->T = x->T;
+    rc = lua_resume(x->T, NULL, x->args, &x->args);
+    if (rc == LUA_OK)
+        append_exit(g, x);
+    else if (rc != LUA_YIELD)
+        failed(g, x, rc);
     lp_budget_end(w, g->H);
-    g->running = outer;
+    g->running = NULL;
     w->fence = NULL;
     w->generator = NULL;
-    if ((w->metas & lg_fence.bit) && x->error == NULL &&
-        lp_sandbox_metas(g->H, &lg_fence, 0)) {
+    if ((w->metas & lg_fence.bit) && x->error[0] == '\0' &&
+        lp_sandbox_metas(g->H, &lg_fence, 0))
         end_with(x, hl_error_text(g->H, -1));
-        lua_settop(g->H, 1);
-    }
+    lua_settop(g->H, H_KEPT);
+    if (rc == LUA_YIELD && x->error[0] == '\0' &&
+        g->item[g->n - 1].kind == HEDDLE_OP_ALU)
+        x->held = g->item[--g->n];
+    p = new_piece(g);
+    if (p == NULL)
+        end_with(x, HEDDLE_NO_MEMORY);
+    else if (rc != LUA_OK || x->error[0] != '\0')
+        p->more = x;
+    else if (g->spare == NULL)
+        g->spare = x;
+    else
+        free_warp(x);
+    return p;
 }
 
-/* ---- hashes --------------------------------------------------------------- */
-
-/* What an instruction is, without padding. */
-struct fingerprint {
-    uint64_t mask, base, stride;
-    uint32_t kind, count, bytes, slot, wait, pc, buffer, scattered;
-};
-
-static uint64_t hash_of(const struct warp *x, const struct item *i)
+/* Goes on to the piece behind one; NULL, and why, if there is none. */
+static struct piece *follow(struct piece *p, const char **error)
 {
-    struct fingerprint f = {.mask = i->op.mask,
-                            .base = (uint64_t)i->base,
-                            .stride = (uint64_t)i->stride,
-                            .kind = i->op.kind,
-                            .count = i->op.count,
-                            .bytes = i->op.bytes,
-                            .slot = i->op.slot,
-                            .wait = i->op.wait,
-                            .pc = i->op.pc,
-                            .buffer = i->buffer,
-                            .scattered = i->lanes != AFFINE};
-    uint64_t h = XXH3_64bits_withSeed(&f, sizeof f, x->hash);
+    struct piece *next;
 
-    if (i->lanes != AFFINE)
-        h = XXH3_64bits_withSeed(x->pool + i->lanes, x->lanes * sizeof *x->pool,
-                                 h);
-    return h;
-}
-
-/* ---- warps ---------------------------------------------------------------- */
-
-/* A warp from its start. */
-static void renew(struct lg *g, struct warp *x,
-                  const struct heddle_work_call *c)
-{
-    struct warp old = *x;
-
-    free(x->error);
-    memset(x, 0, sizeof *x);
-    if (old.ended || !old.begun)
-        x->T = old.T; /* at rest: good for another */
-    x->item = old.item;
-    x->room = old.room;
-    x->pool = old.pool;
-    x->pool_room = old.pool_room;
-    x->launch = c->launch;
-    x->block = c->block;
-    x->warp = c->warp;
-    x->lanes = c->lanes;
-    x->threads = c->threads;
-    x->place = c->place;
-    x->key = heddle_work_mix(g->seed ^ heddle_work_mix(c->launch)) +
-             heddle_work_mix(c->block) * 64 + c->warp;
-}
-
-static const struct item *take(struct lg *g, struct warp *x)
-{
-    const struct item *i;
-
-    if (!ready(x) && !x->ended)
-        refill(g, x);
-    if (x->first == x->n)
-        return NULL;
-    i = &x->item[x->first++];
-    x->hash = hash_of(x, i);
-    x->taken++;
-    return i;
-}
-
-static int not_the_same(struct heddle_work_call *c)
-{
-    return heddle_work_fail(
-        c, HEDDLE_EPROGRAM,
-        "the generator is not deterministic: made again after a restore, its "
-        "coroutine gave other instructions than before; what a warp does may "
-        "depend on its place and the parameters, not on locals that other "
-        "warps change");
-}
-
-static struct warp *warp_at(struct lg *g, struct heddle_work_call *c,
-                            uint64_t count)
-{
-    struct warp *x = &g->warp[c->place];
-    const uint64_t *hash = c->state;
-
-    if (x->taken == count && x->launch == c->launch && x->block == c->block &&
-        x->warp == c->warp && x->hash == *hash && (count > 0 || x->lanes != 0))
-        return x;
-    renew(g, x, c);
-    while (x->taken < count) {
-        if (take(g, x) == NULL) {
-            not_the_same(c);
+    if (p->next == NULL) {
+        *error = p->more->error;
+        if (**error == '\0')
+            p->next = run(p->more);
+        if (p->next == NULL)
             return NULL;
-        }
+        p->more = NULL;
     }
-    if (x->hash == *hash)
-        return x;
-    not_the_same(c);
-    return NULL;
+    next = p->next;
+    hold(next);
+    drop(p);
+    return next;
 }
 
-static const struct item *take_next(struct lg *g, struct heddle_work_call *c,
-                                    struct warp *x)
-{
-    const struct item *i = take(g, x);
-    uint64_t *hash = c->state;
+/* ---- the functions of a work ------------------------------------------------ */
 
-    if (i == NULL) {
-        heddle_work_fail(c, HEDDLE_EPROGRAM,
-                         x->error != NULL ? x->error : HEDDLE_NO_MEMORY);
-        return NULL;
-    }
-    *hash = x->hash;
-    return i;
-}
-
-/* ---- the functions of a work ---------------------------------------------- */
-
-static void *open_generator(struct heddle_work_open *o)
-{
-    struct lg *g = o->ud;
-
-    heddle_work_hash(o, g->text, g->text_bytes);
-    return g;
-}
-
+/* Of a warp: how many instructions of its piece it has taken. */
 static size_t state_bytes(void *self)
 {
     (void)self;
-    return sizeof(uint64_t);
+    return sizeof(uint32_t);
 }
 
 static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
@@ -939,43 +787,24 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
 
     if (i >= g->buffers)
         return 0;
-    memcpy(out->name, g->buffer[i].name, sizeof out->name);
-    out->bytes = g->buffer[i].bytes;
-    out->align = g->buffer[i].align;
+    *out = g->buffer[i].is;
     return 1;
 }
 
-/* [1] the generator's table: pushes the name and the value of what every warp is
- * given. */
-static void push_given(lua_State *L, int i)
-{
-    lua_rawgeti(L, 1, LG_GIVEN);
-    lua_rawgeti(L, -1, 2 * i + 1);
-    lua_rawgeti(L, -2, 2 * i + 2);
-    lua_remove(L, -3);
-}
-
-/* [1] the generator's table [2] generator: what has changed, or nothing. */
+/* [1] the functions with locals [2] generator: raises if a local has changed. */
 static int find_changed(lua_State *L)
 {
     const struct lg *g = lua_touserdata(L, 2);
-    const char *name;
+    const char *name = lp_locals_changed(L, &g->locals, 1);
 
-    for (int i = 0; i < GIVEN; i++) {
-        push_given(L, i);
-        if (lp_state_mark(L, -1) != g->given[i]) {
-            lua_pushfstring(L, "%s have", lua_tostring(L, -2));
-            return 1;
-        }
-        lua_pop(L, 2);
-    }
-    lua_rawgeti(L, 1, LG_UPS);
-    name = lp_locals_changed(L, &g->locals, 3);
-    if (name != NULL) {
-        lua_pushfstring(L, "the local '%s' has", name);
-        return 1;
-    }
-    return 0;
+    if (name == NULL)
+        return 0;
+    lua_pushfstring(L,
+                    "the local '%s' has changed since the generator was made; "
+                    "the order of warps is the machine's, so what changes must "
+                    "be a local of the warp",
+                    name);
+    return lua_error(L);
 }
 
 /* After launches 1, 2, 4, ... and at the end. */
@@ -983,27 +812,16 @@ static int check_locals(struct lg *g, struct heddle_work_call *c)
 {
     uint32_t done = c->launch - 1;
     lua_State *H = g->H;
-    char text[256];
     int rc = 0;
 
     if (done == 0 || ((done & (done - 1)) != 0 && done < g->launches))
         return 0;
     lua_pushcfunction(H, find_changed);
-    lua_pushvalue(H, 1);
+    lua_pushvalue(H, H_LOCALS);
     lua_pushlightuserdata(H, g);
-    if (lua_pcall(H, 2, 1, 0) != LUA_OK) {
-        rc = heddle_work_fail(c, HEDDLE_EPROGRAM,
-                              lua_isstring(H, -1) ? lua_tostring(H, -1)
-                                                  : "an error of a local");
-    } else if (lua_isstring(H, -1)) {
-        snprintf(text, sizeof text,
-                 "%.96s changed since the generator was made; warps run in an "
-                 "order that a restore does not repeat, so "
-                 "what changes must be a local of the warp",
-                 lua_tostring(H, -1));
-        rc = heddle_work_fail(c, HEDDLE_EPROGRAM, text);
-    }
-    lua_settop(H, 1);
+    if (lua_pcall(H, 2, 0, 0) != LUA_OK)
+        rc = heddle_work_fail(c, HEDDLE_EPROGRAM, hl_error_text(H, -1));
+    lua_settop(H, H_KEPT);
     return rc;
 }
 
@@ -1026,211 +844,199 @@ static int gone(struct heddle_work_call *c, uint32_t i)
     return g->buffer[i].freed != 0 && g->buffer[i].freed < c->launch;
 }
 
+static int start(struct heddle_work_call *c)
+{
+    struct warp *x = new_warp(c->self, c);
+
+    *c->kept = x != NULL ? run(x) : NULL;
+    if (*c->kept != NULL)
+        return 0;
+    if (x != NULL)
+        free_warp(x);
+    return heddle_work_fail(c, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
+}
+
 static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 {
-    struct lg *g = c->self;
-    struct warp *x = warp_at(g, c, c->count);
-    const struct item *i = x != NULL ? take_next(g, c, x) : NULL;
+    uint32_t *taken = c->state;
+    struct piece *p = *c->kept;
+    const struct item *i;
 
-    if (i == NULL)
-        return HEDDLE_EPROGRAM;
-    *op = i->op;
+    for (; *taken == p->n; *taken = 0) {
+        const char *error;
+        p = follow(p, &error);
+        if (p == NULL)
+            return heddle_work_fail(c, HEDDLE_EPROGRAM, error);
+        *c->kept = p;
+    }
+    i = &p->item[(*taken)++];
+    *op = (struct heddle_work_op){.kind = i->kind,
+                                  .count = i->what,
+                                  .bytes = i->bytes,
+                                  .slot = i->slot,
+                                  .wait = i->wait,
+                                  .pc = i->pc,
+                                  .mask = i->mask};
     return 0;
 }
 
 static int access_lanes(struct heddle_work_call *c,
                         struct heddle_work_access *out)
 {
-    struct warp *x = warp_at(c->self, c, c->count + 1);
-    const struct item *i;
+    const uint32_t *taken = c->state;
+    const struct piece *p = *c->kept;
+    const struct item *i = &p->item[*taken - 1];
+    const uint64_t *lane = p->lane;
 
-    if (x == NULL)
-        return HEDDLE_EPROGRAM;
-    i = &x->item[x->first - 1]; /* taken last */
-    out->buffer = i->buffer;
+    out->buffer = i->what;
     out->base = i->base;
     out->stride = i->stride;
-    out->scattered = i->lanes != AFFINE;
-    if (out->scattered)
-        memcpy(out->byte, x->pool + i->lanes, x->lanes * sizeof *out->byte);
+    out->scattered = i->scattered;
+    if (i->scattered)
+        lane += i->base;
+    for (uint64_t m = i->scattered ? i->mask : 0; m != 0; m &= m - 1)
+        out->byte[__builtin_ctzll(m)] = *lane++;
     return 0;
-}
-
-static int bind(void *self, uint32_t places, uint32_t lanes)
-{
-    struct lg *g = self;
-
-    (void)lanes;
-    g->warp = calloc(places, sizeof *g->warp);
-    g->warps = places;
-    return g->warp != NULL ? 0 : HEDDLE_ENOMEM;
-}
-
-/* [1] the generator's table: lets go of the coroutines. */
-static int forget(lua_State *L)
-{
-    lua_newtable(L);
-    lua_rawseti(L, 1, LG_THREADS);
-    return 0;
-}
-
-static void unbind(void *self)
-{
-    struct lg *g = self;
-
-    for (uint32_t i = 0; g->warp != NULL && i < g->warps; i++) {
-        free(g->warp[i].item);
-        free(g->warp[i].pool);
-        free(g->warp[i].error);
-    }
-    free(g->warp);
-    g->warp = NULL;
-    lua_pushcfunction(g->H, forget);
-    lua_pushvalue(g->H, 1);
-    lua_pcall(g->H, 1, 0, 0);
-    lua_settop(g->H, 1);
-}
-
-static void close_generator(void *self)
-{
-    struct lg *g = self;
-
-    free(g->locals.v);
-    g->locals.v = NULL;
 }
 
 static const struct heddle_work functions = {
     .abi = HEDDLE_WORK_ABI,
     .summary = "coroutines of a script",
     .source = "a script",
-    .open = open_generator,
-    .close = close_generator,
     .state_bytes = state_bytes,
     .buffer = buffer,
     .launch = launch,
     .gone = gone,
+    .start = start,
     .next = next,
     .access = access_lanes,
-    .bind = bind,
-    .unbind = unbind,
+    .hold = hold,
+    .drop = drop,
 };
 
-/* ---- making one ----------------------------------------------------------- */
+/* ---- making one ------------------------------------------------------------- */
 
-enum { SPEC = 1, LG = 2, KEEP = 3 }; /* places on the stack of lg_open */
+enum { SPEC = 1, LG, LOCALS }; /* places on the stack of lg_open */
 
-/* Zeroed memory for n things, kept with the generator. */
-static void *keep(lua_State *L, lua_Integer n, size_t size)
+/* Reads a list of the spec into structures of `size'; on top afterwards. */
+static void *read_list(lua_State *L, struct lg *g, const char *name,
+                       const struct hl_field *fields, size_t size, uint32_t *n)
 {
-    size_t bytes = (size_t)(n + 1) * size;
-    void *p;
+    char *to;
 
-    lua_rawgeti(L, KEEP, LG_MEMORY);
-    p = lua_newuserdatauv(L, bytes, 0);
-    memset(p, 0, bytes);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-    lua_pop(L, 1);
-    return p;
-}
-
-/* Begins to read list `name` of the spec, now on top: its length. */
-static uint32_t begin_list(lua_State *L, const char *name)
-{
     lua_getfield(L, SPEC, name);
     luaL_checktype(L, -1, LUA_TTABLE);
-    return (uint32_t)lua_rawlen(L, -1);
-}
-
-static void read_buffers(lua_State *L, struct lg *g)
-{
-#define BUFFER(m) HL_FIELD(struct buffer, m)
-    static const struct hl_field fields[] = {
-        BUFFER(name), BUFFER(bytes), BUFFER(align), BUFFER(freed),
-        HL_OPTION(struct buffer, width, 1, 16), HL_END};
-
-    g->buffers = begin_list(L, "buffers");
-    g->buffer = keep(L, g->buffers, sizeof *g->buffer);
-    for (uint32_t i = 0; i < g->buffers; i++) {
+    *n = (uint32_t)lua_rawlen(L, -1);
+    to = lua_newuserdatauv(L, (*n + 1) * size, 0);
+    memset(to, 0, (*n + 1) * size);
+    lua_xmove(L, g->H, 1);
+    for (uint32_t i = 0; i < *n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        hl_get_fields(L, -1, fields, &g->buffer[i]);
-        lua_rawgeti(L, KEEP, LG_NUMBERS);
-        lua_getfield(L, -2, "tables");
-        for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++) {
-            lua_pushinteger(L, i);
-            lua_rawset(L, -4);
-        }
-        lua_pop(L, 4);
-    }
-    lua_pop(L, 1);
-}
-
-static void read_dims(lua_State *L, const char *name, uint32_t out[3])
-{
-    lua_getfield(L, -1, name);
-    luaL_checktype(L, -1, LUA_TTABLE);
-    for (int i = 0; i < 3; i++) {
-        lua_rawgeti(L, -1, i + 1);
-        out[i] = (uint32_t)luaL_checkinteger(L, -1);
+        hl_get_fields(L, -1, fields, to + i * size);
         lua_pop(L, 1);
     }
-    lua_pop(L, 1);
+    return to;
 }
 
-static void read_launches(lua_State *L, struct lg *g)
+static void read_lists(lua_State *L, struct lg *g)
 {
-#define LAUNCH(m) HL_FIELD(struct heddle_work_launch, m)
-    static const struct hl_field fields[] = {
-        LAUNCH(name), LAUNCH(regs),
-        HL_FIELD_AS(struct heddle_work_launch, shared_bytes, "shared"), HL_END};
+#define BUFFER(m)       HL_FIELD_AS(struct buffer, is.m, #m)
+#define LAUNCH(m, name) HL_FIELD_AS(struct heddle_work_launch, m, name)
+    static const struct hl_field buffer[] = {
+        BUFFER(name),
+        BUFFER(bytes),
+        BUFFER(align),
+        HL_FIELD(struct buffer, freed),
+        HL_OPTION(struct buffer, width, 1, 16),
+        HL_END};
+    static const struct hl_field launches[] = {
+        LAUNCH(name, "name"),           LAUNCH(regs, "regs"),
+        LAUNCH(grid[0], "nx"),          LAUNCH(grid[1], "ny"),
+        LAUNCH(grid[2], "nz"),          LAUNCH(block[0], "tx"),
+        LAUNCH(block[1], "ty"),         LAUNCH(block[2], "tz"),
+        LAUNCH(shared_bytes, "shared"), HL_END};
 
-    g->launches = begin_list(L, "launches");
-    g->launch = keep(L, g->launches, sizeof *g->launch);
+    g->buffer =
+        read_list(L, g, "buffers", buffer, sizeof *g->buffer, &g->buffers);
+    g->launch =
+        read_list(L, g, "launches", launches, sizeof *g->launch, &g->launches);
     for (uint32_t i = 0; i < g->launches; i++) {
-        struct heddle_work_launch *l = &g->launch[i];
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        hl_get_fields(L, -1, fields, l);
-        read_dims(L, "grid", l->grid);
-        read_dims(L, "block", l->block);
         lua_getfield(L, -1, "fn");
         luaL_checktype(L, -1, LUA_TFUNCTION);
-        lua_rawgeti(L, KEEP, LG_UPS);
-        lp_sandbox_enter(L, &lg_fence, -2, &g->locals, lua_gettop(L));
-        lua_pop(L, 3);
+        lp_sandbox_enter(L, &lg_fence, -1, &g->locals, LOCALS);
+        lua_pop(L, 2);
     }
-    lua_pop(L, 1);
+    lua_pop(L, 2);
 }
 
-/* Fills the generator's table, and puts it on the stack of H. */
-static void fill_keep(lua_State *L, struct lg *g)
+/* Pushes the metatable of t. */
+static void push_methods(lua_State *L)
 {
-    static const int empty[] = {LG_THREADS, LG_UPS, LG_MEMORY, LG_NUMBERS};
+    static const struct {
+        const char *name;
+        lua_CFunction f;
+        unsigned kind;
+    } methods[] = {{"load", t_access, HEDDLE_OP_LOAD},
+                   {"store", t_access, HEDDLE_OP_STORE},
+                   {"atomic", t_access, HEDDLE_OP_ATOMIC},
+                   {"alu", t_alu, 0},
+                   {"shared", t_alu, 0},
+                   {"sync", t_sync, 0},
+                   {"first", t_first, 0},
+                   {"arg", t_arg, 0}};
 
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        lua_newtable(L);
-        lua_rawseti(L, KEEP, empty[i]);
+    lua_createtable(L, 0, 2);
+    hl_set_bool(L, "__metatable", 0);
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        lua_pushvalue(L, LG);
+        lua_getfield(L, SPEC, "numbers");
+        lua_pushinteger(L, methods[i].kind);
+        lua_pushcclosure(L, methods[i].f, 3);
+        lua_setfield(L, -2, methods[i].name);
     }
+    lua_createtable(L, 0, 1);
+    hl_set_function(L, "__index", t_missing);
+    lua_setmetatable(L, -2); /* of the methods, too */
+    lua_setfield(L, -2, "__index");
+}
+
+/* Makes how warps start; what `begin' holds must not change, either. */
+static void make_prepare(lua_State *L, struct lg *g)
+{
+    const char *name;
+    int begin;
+
     lua_getfield(L, SPEC, "begin");
     luaL_checktype(L, -1, LUA_TFUNCTION);
-    lua_rawseti(L, KEEP, LG_BEGIN);
-    lua_getfield(L, SPEC, "given");
-    luaL_checktype(L, -1, LUA_TTABLE);
-    lua_rawseti(L, KEEP, LG_GIVEN);
-    lua_rawgeti(L, KEEP, LG_NUMBERS);
-    push_methods(L, g);
-    lua_rawseti(L, KEEP, LG_META);
-    g->H = lua_newthread(L);
-    lua_rawseti(L, KEEP, LG_H);
-    lua_pushvalue(L, KEEP);
+    begin = lua_gettop(L);
+    for (int i = 1; (name = lua_getupvalue(L, begin, i)) != NULL; i++) {
+        lp_locals_note(L, &g->locals, LOCALS, begin, name, i);
+        lua_pop(L, 1);
+    }
+    push_methods(L);
+    lua_pushcclosure(L, prepare, 2);
     lua_xmove(L, g->H, 1);
-    lua_sethook(g->H, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
-    if (!lua_checkstack(g->H, 16))
-        hl_raise_memory(L);
 }
 
-/* A generator that no workload has takes its memory along. */
+/* A generator that no workload has takes its memory along.  Coroutines that are
+ * left are those of a state that is being closed. */
 static int collect_generator(lua_State *L)
 {
-    close_generator(lua_touserdata(L, 1));
+    struct lg *g = lua_touserdata(L, 1);
+
+    if (g->spare != NULL)
+        free_warp(g->spare);
+    g->spare = NULL;
+    for (struct warp *x = g->all; x != NULL; x = x->next) {
+        end_with(x, "the script that the warp is of has ended");
+        x->g = NULL;
+    }
+    g->all = NULL;
+    free(g->item);
+    free(g->lane);
+    free(g->locals.v);
     return 0;
 }
 
@@ -1240,8 +1046,7 @@ int lg_open(lua_State *L)
         HL_FIELD(struct lg, name),
         HL_OPTION(struct lg, seed, INT64_MIN, INT64_MAX),
         HL_FIELD_AS(struct lg, budget.instructions, "instructions"),
-        HL_FIELD_AS(struct lg, budget.bytes, "memory"),
-        HL_END};
+        HL_FIELD_AS(struct lg, budget.bytes, "memory"), HL_END};
     struct heddle_work_options o = {0};
     heddle_workload **w;
     char words[1024];
@@ -1253,27 +1058,25 @@ int lg_open(lua_State *L)
     g = lua_newuserdatauv(L, sizeof *g, 1); /* spec lg */
     memset(g, 0, sizeof *g);
     hl_class(L, "heddle.generator", collect_generator, NULL);
-    lua_newtable(L); /* spec lg keep */
-    lua_pushvalue(L, -1);
+    g->H = lua_newthread(L);
     lua_setiuservalue(L, LG, 1);
+    lua_sethook(g->H, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
+    if (!lua_checkstack(g->H, 16))
+        hl_raise_memory(L);
+    lua_newtable(L); /* spec lg locals */
+    lua_pushvalue(L, LOCALS);
+    lua_xmove(L, g->H, 1);
     g->w = lp_world(L);
     g->work = functions;
     g->work.name = g->name;
     hl_get_fields(L, SPEC, fields, g);
     g->budget.collect_at = g->budget.bytes / 2;
     g->budget.per = "without one of the warp";
-    fill_keep(L, g);
-    read_buffers(L, g);
-    read_launches(L, g);
-    lua_rawgeti(L, KEEP, LG_GIVEN);
-    for (int i = 0; i < GIVEN; i++) {
-        lua_rawgeti(L, -1, 2 * i + 2);
-        g->given[i] = lp_state_mark(L, -1);
-        lua_pop(L, 1);
-    }
+    make_prepare(L, g);
+    read_lists(L, g);
     o.ud = g;
     lua_getfield(L, SPEC, "text");
-    g->text = luaL_checklstring(L, -1, &g->text_bytes);
+    o.argument = luaL_checkstring(L, -1);
     w = hl_workload_box(L);
     lua_pushvalue(L, LG);
     lua_setiuservalue(L, -2, 1);

@@ -60,12 +60,6 @@ HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
 /* ---- each ----------------------------------------------------------------- */
 
-static bool is_memory(enum heddle_walk_kind kind)
-{
-    return kind == HEDDLE_WALK_LOAD || kind == HEDDLE_WALK_STORE ||
-           kind == HEDDLE_WALK_ATOMIC;
-}
-
 struct each {
     lua_State *L;
     const struct heddle_walk_op *op;
@@ -109,8 +103,8 @@ static int say_op(lua_State *L)
     lua_pushvalue(L, FN);
     lua_pushvalue(L, EVENT);
     hl_set_fields(L, fields, e->op);
-    hl_set_text(L, "kind", heddle_walk_kind_name(e->op->kind));
-    if (is_memory(e->op->kind))
+    hl_set_text(L, "kind", heddle_op_name(e->op->kind));
+    if (e->op->kind - HEDDLE_OP_LOAD <= HEDDLE_OP_ATOMIC - HEDDLE_OP_LOAD)
         fill_lanes(L, e);
     else
         lua_pushnil(L);
@@ -154,7 +148,7 @@ static int walk_each(lua_State *L)
     hl_options(L, 3, "walk.each", known, &o);
     lua_settop(L, 3);
     lua_createtable(L, 0, 10);
-    lua_createtable(L, HEDDLE_WALK_KINDS, 64);
+    lua_createtable(L, HEDDLE_OPS, 64);
     rc = heddle_walk(w, &o, each_op, &e, error, sizeof error);
     if (rc == -100)
         return lua_error(L);
@@ -251,7 +245,6 @@ static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
 #define USE(m) HL_FIELD(struct heddle_survey_use, m)
     static const struct hl_field fields[] = {USE(instructions), USE(lanes),
                                              USE(lines), USE(pages), HL_END};
-    static const char *const kinds[] = {"load", "store", "atomic"};
     const struct heddle_survey_use *u;
     lua_Integer n = 0;
 
@@ -263,7 +256,7 @@ static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
                 continue;
             hl_push_fields(L, fields, u);
             hl_set_number(L, "buffer", (uint64_t)i + 1);
-            hl_set_text(L, "kind", kinds[kind]);
+            hl_set_text(L, "kind", heddle_op_name(HEDDLE_OP_LOAD + kind));
             lua_rawseti(L, -2, ++n);
         }
     lua_setfield(L, -2, "uses");
@@ -420,8 +413,7 @@ static void push_profile(lua_State *L, heddle_workload *w,
             if (u == NULL || u->instructions == 0)
                 continue;
             push_row(L, k->name,
-                     heddle_walk_kind_name(
-                         (enum heddle_walk_kind)(HEDDLE_WALK_LOAD + (int)kind)),
+                     heddle_op_name(HEDDLE_OP_LOAD + kind),
                      u->instructions);
             hl_set_text(L, "buffer", a.name);
             mean(L, "lanes", u->lanes, u->instructions);

@@ -370,7 +370,7 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
     bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
     uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
 
-    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HD_OP_LOAD),
+    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HEDDLE_OP_LOAD),
                          .slot = memory ? n->slot : HD_NO_SLOT,
                          .bytes = memory ? n->bytes : 0,
                          .space = memory ? n->depth : HD_SPACE_GLOBAL,
@@ -383,11 +383,11 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
     w->pc = leaves ? pc : pc + 1;
 }
 
-_Static_assert(HD_I_STORE - HD_I_LOAD == HD_OP_STORE - HD_OP_LOAD &&
-                   HD_I_ATOM - HD_I_LOAD == HD_OP_ATOMIC - HD_OP_LOAD &&
-                   HD_I_BAR - HD_I_LOAD == HD_OP_BARRIER - HD_OP_LOAD &&
-                   HD_I_EXIT - HD_I_LOAD == HD_OP_EXIT - HD_OP_LOAD &&
-                   HD_I_MEET - HD_I_LOAD == HD_OP_MEET - HD_OP_LOAD,
+_Static_assert(HD_I_STORE - HD_I_LOAD == HEDDLE_OP_STORE - HEDDLE_OP_LOAD &&
+                   HD_I_ATOM - HD_I_LOAD == HEDDLE_OP_ATOMIC - HEDDLE_OP_LOAD &&
+                   HD_I_BAR - HD_I_LOAD == HEDDLE_OP_BARRIER - HEDDLE_OP_LOAD &&
+                   HD_I_EXIT - HD_I_LOAD == HEDDLE_OP_EXIT - HEDDLE_OP_LOAD &&
+                   HD_I_MEET - HD_I_LOAD == HD_OP_MEET - HEDDLE_OP_LOAD,
                "what takes an issue slot is in the order of operations");
 
 /* A loop that never issues anything would hang the simulator. */
@@ -429,7 +429,7 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
         } else if (n->op <= HD_I_SHARED) {
             need = (n->wait & w->out) | w->pend;
             kind = n->op == HD_I_SHARED && vm->env->apart ? HD_OP_SHARED
-                                                          : HD_OP_ALU;
+                                                          : HEDDLE_OP_ALU;
             if (count > 0 &&
                 (need != 0 || op->mask != w->mask || op->kind != kind))
                 break;

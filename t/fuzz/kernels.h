@@ -38,12 +38,12 @@ static void kernel_work(struct krig *r)
         for (uint32_t w = 0; w < l.warps; w++) {
             do {
                 r->ops->next(r->self, ctx, w, &op);
-                if (op.kind >= HD_OP_LOAD && op.kind <= HD_OP_ATOMIC)
+                if (op.kind >= HEDDLE_OP_LOAD && op.kind <= HEDDLE_OP_ATOMIC)
                     r->ops->access(r->self, ctx, w, &access);
-                spent += 64 + (op.kind == HD_OP_ALU ? op.count : 0);
+                spent += 64 + (op.kind == HEDDLE_OP_ALU ? op.count : 0);
                 if (r->err.code != 0 || spent > KERNEL_SPEND)
                     return;
-            } while (op.kind != HD_OP_EXIT);
+            } while (op.kind != HEDDLE_OP_EXIT);
         }
         r->ops->block_end(r->self, ctx);
     }
