@@ -89,7 +89,8 @@ int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 
 const char *heddle_error(const heddle_sim *s)
 {
-    return s->err.text[0] != '\0' ? s->err.text : heddle_policy_error(s);
+    return s->err.text[0] != '\0' && !s->refused ? s->err.text
+                                                    : heddle_policy_error(s);
 }
 
 uint64_t heddle_now(const heddle_sim *s)

@@ -182,6 +182,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
     struct hd_run_state *r = s->run;
     hd_time until = cycles(s, n);
 
+    s->refused = false;
     if (r->status != 0)
         return r->status;
     if (!r->started && start(s) != 0)

@@ -53,6 +53,7 @@ struct heddle_sim {
     struct hd_clocks clk;
     struct hd_slots slots;
     struct hd_err err;
+    bool refused; /* the last call was a restore of what does not fit */
     struct hd_machine m;
     struct hd_reqs reqs;
     struct hd_treqs treqs;

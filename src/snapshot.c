@@ -119,6 +119,7 @@ int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **out)
     heddle_snapshot *k = *out != NULL ? *out : calloc(1, sizeof *k);
     int rc, code = s->err.code;
 
+    s->refused = false;
     if (code < 0) { /* it has failed */
         rc = code;
     } else if (k == NULL) {
@@ -216,10 +217,14 @@ static int load_scripts(heddle_sim *s, const heddle_snapshot *k)
 
 int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
 {
+    struct hd_err before = s->err;
+
+    s->refused = false;
     hd_err_clear(&s->err);
     if (fits(s, k) != 0) {
-        int code = s->err.code;
-        s->err.code = s->run->status; /* it goes on as it was */
+        int code = hd_slots_told(&s->slots, &s->err);
+        s->err = before; /* it goes on as it was, or failed as it has */
+        s->refused = true;
         return code;
     }
     hd_arena_replace(&s->arena, k->arena, k->used);

@@ -155,6 +155,14 @@ do
         tap.is(rest, "done", title .. ": it runs on")
         other:close()
     end
+    local failed = whole.sim { "MM" }
+    failed:use { name = "p", tlb_fill = function() error "mine" end }
+    local _, why = pcall(failed.run, failed)
+    tap.raises(function() failed:restore(snap) end, "policies", "a failed one")
+    local _, again = pcall(failed.run, failed)
+    tap.ok(why.message:find "mine" and again.message == why.message,
+        "what it has failed of is told again, and not the restore",
+        tostring(again))
     refuses(whole.sim({ "MM" }, whole.join(whole.SMALL,
         { ["l2tlb.latency"] = 11 })), "settings", "other settings")
     refuses(whole.sim({ "MM" }, nil, { seed = 2 }), "settings", "another seed")

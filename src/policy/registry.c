@@ -333,6 +333,12 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
 
 /* ---- snapshots -------------------------------------------------------- */
 
+int hd_slots_told(struct hd_slots *s, const struct hd_err *err)
+{
+    s->registry->error = *err;
+    return err->code;
+}
+
 size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room)
 {
     struct heddle_use_info u;

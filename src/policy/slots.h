@@ -181,6 +181,9 @@ extern const uint32_t hd_slots_stat_count;
  * simulations with equal hashes have the same policies, parameters and places
  * of state, so that a snapshot of one fits the other. */
 size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room);
+
+/* What heddle_policy_error tells from now on; returns its code. */
+int hd_slots_told(struct hd_slots *s, const struct hd_err *err);
 uint64_t hd_slots_hash(const struct hd_slots *s);
 
 /* State of scripts, which lies outside the arena.  Save writes at most `room`
