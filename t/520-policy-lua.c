@@ -190,6 +190,25 @@ static void tables_that_are_no_policy(void **state)
     expect_refusal("params = { x = { defualt = 1 } }",
                    "did you mean 'default'?");
     expect_refusal("params = { x = {} }", "needs a default");
+    expect_refusal("params = { x = { default = 1, choices = 'a|b' } }",
+                   "choices must be a list of names, not a string");
+    /* whatever the order in which a table is walked */
+    for (int i = 0; i < 8; i++)
+        expect_refusal(
+            "zz = 1, tlb_fill = 5, watch = { walk_don = print, f = print,"
+            " a = print }, params = { at = 1, x = { default = 1, b = 1,"
+            " a = 1 } }",
+            "tlb_fill must be a function, not a number; 'zz' is neither a "
+            "point nor a field of a policy; there is no note 'a'; did you mean "
+            "'access'?; there is no note 'f'; did you mean 'page_fault'?; there "
+            "is no note 'walk_don'; did you mean 'walk_done'?; a parameter "
+            "cannot be called 'at', which is an option where a policy is bound; "
+            "params.x has no field 'a'; did you mean 'default'?; params.x has no "
+            "field 'b'");
+    for (int i = 0; i < 8; i++)
+        expect_refusal("params = { x = { default = 1, max = 'a', min = 'b' } }",
+                       "params.x.min must be an integer of 0 or more");
+    expect_refusal("watch = { print }", "fields have names, not numbers");
     expect_refusal("params = { x = { default = 9, max = 8 } },"
                    "tlb_fill = function() end",
                    "default of x is out of its range");
@@ -352,18 +371,30 @@ static void changed_locals(void **state)
     assert_int_equal(ask_fill(), 1);
     assert_int_equal(fake->err.code, 0);
     fake_ask(fake, HEDDLE_POINT_l2_bypass, &fill);
-    fake_run(fake, 199);
-    assert_int_equal(fake->err.code, 0);
-    fake_run(fake, 200);
-    assert_text(fake->err.text, "the local 'n' has changed");
+    assert_text(fake->err.text,
+                "policy p, l2_bypass at cycle 100: the local 'n' has changed");
     lua_end(L);
-    L = lua_machine();
-    assert_ok(lua_do(L, "local t = { { 1 } } policy.use(nil, { name = 'p',"
-                        "tlb_fill = function() t[1][1] = t[1][1] + 1 end },"
-                        "{ check = true })"));
-    ask_fill();
-    assert_text(fake->err.text, "the local 't' has changed");
-    lua_end(L);
+    /* that changes later: by the eighth call, the epoch, and by itself */
+    for (int way = 0; way < 3; way++) {
+        L = lua_machine();
+        assert_ok(lua_do(L, way < 2 ? "o = nil" : "o = { check = true }"));
+        assert_ok(lua_do(L, "local t = { { 1 } } policy.use(nil, { name = 'p',"
+                            "state = { n = 0 }, tlb_fill = function(q, s)"
+                            " s.n = s.n + 1"
+                            " if s.n == 5 then t[1][1] = 2 end return 0 end,"
+                            "every = { 100, function() end } }, o)"));
+        for (int i = 0; i < 4; i++)
+            ask_fill();
+        assert_int_equal(fake->err.code, 0);
+        ask_fill();
+        if (way < 2)
+            assert_int_equal(fake->err.code, 0);
+        for (int i = 0; way == 0 && i < 3; i++)
+            ask_fill();
+        fake_run(fake, way == 1 ? 100 : 99);
+        assert_text(fake->err.text, "the local 't' has changed");
+        lua_end(L);
+    }
 }
 
 static void snapshots(void **state)
@@ -409,7 +440,7 @@ static void state_that_cannot_be_saved(void **state)
     } t[] = {
         {"s.f = function() end", "state.f is a function"},
         {"s.a = {} s.b = s.a", "state.b is a table that is in the state twice"},
-        {"s.x = s", "state.x is a table that is in the state twice"},
+        {"s.x = s", "state.x is a table that contains itself"},
         {"s.t = setmetatable({}, {})", "state.t has a metatable"},
         {"s.list = { { q } }", "state.list[1][1] is a userdata"},
         {"s[q] = 1", "userdata as a key"},

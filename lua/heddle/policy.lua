@@ -13,6 +13,7 @@ policy.lua - the module heddle.policy: find, bind and list policies.
     policy.used(sim)                    {{name=, at=, params={...}}, ...}
     policy.offered(sim)                 {point = {"l1tlb", ...}, ...}
     policy.list()                       the policies compiled in, described
+    policy.describe(what)               one, as for use, described
     policy.tables()                     the steering tables, described
     policy.facts()                      the facts, described
     policy.load("file.lua")             the table that the file returns
@@ -106,33 +107,60 @@ local function text_field(refuse, t, field, otherwise)
     return v
 end
 
-local function check_fields(refuse, t)
+--- The keys of what has named fields, in order.
+local function names_in(refuse, what, t)
     for key in next, t do
         if type(key) ~= "string" then
-            refuse "its fields have names, not numbers"
+            refuse("%s: its fields have names, not %ss", what, type(key))
         end
     end
-    for _, key in ipairs(bridge.keys(t)) do
+    return bridge.keys(t)
+end
+
+--- What is wrong with the fields, all of it: their names, and functions.
+local function check_fields(refuse, t)
+    local wrong = {}
+    local function add(text, ...)
+        wrong[#wrong + 1] = text:format(...)
+    end
+    for _, key in ipairs(names_in(refuse, "the policy", t)) do
         if (POINTS[key] or key == "init") and type(t[key]) ~= "function" then
-            refuse("%s must be a function, not a %s", key, type(t[key]))
+            add("%s must be a function, not a %s", key, type(t[key]))
         elseif not POINTS[key] and NOTES[key] then
-            refuse("%s is a note: write watch = { %s = ... }", key, key)
+            add("%s is a note: write watch = { %s = ... }", key, key)
         elseif not POINTS[key] and not OWN[key] then
-            refuse("'%s' is neither a point nor a field of a policy%s", key,
+            add("'%s' is neither a point nor a field of a policy%s", key,
                 meant(key, FIELDS))
         end
     end
-    if t.watch ~= nil and type(t.watch) ~= "table" then
-        refuse "watch must be a table of functions"
-    end
-    for key, f in next, t.watch or {} do
-        if not NOTES[key] then
-            key = type(key) == "string" and key or "?"
-            refuse("there is no note '%s'%s", key, meant(key, NOTE_NAMES))
-        elseif type(f) ~= "function" then
-            refuse("watch.%s must be a function", key)
+    for _, field in ipairs { "watch", "params" } do
+        if t[field] ~= nil and type(t[field]) ~= "table" then
+            refuse("%s must be a table, not a %s", field, type(t[field]))
         end
     end
+    for _, key in ipairs(names_in(refuse, "watch", t.watch or {})) do
+        if not NOTES[key] then
+            add("there is no note '%s'%s", key, meant(key, NOTE_NAMES))
+        elseif type(t.watch[key]) ~= "function" then
+            add("watch.%s must be a function, not a %s", key,
+                type(t.watch[key]))
+        end
+    end
+    for _, name in ipairs(names_in(refuse, "params", t.params or {})) do
+        local d = t.params[name]
+        if OPTIONS[name] then
+            add("a parameter cannot be called '%s', which is an option where "
+                .. "a policy is bound", name)
+        end
+        for _, key in ipairs(type(d) == "table"
+            and names_in(refuse, "params." .. name, d) or {}) do
+            if not IS_PARAM[key] then
+                add("params.%s has no field '%s'%s", name, key,
+                    meant(key, PARAM))
+            end
+        end
+    end
+    if #wrong > 0 then refuse("%s", table.concat(wrong, "; ")) end
 end
 
 --- A parameter as bridge.class takes it.
@@ -141,16 +169,14 @@ local function read_param(refuse, name, d)
     if type(d) ~= "table" then
         refuse("params.%s must be a table or an integer", name)
     end
-    for key in next, d do
-        if not IS_PARAM[key] then
-            refuse("params.%s has no field '%s'%s", name, tostring(key),
-                meant(tostring(key), PARAM))
-        end
-    end
     if d.default == nil then refuse("params.%s needs a default", name) end
     local p = { name = name, meaning = text_field(refuse, d, "meaning", ""),
         source = text_field(refuse, d, "source", "guess") }
-    if type(d.choices) == "table" then
+    if d.choices ~= nil then
+        if type(d.choices) ~= "table" then
+            refuse("params.%s.choices must be a list of names, not a %s", name,
+                type(d.choices))
+        end
         for i, word in ipairs(d.choices) do
             if type(word) ~= "string" or word:find("|", 1, true) then
                 refuse("params.%s.choices are names", name)
@@ -167,10 +193,10 @@ local function read_param(refuse, name, d)
         end
         return p
     end
-    for field, otherwise in next, { default = 0, min = 0,
-        max = math.maxinteger } do
+    for _, field in ipairs { "default", "min", "max" } do
         local v = d[field]
-        p[field] = v == nil and otherwise or type(v) ~= "boolean" and whole(v)
+        p[field] = v == nil and (field == "max" and math.maxinteger or 0)
+            or type(v) ~= "boolean" and whole(v)
             or refuse("params.%s.%s must be an integer of 0 or more", name,
                 field)
     end
@@ -180,16 +206,7 @@ end
 
 local function read_params(refuse, params)
     local out = {}
-    if params ~= nil and type(params) ~= "table" then
-        refuse "params must be a table"
-    end
     for i, name in ipairs(bridge.keys(params or {})) do
-        if type(name) ~= "string" then
-            refuse "names of parameters are strings"
-        elseif OPTIONS[name] then
-            refuse("a parameter cannot be called '%s', which is an option "
-                .. "where a policy is bound", name)
-        end
         out[i] = read_param(refuse, name, params[name])
     end
     return out
@@ -403,6 +420,12 @@ function M.use(sim, what, options)
     bridge.use(sim, class, o.at, values.values("policy " .. p.name, EPOLICY,
         p.params, given), o.replace)
     return p.name
+end
+
+--- What describes a policy, which may be given as for use: name, summary, source,
+-- points and params.
+function M.describe(what)
+    return (bridge.describe(M.find(what)))
 end
 
 --- The policies compiled in: those in C, and those that are Lua alone.

@@ -195,6 +195,21 @@ void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value)
         lua_pushinteger(L, (lua_Integer)value);
 }
 
+/* Sets the field `points` of the table on top: those that a policy answers. */
+static void set_points(lua_State *L, const struct heddle_policy *p)
+{
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
+        if (p->answer[i] == NULL)
+            continue;
+        lua_pushstring(L, heddle_point_info(i)->name);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "points");
+}
+
 /* Sets fields of the table on top: the state of a Lua policy, or those in its
  * places by their names.  What C policies have is bytes. */
 static void push_states(lua_State *L, heddle_sim *s, uint32_t i,
@@ -230,6 +245,7 @@ static int used(lua_State *L)
         lua_newtable(L);
         hl_set_text(L, "name", u.policy->name);
         hl_set_text(L, "at", u.at);
+        set_points(L, u.policy);
         lua_newtable(L);
         for (uint32_t k = 0; p && p[k].name; k++) {
             lp_push_value(L, &p[k], u.values[k]);
@@ -281,20 +297,12 @@ static int describe(lua_State *L)
 {
     const struct lp_class *c = lp_class_check(L, 1);
     const struct heddle_policy *p = c->p;
-    lua_Integer n = 0;
 
     lua_createtable(L, 0, 6);
     hl_set_text(L, "name", p->name);
     hl_set_text(L, "summary", p->summary);
     hl_set_text(L, "source", p->source);
-    lua_newtable(L);
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (p->answer[i] == NULL)
-            continue;
-        lua_pushstring(L, heddle_point_info(i)->name);
-        lua_rawseti(L, -2, ++n);
-    }
-    lua_setfield(L, -2, "points");
+    set_points(L, p);
     lp_push_params(L, p->params);
     lua_setfield(L, -2, "params");
     lua_pushboolean(L, p == &c->policy);
