@@ -471,7 +471,7 @@ do
             over = over + 1
             e2 = tostring(e2)
             if not e2:find "more than" and not e2:find "metatable"
-                and not e2:find "is a table that is in the state"
+                and not e2:find "is a table that "
                 and not e2:find "not plain data"
                 and not e2:find "as a key has no order" then
                 odd = odd or e2

@@ -211,6 +211,14 @@ file("core.count 4\n")
 tap.raises(function()
     H.config_read(path)
 end, path .. ":1: ", "a line without = is named")
+file("core.cuont = 5\ncore.count = 4\ncore.issue = x\nrubbish\n")
+do
+    local ok, why = pcall(H.config_read, path)
+    why = tostring(why)
+    tap.ok(not ok and why:find(path .. ":1: ", 1, true)
+        and why:find("\n" .. path .. ":3: ", 1, true)
+        and why:find("\n" .. path .. ":4: ", 1, true), "all of them are", why)
+end
 os.remove(path)
 os.remove(second)
 tap.raises(function()
@@ -223,6 +231,33 @@ do -- a table that holds itself, as modules do, is no group of settings
     local ok, why = pcall(H.machine "maxwell".with, H.machine "maxwell", deep)
     tap.ok(not ok and tostring(why):find "l2tlb.again: a value is expected",
         "a group inside a group", why)
+end
+
+do
+    local function with(changes)
+        return function() H.machine "maxwell" (changes) end
+    end
+    local wrong = with { ["l2tlb.entires"] = 1, core = { count = "many",
+        lanes = 32, cuont = {} }, ["vm.page"] = { "4M", "x" } }
+    local ok, first = pcall(wrong)
+    first = tostring(first)
+    local at = 0
+    for _, name in ipairs { "core.count", "core.cuont: a value is expected, "
+        .. "not a table", "l2tlb.entries", "vm.page" } do
+        at = at and first:find(name, at + 1, true)
+    end
+    tap.ok(not ok and at, "wrong settings are named together, in order", first)
+    tap.raises(with { ["core.count"] = { { 1 } } },
+        "core.count: a value is expected, not a table",
+        "a table for a value")
+    local own = {}
+    own.own = own
+    tap.raises(with(own), "own.own: a value is expected",
+        "a table that holds itself")
+    own.own = nil
+    own["core.count"] = { own }
+    tap.raises(with(own), "core.count: a value is expected",
+        "also as a value with its source")
 end
 
 return tap.done()

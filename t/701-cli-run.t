@@ -9,6 +9,7 @@
 
 # Starts the script, waits until it says "ready", presses Ctrl-C.
 interrupt() {
+    : >"$dir/err" # what the last one said is gone
     "$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err" &
     p=$!
     i=0
@@ -66,6 +67,30 @@ grep -q "MM1 on maxwell" "$dir/out" && grep -q "MM2 on maxwell" "$dir/out"
 told $? "and prints those that ran" "$dir/out"
 ! grep -q "MM3 on maxwell" "$dir/out"
 told $? "and not those that never started" "$dir/out"
+
+cat >"$dir/x.lua" <<L
+local H = require "heddle"
+local store = require "heddle.store"
+local function job(seed)
+    return { machine = "maxwell", seed = seed, label = "one",
+        apps = { H.app("TRD", { size = "T" }) } }
+end
+local own = job(3)
+own.policies = { { name = "own", warp_limit = function() end } }
+store.run({ job(1) }, { dir = "$dir/kept", quiet = true })
+store.run({ job(1), job(2), own, function()
+    io.stderr:write("ready\\n")
+    while true do end
+end }, { dir = "$dir/kept", jobs = 1 })
+L
+interrupt
+[ $got = 130 ]
+told $? "Ctrl-C in a series on disk exits 130, not $got" "$dir/err"
+grep -q "2 of 4 results are kept in $dir/kept; the next run goes on" "$dir/err"
+told $? "and says what is kept" "$dir/err"
+grep -q "heddle: not kept in $dir/kept, but run each time: job 3 (one), whose \
+policies have functions; job 4, a function$" "$dir/err"
+told $? "after what is not, and why" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"

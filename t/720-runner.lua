@@ -123,9 +123,21 @@ do
     local most = math.max(table.unpack(H.run(held, { jobs = 12 })))
     tap.ok(most <= own + 1, "a child holds no pipe but its own", most - own)
 end
-tap.raises(function()
-    H.run({ function() return print end, work(1) }, { jobs = 2 })
-end, "plain data", "a job must return plain data")
+for n = 1, 2 do
+    local function refused(value, text)
+        tap.raises(function()
+            H.run({ function() return value end, work(1) }, { jobs = n })
+        end, text, ("jobs = %d: %s"):format(n, text))
+    end
+    local own = { a = {} }
+    own.a.b = own
+    refused(print, "job.result is a function, which is not plain data")
+    refused(own, "job.result.a.b is a table that contains itself")
+    refused({ x = setmetatable({}, {}) }, "job.result.x has a metatable")
+    local list = {}
+    tap.same(H.run({ function() return { list, list } end }, { jobs = n })[1],
+        { {}, {} }, "a table in two places is two")
+end
 tap.raises(function()
     H.run({ function()
         H.machine("maxwell") { ["l2tlb.entires"] = 1 }

@@ -33,7 +33,7 @@ local function sorted_keys(t)
     for k in pairs(t) do
         if type(k) ~= "string" then
             error(core.error(-3, ("expected the name of a setting, got %s")
-                :format(tostring(k))), 0)
+                :format(type(k) == "number" and k or "a " .. type(k))), 0)
         end
         keys[#keys + 1] = k
     end
@@ -55,24 +55,42 @@ function config.flatten(settings, source, prefix, out)
         local v = settings[key]
         if type(v) == "table" and v[1] ~= nil then
             out[name] = { v[1], v[2] or source }
-        elseif type(v) == "table" and (prefix or next(v) == nil) then
-            error(core.error(-3, ("%s: a value is expected, not %s table")
-                :format(name, prefix and "a" or "an empty")), 0)
-        elseif type(v) == "table" then
+        elseif type(v) == "table" and not prefix and next(v) ~= nil then
             config.flatten(v, source, name, out)
-        else
+        else -- a table among them is refused where they are built
             out[name] = { v, source }
         end
     end
     return out
 end
 
---- Makes the engine's object from flattened settings; errors name the nearest
--- setting.  `check` also verifies what one setting alone cannot show.
+--- The error of a value that a setting does not take, or nil.
+local function refused(c, name, v)
+    local kind = type(v)
+    if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
+        return core.error(-3, ("%s: a value is expected, not a %s"):format(name,
+            kind))
+    end
+    local ok, err = pcall(c.set, c, name, v)
+    if not ok and err == core.no_memory then
+        error(err, 0)
+    end
+    return not ok and err or nil
+end
+
+--- Makes the engine's object from flattened settings; what is wrong is told
+-- together, with the nearest names.  `check` also verifies what one setting
+-- alone cannot show.
 function config.build(flat, check)
-    local c = core.config()
+    local c, wrong, first = core.config(), {}, nil
     for _, name in ipairs(sorted_keys(flat)) do
-        c:set(name, flat[name][1])
+        local err = refused(c, name, flat[name][1])
+        first = first or err
+        wrong[#wrong + 1] = err and err.message
+    end
+    if first then
+        first.message = table.concat(wrong, "; ")
+        error(first, 0)
     end
     if check then
         c:check()
@@ -150,35 +168,37 @@ local function fail(code, format, ...)
     error(core.error(code, format:format(...)), 0)
 end
 
---- Parses settings text; errors name file and line.  Returns flat settings.
+--- Parses settings text; errors name file and lines.  Returns flat settings.
 function config.parse(text, file)
-    local flat, line_of, c, n = {}, {}, core.config(), 0
+    local flat, line_of, c, n, wrong = {}, {}, core.config(), 0, {}
+    local function add(format, ...)
+        wrong[#wrong + 1] = ("%s:%d: "):format(file, n) .. format:format(...)
+    end
     for line in (text .. "\n"):gmatch("(.-)\r?\n") do
         n = n + 1
         local body, note = line:match("^([^#]*)#?%s*(.-)%s*$")
         if body:find("%S") then
             local name, value = body:match("^%s*([%w_.]+)%s*=%s*(.-)%s*$")
+            local err = name and value ~= "" and refused(c, name, value)
             if not name or value == "" then
-                fail(-3, "%s:%d: expected 'name = value', got '%s'", file, n,
+                add("expected 'name = value', got '%s'",
                     body:match("^%s*(.-)%s*$"))
+            elseif line_of[name] then
+                add("%s is set in line %d, too", name, line_of[name])
+            elseif err then
+                add("%s", err.message)
+            else
+                local unit = known()[name].unit
+                if unit ~= "" and note:sub(1, #unit + 2) == unit .. "; " then
+                    note = note:sub(#unit + 3)
+                end
+                flat[name] = { value, note ~= "" and note or file }
+                line_of[name] = n
             end
-            if line_of[name] then
-                fail(-3, "%s:%d: %s is set in line %d, too", file, n, name,
-                    line_of[name])
-            end
-            line_of[name] = n
-            local ok, err = pcall(c.set, c, name, value)
-            if not ok and err == core.no_memory then
-                error(err, 0)
-            elseif not ok then
-                fail(-3, "%s:%d: %s", file, n, err.message)
-            end
-            local unit = known()[name].unit
-            if unit ~= "" and note:sub(1, #unit + 2) == unit .. "; " then
-                note = note:sub(#unit + 3)
-            end
-            flat[name] = { value, note ~= "" and note or file }
         end
+    end
+    if #wrong > 0 then
+        fail(-3, "%s", table.concat(wrong, "\n"))
     end
     return flat
 end

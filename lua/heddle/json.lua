@@ -72,6 +72,12 @@ end
 
 local write
 
+--- What is wrong with a value, and the keys that lead to it.
+local function refuse(out, indent, why)
+    local at = indent > 0 and table.concat(out.path, ".", 1, indent) .. " " or ""
+    error("json: " .. at .. why, 0)
+end
+
 --- An array or object whose parts are all scalars goes on one line.
 local function flat(v)
     for _, x in pairs(v) do
@@ -106,31 +112,39 @@ function write(out, v, indent)
         out[#out + 1] = json.number(v)
     elseif t == "string" then
         out[#out + 1] = quote(v)
+    elseif t == "table" and out.above[v] then
+        refuse(out, indent, "is a table that contains itself")
     elseif t == "table" and (#v > 0 or getmetatable(v) == Array) then
         local parts = {}
         for i = 1, #v do
             parts[i] = function(o)
+                o.path[indent + 1] = i
                 write(o, v[i], indent + 1)
             end
         end
+        out.above[v] = true
         list(out, parts, "[", "]", indent, flat(v))
+        out.above[v] = nil
     elseif t == "table" then
         local parts, short = {}, flat(v)
         for i, k in ipairs(keys_of(v)) do
             parts[i] = function(o)
                 o[#o + 1] = quote(k) .. ": "
+                o.path[indent + 1] = k
                 write(o, v[k], indent + 1)
             end
         end
+        out.above[v] = true
         list(out, parts, "{", "}", indent, short and #parts <= 8)
+        out.above[v] = nil
     else
-        error("json: cannot write a " .. t, 0)
+        refuse(out, indent, "is a " .. t .. ", which cannot be written")
     end
 end
 
 --- The JSON text of a value.
 function json.encode(v)
-    local out = {}
+    local out = { above = {}, path = {} } -- tables that it is inside of; keys
     write(out, v, 0)
     return table.concat(out)
 end

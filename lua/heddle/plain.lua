@@ -49,11 +49,13 @@ local function write_table(w, t, depth)
         refuse(w, depth, "is nested too deeply")
     elseif meta ~= nil and meta ~= o.array then
         refuse(w, depth, "has a metatable, which a snapshot cannot hold")
+    elseif w.seen[t] == "inside" then
+        refuse(w, depth, "is a table that contains itself")
     elseif w.seen[t] then
         refuse(w, depth, "is a table that is in the state twice: a snapshot "
             .. "would make two of it")
     end
-    w.seen[t] = true
+    w.seen[t] = "inside"
     local keys = keys_of(t)
     out[#out + 1] = pack("<c1I4", meta and "a" or "t", #keys)
     for i = 1, #keys do

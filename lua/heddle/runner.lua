@@ -29,7 +29,7 @@ local ARRAY = getmetatable(require("heddle.json").array {})
 
 --- Plain data as bytes, and back.
 function runner.serialize(v)
-    return plain.write(v, "a job's result", { array = ARRAY })
+    return plain.write(v, "job", { array = ARRAY })
 end
 
 function runner.deserialize(text)
@@ -62,11 +62,11 @@ local function plain_of(p)
     return table.concat(parts, " ")
 end
 
---- A text that is equal for jobs that give equal results, or nil; with
--- `lasting`, for all time and not only in this process.
+--- A text that is equal for jobs that give equal results, or nil and why there
+-- is none; with `lasting`, for all time and not only in this process.
 local function key_of(job, lasting)
     if type(job) ~= "table" then
-        return nil
+        return nil, "a function"
     end
     local parts = {}
     local config = require "heddle.config"
@@ -80,7 +80,8 @@ local function key_of(job, lasting)
                     id = a.lasting
                 end
                 if not id then
-                    return nil
+                    return nil, "whose " .. a.label .. (a.key:find "^trace:"
+                        and " is a trace in text" or " is of the script")
                 end
                 parts[#parts + 1] = "app " .. id .. " " .. a.label
             end
@@ -96,7 +97,7 @@ local function key_of(job, lasting)
             for _, p in ipairs(v) do
                 local text = plain_of(p)
                 if not text then
-                    return nil
+                    return nil, ("whose %s have functions"):format(k)
                 end
                 parts[#parts + 1] = k .. " " .. text
             end
@@ -237,6 +238,9 @@ end
 local function in_turn(jobs, order, quiet, ended, tick)
     for _, i in ipairs(order) do
         local m = perform(jobs[i], quiet)
+        if m.ok and type(jobs[i]) == "function" then -- as through a pipe
+            m = runner.deserialize(answer(function() return m end))
+        end
         ended(i, m)
         if not m.ok and m.result.code == -130 then
             return true
@@ -253,20 +257,34 @@ function runner.title(i, job)
     return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
 end
 
-local function check_jobs(jobs)
+--- What all callers of a series have to mind; returns how many run at once.
+function runner.check(who, jobs, options, known)
     for i, job in ipairs(type(jobs) == "table" and jobs or { jobs }) do
         if type(jobs) ~= "table" or type(job) ~= "table"
             and type(job) ~= "function" then
-            error(core.error(-2, ("H.run: job %d is a %s; a list of options of "
-                .. "H.sim or of functions is expected"):format(i, type(job))),
-                0)
+            error(core.error(-2, ("%s: job %d is a %s; a list of options of "
+                .. "H.sim or of functions is expected"):format(who, i,
+                type(job))), 0)
         end
     end
+    for _, k in ipairs(core.keys(options)) do
+        if not known[k] then
+            error(core.error(-2, ("%s has no option '%s'; it takes %s"):format(
+                who, k, table.concat(core.keys(known), ", "))), 0)
+        end
+    end
+    local n = options.jobs or process.cpus()
+    if type(n) ~= "number" or n < 1 then
+        error(core.error(-2, ("%s: jobs: a number of at least 1 is expected"
+            .. ", not '%s'"):format(who, tostring(n))), 0)
+    end
+    return n
 end
 
 --- Runs jobs, at most n at once: H.run without its checks.  o: keep, progress,
 -- and titles[i], what a job is called where the list is part of another.
 function runner.series(jobs, n, o)
+    script.begins()
     local out, errors = {}, {}
     local order, same = plan(jobs, out)
     local done, start = 0, process.time()
@@ -325,19 +343,8 @@ local OPTIONS = { jobs = true, keep = true, progress = true }
 -- ended, unless keep = true: then result i is { error = ... }.
 function runner.run(jobs, options)
     options = options or {}
-    for k in pairs(options) do
-        if not OPTIONS[k] then
-            error(core.error(-2, ("H.run has no option '%s'; it takes jobs, "
-                .. "keep, progress"):format(tostring(k))), 0)
-        end
-    end
-    local n = options.jobs or process.cpus()
-    if type(n) ~= "number" or n < 1 then
-        error(core.error(-2, ("H.run: jobs: a number of at least 1 is expected"
-            .. ", not '%s'"):format(tostring(n))), 0)
-    end
-    check_jobs(jobs)
-    return runner.series(jobs, n, options)
+    return runner.series(jobs, runner.check("H.run", jobs, options, OPTIONS),
+        options)
 end
 
 return runner

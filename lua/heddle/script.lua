@@ -76,15 +76,23 @@ local function did_you_mean(name, names)
     return near and " (did you mean '" .. near .. "'?)" or ""
 end
 
-local function unknown(name, defaults)
-    local names = names_of(defaults)
+--- Whatever of the words is no argument of the script is told, before it runs.
+local function check_words(words, defaults)
+    local names, wrong = names_of(defaults), {}
+    for _, name in ipairs(names_of(words)) do
+        if defaults[name] == nil then
+            wrong[#wrong + 1] = ("'%s'%s"):format(name,
+                did_you_mean(name, names))
+        end
+    end
     for i, n in ipairs(names) do
         names[i] = n .. "=" .. tostring(defaults[n])
     end
-    local list = #names > 0 and "it takes " .. table.concat(names, " ")
-        or "it takes none"
-    usage("the script has no argument '%s'%s; %s", name,
-        did_you_mean(name, names_of(defaults)), list)
+    if #wrong > 0 then
+        usage("the script has no argument %s; it takes %s",
+            table.concat(wrong, ", "), names[1] and table.concat(names, " ")
+            or "none")
+    end
 end
 
 --- The script reads an argument that it has not declared.
@@ -125,11 +133,7 @@ function script.declare(defaults)
             script.arg[name] = convert(name, words[name], default)
         end
     end
-    for _, name in ipairs(names_of(words)) do
-        if defaults[name] == nil then
-            unknown(name, defaults)
-        end
-    end
+    check_words(words, defaults)
     return setmetatable(script.arg, { __index = function(_, name)
         undeclared(tostring(name))
     end })
@@ -239,6 +243,14 @@ function script.words()
     return given or words_of_lua()
 end
 
+--- Called where work begins, too, so that nothing runs for hours before that.
+function script.begins()
+    if given and next(given) and not declared then
+        usage("the script declares no arguments (by H.args, before its first "
+            .. "simulation), got '%s'", table.concat(names_of(given), "', '"))
+    end
+end
+
 --- Called by the command after the script: returns the exit status.
 function script.finish(ok, err)
     if ok and core.interrupted and core.interrupted() then
@@ -249,10 +261,7 @@ function script.finish(ok, err)
         for sim in pairs(script.options.follow and script.live or {}) do
             require("heddle.follow").show(sim, true)
         end
-        if given and next(given) and not declared then
-            local names = names_of(given)
-            usage("the script declares no arguments, got '%s'", names[1])
-        end
+        script.begins()
         if type(err) ~= "number" then
             return 0
         elseif err % 1 ~= 0 or err < 0 or err > 255 then

@@ -119,6 +119,7 @@ local serial = 0
 --- H.sim{...}
 local function new(o)
     check_options(o)
+    script.begins()
     check_values(o)
     local machine = machine_of(o)
     local c = config.build(machine.settings, true)

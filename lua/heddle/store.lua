@@ -11,18 +11,17 @@
 -- never read by a new build; delete the folder when it grows.  A file begins
 -- with a fingerprint of its own, and one that is damaged is not believed.
 --
--- What is kept is what tables need: applications, metrics, counters by
--- application and in all, histograms without their buckets, intervals where the
--- job has some.
---
--- A job that has no text (a policy given as a table of functions, a program of
--- the script, a trace in text) is run and not kept.
+-- What is kept is all that H.run returns, some 200 KB a job.  A job that has no
+-- text (a function, a policy given as a table of functions, a program of the
+-- script, a trace in text) is run each time, and a warning says so.  Ctrl-C ends
+-- a series as it does that of H.run, and a line says how much of it is kept.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local process = require "heddle.process"
 local report = require "heddle.report"
 local runner = require "heddle.runner"
+local script = require "heddle.script"
 
 local store = {}
 
@@ -42,26 +41,6 @@ function store.build()
         program = core.fingerprint(table.concat(text))
     end
     return program
-end
-
-local function slim(r)
-    local counters, histograms = {}, {}
-    for i, c in ipairs(r.counters or {}) do
-        counters[i] = { component = c.component, name = c.name, apps = c.apps,
-            total = c.total, none = c.none }
-    end
-    for i, h in ipairs(r.histograms or {}) do
-        local apps = {}
-        for k, a in ipairs(h.apps) do
-            apps[k] = { n = a.n, sum = a.sum, min = a.min, max = a.max,
-                p50 = a.p50, p90 = a.p90, p99 = a.p99 }
-        end
-        histograms[i] = { component = h.component, name = h.name, apps = apps }
-    end
-    return { status = r.status, cycles = r.cycles, seed = r.seed,
-        instructions = r.instructions, apps = r.apps, metrics = r.metrics,
-        machine = r.machine, counters = counters, histograms = histograms,
-        intervals = r.intervals }
 end
 
 local function path_of(dir, key)
@@ -91,6 +70,9 @@ end
 
 --- Runs one job in this process; { key, result, cpu }.
 local function perform(job, path, key)
+    if type(job) == "function" then
+        return { result = job() }
+    end
     local options, before = {}, os.clock()
     for k, v in pairs(job) do
         options[k] = v
@@ -98,7 +80,7 @@ local function perform(job, path, key)
     options.progress = false
     local sim <close> = require("heddle.sim").sim(options)
     sim:run()
-    local kept = { key = key, result = slim(sim:results()) }
+    local kept = { key = key, result = sim:results() }
     kept.cpu = os.clock() - before
     if key then
         save(path, kept)
@@ -119,19 +101,53 @@ function store.keep(key, dir, fn)
     return kept.result
 end
 
---- Results of the jobs, in order; how many were run; and what each different
--- one that is kept has cost when it was run: CPU seconds by fingerprint.
--- options: jobs (at once), dir, quiet, before (called where one has to be run).
+local OPTIONS = { jobs = true, dir = true, quiet = true, keep = true,
+    before = true }
+
+--- Says to people what happened to a series.
+local function say(format, ...)
+    io.stderr:write("heddle: ", format:format(...), "\n")
+end
+
+--- The jobs that are not kept, and why.
+local function warn(loose, dir)
+    if #loose > 0 then
+        say("not kept in %s, but run each time: %s", dir,
+            table.concat(loose, "; "))
+    end
+end
+
+--- On Ctrl-C: how many of n results another call finds.
+local function interrupted(err, n, found, dir)
+    if core.problem(err).code == -130 then
+        for _, kept in ipairs(script.partial_results or {}) do
+            found = found + (kept and kept.key and 1 or 0)
+        end
+        say("%d of %d results are kept in %s; the next run goes on from there",
+            found, n, dir)
+    end
+    error(err, 0)
+end
+
+--- Results of the jobs, as H.run returns them; how many were run; and what each
+-- different one that is kept has cost when it was run: CPU seconds by
+-- fingerprint.  options: jobs (at once), keep (as of H.run), dir, quiet (no line
+-- on the terminal and no warning), before (called where one has to be run).
 function store.run(jobs, options)
     local o = options or {}
-    local dir = o.dir or "out/cache"
+    local dir, most = o.dir or "out/cache",
+        runner.check("store.run", jobs, o, OPTIONS)
     process.mkdir(dir)
     local out, list, index, same, costs = {}, {}, {}, {}, {}
-    local titles = {}
+    local titles, loose, found = {}, {}, 0
     for i, job in ipairs(jobs) do
-        local key = runner.key(job, true)
+        local key, why = runner.key(job, true)
         local path = key and path_of(dir, key)
         out[i] = path and load(path, key) or nil
+        found = found + (out[i] and 1 or 0)
+        if not key then
+            loose[#loose + 1] = runner.title(i, job) .. ", " .. why
+        end
         if not out[i] then
             local at = key and same[key]
             if not at then
@@ -145,11 +161,17 @@ function store.run(jobs, options)
             index[i] = at
         end
     end
+    if not o.quiet then
+        warn(loose, dir)
+    end
     if #list > 0 and o.before then
         o.before()
     end
-    local got = runner.series(list, o.jobs or process.cpus(),
-        { progress = not o.quiet, titles = titles })
+    local ok, got = pcall(runner.series, list, most,
+        { progress = not o.quiet, titles = titles, keep = o.keep })
+    if not ok then
+        interrupted(got, #jobs, found, dir)
+    end
     for i, at in pairs(index) do
         out[i] = got[at]
     end
@@ -157,7 +179,9 @@ function store.run(jobs, options)
         if kept.key then
             costs[core.fingerprint(kept.key)] = kept.cpu
         end
-        out[i] = kept.result
+        if not kept.error then -- one that o.keep has
+            out[i] = kept.result
+        end
     end
     return out, #list, costs
 end
