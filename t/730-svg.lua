@@ -209,4 +209,66 @@ tap.raises(function()
 end, "2 values for 1 group", "more values than groups")
 tap.raises(function() H.svg.lines { series = { { name = "s" } } } end,
     "series 1: expected", "a series without values")
+tap.raises(function()
+    H.svg.lines { groups = { 1 }, series = { { values = { 1 }, x = { 1 } } } }
+end, "has x, and the chart has groups", "two places for a value")
+tap.raises(function()
+    H.svg.bars { groups = { 1 }, series = { { x = { 1 }, values = {} } } }
+end, "series 1 has no field 'x'", "x of bars")
+
+-- The same series as bars, as lines, and on each other.
+local both = { groups = { 64, 128, 8192 }, mark = "paper", series = {
+    { name = "a", values = { 0.00123, 12.34, 1234.5 }, marks = { 1 } },
+    { name = "b", values = { 1, 2 }, dashed = true } } }
+local as_bars, as_lines = H.svg.bars(both), H.svg.lines(both)
+for _, text in ipairs { as_bars, as_lines } do
+    tap.ok(parse(text) and select(2, text:gsub("class='mark'", "")) == 2
+        and select(2, text:gsub("<title>", "")) == 5
+        and select(2, text:gsub("stroke%-dasharray='6 4'", "")) >= 1
+        and (text == as_lines or texts(text)["8192"]), "one series for bars and lines", text)
+end
+tap.ok(as_bars:find "64, a: 0.00123<" and as_lines:find "a, 64: 0.00123<"
+    and as_lines:find "a, 128: 12.34<", "values are told in full")
+local wide_bars = texts(H.svg.bars { groups = { "g", "h", "i", "j" },
+    series = { { name = "s", values = { 0.01234, 12.34, 1234.5, -0.5 } } } })
+tap.ok(wide_bars["0.0123"] and wide_bars["12.3"] and wide_bars["1234"]
+    and wide_bars["-0.5"], "labels have three significant digits")
+local named = texts(H.svg.lines { groups = { "one", "two" }, series = { {
+    name = "s", values = { 1, 2 } } } })
+tap.ok(named["one"] and named["two"] and named["one"][1].x
+    < named["two"][1].x, "lines over names")
+
+local pile = H.svg.bars { stacked = true, groups = { "g", "h" }, series = {
+    { name = "a", values = { 30, 10 } }, { name = "b", values = { 10, nil } },
+    { name = "c", values = { 40, 5 } } } }
+local function box(what)
+    local x, y, w, h = pile:match("<rect x='([%d.]+)' y='([%d.]+)' "
+        .. "width='([%d.]+)' height='([%d.]+)'[^\n]*>" .. what .. "<")
+    return tonumber(x), tonumber(y), tonumber(w), tonumber(h)
+end
+local ax, ay, aw, ah = box "g, a: 30"
+local bx, by, _, bh = box "g, b: 10"
+local _, cy, _, ch = box "g, c: 40"
+tap.ok(parse(pile) and ax == bx and math.abs(by + bh - ay) < 0.02
+    and math.abs(cy + ch - by) < 0.02 and math.abs(ah - 3 * bh) < 0.1
+    and aw > 20 and cy > 20, "stacked bars stand on each other", pile)
+tap.ok(texts(pile)["80"], "and the axis reaches their sum", pile)
+local function stack(more)
+    more.stacked, more.groups = true, { "g" }
+    return function() H.svg.bars(more) end
+end
+tap.raises(stack { series = { { values = { -1 } } } }, "not below 0",
+    "what is below zero cannot be stacked")
+tap.raises(stack { series = { { values = { 1 }, marks = { 1 } } } },
+    "stacked bars cannot show", "nor have a mark")
+
+local curve = H.svg.lines { cumulative = true, series = { { name = "s",
+    x = { 1, 10, 100 }, values = { 1, 2, 5 } } } }
+for _, point in ipairs { "s, 1: 0.125", "s, 10: 0.375", "s, 100: 1" } do
+    tap.ok(curve:find(point .. "<", 1, true), "a cumulative curve: " .. point,
+        curve)
+end
+tap.raises(function() H.svg.lines { cumulative = true, series = { {
+    values = { 1, -1 } } } } end, "value 2 is -1", "and it never falls")
+
 return tap.done()

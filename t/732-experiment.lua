@@ -76,11 +76,24 @@ tap.ok(different == 3 and spent == 3 and tap.differ(costs, kept) == nil,
     "what they cost then is known", tap.differ(costs, kept))
 tap.ok(tap.differ(first, again) == nil, "the results are the same",
     tap.differ(first, again))
-local whole = H.run({ job() }, { jobs = 1 })[1]
-tap.ok(first[1].cycles == whole.cycles
-    and first[1].instructions == whole.instructions
-    and tap.differ(first[1].metrics, whole.metrics) == nil,
-    "those of a run without a store")
+local whole = H.run(jobs, { jobs = 1 })
+tap.ok(tap.differ(first, whole) == nil, "those of H.run, all that they are",
+    tap.differ(first, whole))
+tap.is(H.json.encode(again), H.json.encode(whole), "to the byte in JSON")
+do
+    local function five() return { n = 5 } end
+    local function fails() error("no good", 0) end
+    local o = { dir = options.dir, jobs = 1, quiet = true, keep = true }
+    local out, n = store.run({ five, jobs[1], fails }, o)
+    tap.ok(out[1].n == 5 and n == 2 and out[2].cycles == first[1].cycles
+        and out[3].error == "no good", "functions run, too, and keep is as of "
+        .. "H.run", H.json.encode { out[1], n, out[3] })
+    tap.raises(function() store.run(jobs, { job = 2 }) end,
+        "store.run has no option 'job'; it takes before, dir, jobs, keep, quiet",
+        "an unknown option")
+    tap.raises(function() store.run({ 5 }, o) end,
+        "store.run: job 1 is a number", "a job that is none")
+end
 for path in files.output("ls " .. options.dir):gmatch "%S+" do
     files.write(options.dir .. "/" .. path, "rubbish")
 end
@@ -280,13 +293,20 @@ tap.ok(rows[4].quantity == "near" and rows[4].ratio == 1.1
     and rows[4].agrees == 1 and rows[4].scale == "quick", "with their values")
 local y = experiment.open { name = "paper/fig2", source = "A paper, figure 2",
     title = "many", arg = arg }
+tap.raises(function() y:bars { groups = { "g" }, serie = {} } end,
+    "did you mean 'series'?", "a chart is checked where it is given")
+local early = { name = "early", values = {} }
+y:lines { groups = { "g", "h" }, series = { early } }
 for i = 1, 12 do
     y:quantity { "q" .. i, unit = "%", paper = 10.0, heddle = -0.001 * i,
         why = i <= 9 and "one cause" or "another" }
 end
 io.write = function() end -- luacheck: ignore 122
+early.values[1], early.values[2] = 3.5, 4.5
 doc = y:close()
 io.write = write -- luacheck: ignore 122
+tap.ok(files.read(DIR .. "/paper/fig2.svg"):find "early, h: 4.5<",
+    "and may be given before its values")
 tap.is(table.concat(doc.differences, "|"), "q1; q2; q3; q4; q5; q6; and 3 more: "
     .. "one cause|q10; q11; q12: another", "a long list is cut")
 local row = experiment.summary(doc)[2]

@@ -11,7 +11,8 @@
 --     x:order { "designs", paper = { "Ideal", "MASK", "SharedTLB" },
 --               heddle = { Ideal = 1.9, MASK = 1.5, SharedTLB = 1.2 } }
 --     x:table("pairs", rows)          details, below the summary
---     x:bars { groups = ..., series = ... }      a chart like the paper's; x:lines
+--     x:bars { groups = ..., series = ... }      a chart like the paper's; x:lines;
+--                     may come before the runs, and its values after them
 --     x:picture(svg)                             one that is drawn already
 --     x:close()
 --
@@ -307,12 +308,13 @@ function Experiment:table(title, rows)
     self.tables[#self.tables + 1] = { title = title, rows = rows }
 end
 
-function Experiment:bars(o)
-    self.charts[#self.charts + 1] = { kind = "bars", o = o }
-end
-
-function Experiment:lines(o)
-    self.charts[#self.charts + 1] = { kind = "lines", o = o }
+--- Charts, drawn at the end: given before the runs, with series whose values come
+-- later, they are checked before hours of work.
+for _, kind in ipairs { "bars", "lines" } do
+    Experiment[kind] = function(self, o)
+        svg.check(kind, o)
+        self.charts[#self.charts + 1] = { kind = kind, o = o }
+    end
 end
 
 --- A chart that is drawn already: SVG.

@@ -39,11 +39,13 @@ local BAR, SLOT = 4, 14
 
 local FRAME = "title unit note series width height top"
 local FIELDS = {
-    bars = FRAME .. " groups mark", lines = FRAME .. " log xlabel",
+    bars = FRAME .. " groups mark stacked",
+    lines = FRAME .. " groups mark log xlabel cumulative",
     map = "title note columns rows cell width height xlabel ylabel names "
         .. "marks pixels tall",
 }
-local SERIES = { bars = "name values marks", lines = "name values x dashed" }
+local SERIES = { bars = "name values marks dashed",
+    lines = "name values marks dashed x" }
 
 local function misuse(format, ...)
     error(require("heddle.core").error(-2, format:format(...)), 0)
@@ -57,18 +59,17 @@ local function check_names(what, t, known, inside)
     for k in pairs(t) do
         if not names[k] then
             local near = require("heddle.index").nearest(tostring(k), names)
-            local inner = not near and inside
-                and (" " .. inside .. " "):find(" " .. tostring(k) .. " ", 1,
-                    true)
             misuse("%s has no field '%s'%s; it takes %s", what, tostring(k),
                 near and " (did you mean '" .. near .. "'?)"
-                or inner and " (a series has)" or "",
+                or inside and (" " .. inside .. " "):find(" " .. tostring(k)
+                    .. " ", 1, true) and " (a series has)" or "",
                 table.concat(names, ", "))
         end
     end
 end
 
---- A chart's description has what is drawn, and nothing that is not.
+--- A chart's description has what is drawn, and nothing that is not: svg.check
+-- (kind, o), also before its values are known.
 local function check(kind, o)
     if type(o) ~= "table" then
         misuse("H.svg.%s: a table is expected, not a %s", kind, type(o))
@@ -87,12 +88,25 @@ local function check(kind, o)
             misuse("%s: expected { name =, values = {} }", what)
         end
         check_names(what, s, SERIES[kind])
-        if kind == "bars" and #s.values > #o.groups then
+        if o.groups and #s.values > #o.groups then
             misuse("%s has %d values for %d group%s", what, #s.values,
                 #o.groups, #o.groups == 1 and "" or "s")
+        elseif o.groups and s.x then
+            misuse("%s has x, and the chart has groups: one of them says "
+                .. "where values stand", what)
+        elseif o.stacked and s.marks then
+            misuse("%s has marks, which stacked bars cannot show", what)
+        end
+        for k, v in pairs((o.stacked or o.cumulative) and s.values or {}) do
+            if type(v) == "number" and v < 0 then
+                misuse("%s: value %s is %s, and what adds up is not below 0",
+                    what, tostring(k), tostring(v))
+            end
         end
     end
 end
+
+svg.check = check
 
 --- A value that can be drawn: absent ones are nil or, from JSON, null.
 local function drawable(v)
@@ -101,10 +115,15 @@ end
 
 -- ---- the frame of bars and lines ---------------------------------------------------
 
---- Lowest and highest value of the series and their marks, with 0 among them.
-local function range_of(series)
-    local low, top = 0, 0
-    for _, s in ipairs(series) do
+--- Lowest and highest value of the series and their marks, with 0 among them;
+-- of what is stacked, the highest sum.
+local function range_of(o)
+    local low, top, sums = 0, 0, {}
+    for _, s in ipairs(o.series) do
+        for g, v in pairs(o.stacked and s.values or {}) do
+            sums[g] = (sums[g] or 0) + (drawable(v) and v or 0)
+            top = math.max(top, sums[g])
+        end
         for _, list in ipairs { s.values, s.marks or {} } do
             for _, v in pairs(list) do
                 if drawable(v) then
@@ -118,7 +137,7 @@ end
 
 --- The scale of the y axis: { low, last, step, labels' width }.
 local function scale_of(o)
-    local low, top = range_of(o.series)
+    local low, top = range_of(o)
     top = o.top or top
     local step = step_of(top - low, 5)
     local s = { step = step, low = math.floor(low / step + 1e-9) * step,
@@ -211,20 +230,29 @@ end
 
 -- ---- bars -----------------------------------------------------------------------------
 
+--- A value in three significant digits.
 local function short(v)
-    local a = math.abs(v)
-    return (a >= 100 and "%.0f" or a >= 10 and "%.1f" or "%.2f"):format(v)
+    return (math.abs(v) >= 1000 and "%.0f" or "%.3g"):format(v)
 end
 
---- One bar with its value, where that fits, and its mark.
-local function draw_bar(c, f, bar, x, what, colour, v, mark)
+--- The attributes of an area in a colour, or of its edge alone.
+local function fill_of(colour, dashed)
+    return dashed and ("fill='none' stroke='%s' stroke-dasharray='6 4'")
+        :format(colour) or ("fill='%s'"):format(colour)
+end
+
+--- One bar from `base` on with its value, where that fits, and its mark.
+local function draw_bar(c, f, bar, x, what, fill, base, v, mark)
     if drawable(v) then
-        local y0, y1 = f.y(0), f.y(v)
-        c:add("<rect x='%s' y='%s' width='%s' height='%s' fill='%s'>"
-            .. "<title>%s: %s</title></rect>", n(x + bar * 0.05),
-            n(math.min(y0, y1)), n(bar * 0.9), n(math.abs(y0 - y1)), colour,
-            escape(what), n(v))
-        if width_of(short(v), 10) <= bar then
+        local y0, y1 = f.y(base), f.y(base + v)
+        c:add("<rect x='%s' y='%s' width='%s' height='%s' %s>"
+            .. "<title>%s: %.6g</title></rect>", n(x + bar * 0.05),
+            n(math.min(y0, y1)), n(bar * 0.9), n(math.abs(y0 - y1)), fill,
+            escape(what), v)
+        if f.stacked and y0 - y1 >= 12 and width_of(short(v), 10) <= bar then
+            c:text(x + bar / 2, (y0 + y1) / 2 + 4, short(v),
+                { anchor = "middle", size = 10, fill = "#fff" })
+        elseif not f.stacked and width_of(short(v), 10) <= bar then
             local at = v < 0 and y1 + 12 or y1 - 4
             local m = drawable(mark) and f.y(mark)
             if m and math.abs(m - (at - 4)) < 9 then
@@ -268,25 +296,31 @@ end
 
 --- Grouped bars.  A series may have `marks`: values drawn as a short line
 -- across its bar (what a paper says; `mark` names it in the legend), by group;
--- groups may lack values.  Bars of negative values hang from zero.  A chart
+-- groups may lack values.  Bars of negative values hang from zero.  With stacked
+-- = true those of a group stand on each other, in the order of the series.  A chart
 -- with many groups is as wide as they need, unless `width` is given.
 function svg.bars(o)
     check("bars", o)
     local left, count = left_of(o), math.max(#o.groups, 1)
+    local beside = o.stacked and 1 or #o.series
     local width = o.width or math.ceil(math.max(720, left + 20
-        + count * math.max(SLOT, #o.series * BAR / 0.8)))
+        + count * math.max(SLOT, beside * BAR / 0.8)))
     local turn, below, reach = stand(o, (width - left - 20) / count)
     left = math.max(left, reach + 4)
     local c, f = frame(o, width, left, below)
     local slot = (f.right - f.left) / count
-    local bar = math.min(44, slot * 0.8 / #o.series)
+    local bar = math.min(44, slot * 0.8 / beside)
+    f.stacked = o.stacked
     for g, group in ipairs(o.groups) do
-        local middle = f.left + (g - 0.5) * slot
+        local middle, base = f.left + (g - 0.5) * slot, 0
         for i, s in ipairs(o.series) do
-            draw_bar(c, f, bar, middle + (i - 1 - #o.series / 2) * bar,
+            local at = o.stacked and 0.5 or beside / 2 - i + 1
+            draw_bar(c, f, bar, middle - at * bar,
                 ("%s, %s"):format(group, s.name),
-                COLOURS[(i - 1) % #COLOURS + 1], s.values[g],
-                s.marks and s.marks[g])
+                fill_of(COLOURS[(i - 1) % #COLOURS + 1], s.dashed), base,
+                s.values[g], s.marks and s.marks[g])
+            base = base + (o.stacked and drawable(s.values[g])
+                and s.values[g] or 0)
         end
         if turn then
             c:text(middle + 4, f.base + 12, group, { anchor = "end",
@@ -301,12 +335,34 @@ end
 
 -- ---- lines ----------------------------------------------------------------------------
 
+--- Where value k of a series stands: at its own x, at that of its group, or at k.
+local function place_of(o, s, k)
+    return s.x and s.x[k] or o.groups and tonumber(o.groups[k]) or k
+end
+
+--- The same chart with the share of the sum so far for each value.
+local function running(o)
+    local out = setmetatable({ series = {} }, { __index = o })
+    for i, s in ipairs(o.series) do
+        local sum, all, values = 0, 0, {}
+        for _, v in pairs(s.values) do
+            all = all + (drawable(v) and v or 0)
+        end
+        for k = 1, math.max(#s.values, s.x and #s.x or 0) do
+            sum = sum + (drawable(s.values[k]) and s.values[k] or 0)
+            values[k] = all > 0 and sum / all or 0
+        end
+        out.series[i] = setmetatable({ values = values }, { __index = s })
+    end
+    return out
+end
+
 --- All x of the series in order, once each.
 local function abscissae(o)
     local xs, seen = {}, {}
     for _, s in ipairs(o.series) do
         for i = 1, math.max(#s.values, s.x and #s.x or 0) do
-            local x = s.x and s.x[i] or i
+            local x = place_of(o, s, i)
             if not seen[x] then
                 seen[x] = true
                 xs[#xs + 1] = x
@@ -320,7 +376,8 @@ end
 --- Ticks of the x axis, labels where they have room.
 local function x_axis(c, f, o, xs, at)
     local ticks, step = xs, 1
-    if not o.log then
+    local names = o.groups and not tonumber(o.groups[1]) and o.groups
+    if not o.log and not names then
         ticks, step = {}, step_of(math.max(xs[#xs] - xs[1], 1e-9), 8)
         local whole = true
         for _, x in ipairs(xs) do
@@ -335,7 +392,8 @@ local function x_axis(c, f, o, xs, at)
     end
     local free = -math.huge
     for _, v in ipairs(ticks) do
-        local text = o.log and ("%.6g"):format(v) or label_of(v, step)
+        local text = names and (names[v] or "")
+            or o.log and ("%.6g"):format(v) or label_of(v, step)
         local half = width_of(text, 12) / 2
         c:add("<line class='axis' x1='%s' y1='%d' x2='%s' y2='%d' "
             .. "stroke='#333'/>", n(at(v)), f.base, n(at(v)), f.base + 4)
@@ -350,11 +408,15 @@ local function x_axis(c, f, o, xs, at)
     end
 end
 
---- Lines: series = { { name =, values = { y, ... }, x = { x, ... } } }; without
--- x the values are at 1, 2, ...; dashed = true for what somebody else found.
--- log = true: the x axis is logarithmic and has a tick at each x.
+--- Lines of the same series as bars: series = { { name =, values = { y, ... },
+-- marks = }, ... } at groups = { ... }, numbers or names; a series may have an x of
+-- its own, { x, ... }, instead; without either the values are at 1, 2, ...; dashed =
+-- true for what somebody else found.  log = true: the x axis is logarithmic and has
+-- a tick at each x.  cumulative = true: values are how many there are at each x, and
+-- the line is the share of all of them up to there.
 function svg.lines(o)
     check("lines", o)
+    o = o.cumulative and running(o) or o
     local c, f = frame(o, o.width or 720, left_of(o), o.xlabel and 42 or 24)
     local xs = abscissae(o)
     xs[1] = xs[1] or 0
@@ -369,12 +431,16 @@ function svg.lines(o)
         local points, colour = {}, COLOURS[(i - 1) % #COLOURS + 1]
         local dots = {}
         for k = 1, math.max(#s.values, s.x and #s.x or 0) do
-            local v, x = s.values[k], s.x and s.x[k] or k
+            local v, x = s.values[k], place_of(o, s, k)
             if drawable(v) then
                 points[#points + 1] = n(at(x)) .. "," .. n(f.y(v))
                 dots[#dots + 1] = ("<circle cx='%s' cy='%s' r='3' fill='%s'>"
-                    .. "<title>%s, %.6g: %s</title></circle>"):format(n(at(x)),
-                    n(f.y(v)), colour, escape(s.name), x, n(v))
+                    .. "<title>%s, %s: %.6g</title></circle>"):format(n(at(x)),
+                    n(f.y(v)), colour, escape(s.name), escape(o.groups
+                    and o.groups[k] or ("%.6g"):format(x)), v)
+            end
+            if s.marks and drawable(s.marks[k]) then
+                c:mark(at(x) - 8, at(x) + 8, f.y(s.marks[k]))
             end
         end
         c:add("<polyline points='%s' fill='none' stroke='%s' "
