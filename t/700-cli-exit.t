@@ -53,6 +53,34 @@ expect 0 "explain a machine" "$H" explain maxwell
 has out "MASK table 1" "shows sources"
 expect 0 "explain an application" "$H" explain ATAX
 has out "PolyBench" "shows its source"
+expect 0 "explain a setting without its group" "$H" explain entries
+has out "l1tlb.entries (setting)" "finds it"
+has out "bypass.entries (setting)" "in all groups"
+expect 0 "explain a kind" "$H" explain facts
+has out "what the engine counts for a policy that reads it at its epochs" \
+    "says what it is"
+expect 0 "explain a table and a fact" "$H" explain warp_limit \
+    "$("$H" list facts | sed 's/ .*//;q')"
+has out "(steering table of " "of the one"
+has out "(fact, for each " "and of the other"
+printf 'return { name = "mine", summary = "does it", source = "me",
+    params = { n = { default = 3, meaning = "how many" } },
+    tlb_fill = function() end }\n' >"$dir/mine.lua"
+expect 0 "explain a policy of one's own" "$H" explain "$dir/mine.lua"
+has out "mine (policy, Lua)" "has its name"
+has out "answers  tlb_fill" "its points"
+has out "n = 3: how many" "and its parameters"
+echo 'return { tlb_fil = 1, name = "mine" }' >"$dir/not.lua"
+expect 70 "one that is none" "$H" explain "$dir/not.lua"
+has err "did you mean 'tlb_fill'" "says why"
+expect 0 "list kinds" "$H" list kinds
+[ "$(wc -l <"$dir/out")" = 12 ] && grep -q "^facts  *[1-9]" "$dir/out"
+told $? "has them all, and how many there are" "$dir/out"
+expect 0 "list a word" "$H" list bypass
+has out "settings  bypass.entries" "finds settings"
+has out "counters  mmu.bypass_hits" "and counters"
+expect 0 "list a policy's file" "$H" list "$dir/mine.lua"
+has out "mine  policy, Lua  does it" "is a line"
 expect 64 "explain what is not there" "$H" explain l1tlb.entires
 has err "did you mean 'l1tlb.entries'" "suggests a name"
 expect 0 "explain a group" "$H" explain l2tlb
@@ -107,6 +135,24 @@ has out "full	4	true	full" "arrive, as their default's type"
 expect 64 "an unknown argument" "$H" run "$dir/args.lua" scael=full
 has err "scale=quick" "lists what the script takes"
 has err "did you mean 'scale'" "suggests one"
+expect 64 "several" "$H" run "$dir/args.lua" scael=full x=1 cores=4
+has err "no argument 'scael' (did you mean 'scale'?), 'x'; it takes" \
+    "are named together"
+cat >"$dir/noargs.lua" <<'L'
+local H = require "heddle"
+print "begun"
+H.sim { machine = "maxwell", apps = { H.app("TRD", { size = "T" }) } }:run()
+print "ran"
+L
+expect 64 "arguments of a script that takes none" "$H" run "$dir/noargs.lua" \
+    y=1 x=2
+has err "first simulation), got 'x', 'y'" "are named"
+[ "$(cat "$dir/out")" = begun ]
+told $? "before its first simulation" "$dir/out"
+echo 'local H = require "heddle"
+H.run({ function() print "ran" end }, { jobs = 1 })' >"$dir/noargs.lua"
+expect 64 "and of one with a series" "$H" run "$dir/noargs.lua" y=1
+empty out "before its first job"
 expect 64 "an argument of the wrong type" "$H" run "$dir/args.lua" cores=many
 expect 64 "a word that is no argument" "$H" run "$dir/args.lua" full
 

@@ -96,7 +96,7 @@ end
 local sim = {
     core = fake, machine = { name = "toy" }, label = "one, \"quoted\"",
     apps = { { label = "A", key = "app:A" }, { label = "B", key = "app:B" } },
-    rounded = {}, resolved = { { name = "sim.seed", value = "7" },
+    extents = {}, rounded = {}, resolved = { { name = "sim.seed", value = "7" },
         { name = "core.count", value = "2" } },
     policies = { { policy = "srrip", options = { at = "l2cache" } } },
     status = "ok",
@@ -196,6 +196,18 @@ local deep = ("["):rep(1000) .. ("]"):rep(1000)
 tap.is(#json.decode(deep), 1, "1000 lists in one another")
 tap.raises(function() json.decode("[" .. deep .. "]") end,
     "expected no more than 1000 levels", "1001 are refused")
+do
+    local own = { list = { {}, {} } }
+    own.list[2].up = own
+    tap.raises(function() json.encode(own) end,
+        "json: list.2.up is a table that contains itself", "a circle")
+    own.list[2].up = own.list[1]
+    tap.same(json.decode(json.encode(own)), { list = { {}, { up = {} } } },
+        "a table in two places is written twice")
+    own.list[2].up = print
+    tap.raises(function() json.encode(own) end,
+        "json: list.2.up is a function", "what is no plain data has its place")
+end
 for _, wrong in ipairs { "{", "[1,]", '{"a" 1}', '"x', "1 2", "", "nul" } do
     tap.ok(not pcall(json.decode, wrong), "not JSON: " .. wrong)
 end
@@ -380,7 +392,8 @@ tap.is(table.concat(bad, " "), "", "with the same numbers")
 -- Text.
 text = report.format(r)
 tap.ok(text:find("A + B on toy, seed 7", 1, true), "text names the run")
-tap.ok(text:find("IPC%s+0.500%s+0.070%s+0.220"), "and has its numbers", text)
+tap.ok(text:find("\n  ipc%s+0.500%s+0.070%s+0.220%s+warp instructions a "
+    .. "cycle%s+IPC\n"), "and has its numbers, names and meanings", text)
 tap.ok(text:find("00000000000000ff  B  app:B", 1, true), "its inputs")
 tap.ok(text:find("core: count=2", 1, true), "and the settings")
 tap.raises(function() report.metric(r, "icp") end, "did you mean 'ipc'?",

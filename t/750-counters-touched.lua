@@ -108,8 +108,8 @@ local runs = {
     { machine = H.machine("maxwell"):with(NARROW):with {
         ["l1cache.write"] = "back", ["l2cache.bytes"] = 65536 },
         apps = { tiny "BFS2", tiny "FWT" } },
-    { machine = H.designs.pwcache(H.machine("maxwell")),
-        apps = { tiny "GUP" } },
+    { machine = H.designs.pwcache(H.machine("maxwell") {
+        ["vm.page"] = "64K" }), apps = { tiny "GUP" } },
     { machine = H.machine("mosaic") { ["vm.page"] = "2M",
         ["core.count"] = 4 }, apps = { H.app("GUP", { size = "S" }) },
         budget = 20000 },

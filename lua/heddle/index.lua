@@ -39,6 +39,22 @@ local function range(s)
     return s.type
 end
 
+--- What each kind is.
+local KINDS = {
+    points = "where the engine asks a policy and uses its answer",
+    notes = "what the engine tells whoever watches",
+    tables = "what a policy steers: the engine reads cells instead of asking",
+    facts = "what the engine counts for a policy that reads it at its epochs",
+    policies = "what answers points, in C, in Lua, or in both",
+    apps = "programs of the library: H.app(NAME)",
+    suites = "sets of applications, as papers have them",
+    machines = "settings of a paper's machine: H.machine(NAME)",
+    counters = "what is counted while a simulation runs",
+    histograms = "which values came how often",
+    metrics = "what is derived from counters",
+    settings = "what a machine can be set to",
+}
+
 -- ---- rows -----------------------------------------------------------------
 
 local rows = {}
@@ -125,10 +141,9 @@ function rows.facts()
 end
 
 function rows.policies()
-    local policy = optional "heddle.policy"
     local out = {}
-    for _, p in ipairs(policy and policy.list and policy.list() or {}) do
-        out[#out + 1] = { p.name, p.kind or "", p.summary or "" }
+    for _, p in ipairs(require("heddle.policy").list()) do
+        out[#out + 1] = { p.name, p.kind, p.summary }
     end
     return out
 end
@@ -165,6 +180,15 @@ function rows.machines()
     for _, name in ipairs(machines and machines.names() or {}) do
         local m = machines.get(name)
         out[#out + 1] = { name, m.from or "", m.summary or "" }
+    end
+    return out
+end
+
+--- The kinds themselves: name, how many there are, meaning.
+function rows.kinds()
+    local out = {}
+    for i, kind in ipairs(index.kinds) do
+        out[i] = { kind, tostring(#rows[kind]()), KINDS[kind] }
     end
     return out
 end
@@ -248,7 +272,9 @@ end
 index.needs["uvm.perf_thrashing_pin"] = "fault.thrashing = driver or refault"
 
 function explain.settings(name)
-    local function named(s) return s.name == name end
+    local function named(s)
+        return s.name == name or s.name:match "%.(.*)$" == name
+    end
     return each(core.settings(), named, function(s)
         local unit = s.unit ~= "" and " " .. s.unit or ""
         local group, key = s.name:match "^(.-)%.(.*)$"
@@ -407,32 +433,41 @@ local function parameters(out, params)
     end
 end
 
+--- A policy or a workload, as it describes itself.
+local function described(p, what)
+    local out = { ("%s (%s)"):format(p.name, what), "  " .. p.summary,
+        "  source   " .. p.source }
+    if p.points and p.points[1] then
+        out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
+    end
+    parameters(out, p.params)
+    return out
+end
+
 function explain.policies(name)
-    local policy = optional "heddle.policy"
-    for _, p in ipairs(policy and policy.list and policy.list() or {}) do
+    for _, p in ipairs(require("heddle.policy").list()) do
         if p.name == name then
-            local out = {
-                ("%s (policy%s)"):format(p.name,
-                    p.kind and ", " .. p.kind or ""),
-                "  " .. (p.summary or ""),
-                "  source   " .. (p.source or ""),
-            }
-            if p.points then
-                out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
-            end
-            parameters(out, p.params or {})
-            return out
+            return described(p, "policy, " .. p.kind)
         end
     end
 end
 
---- A plug-in with a workload, by its path.
-local function explain_plugin(path)
-    local p = require("heddle.work").describe(path)
-    local out = { ("%s (workload, a plug-in in C)"):format(p.name),
-        "  " .. p.summary, "  source   " .. p.source }
-    parameters(out, p.params)
-    return out
+--- What a file has, a policy or a plug-in with a workload: its description, and
+-- what it is.
+function index.file(path)
+    if path:find "%.so$" then
+        local ok, p = pcall(require("heddle.work").describe, path)
+        if ok then
+            return p, "workload, a plug-in in C"
+        end
+    end
+    return require("heddle.policy").describe(path), "policy, "
+        .. (path:find "%.so$" and "a plug-in in C" or "Lua")
+end
+
+--- Whether a name is that of such a file.
+function index.is_file(name)
+    return name:find "%.lua$" or name:find "/.*%.so$"
 end
 
 function explain.apps(name)
@@ -453,11 +488,15 @@ end
 --- Explains a name: a list of lines, or nil and the nearest names.
 function index.explain(name)
     local out
-    if name:find "/.*%.so$" then
-        return explain_plugin(name)
+    if index.is_file(name) then
+        return described(index.file(name))
     end
     for _, kind in ipairs(index.kinds) do
         local lines = explain[kind](name)
+        if name == kind or name == kind:gsub("ies$", "y"):gsub("s$", "") then
+            lines = { ("%s (a kind of name)"):format(kind), "  " .. KINDS[kind],
+                ("  there are %d: heddle list %s"):format(#rows[kind](), kind) }
+        end
         if lines then
             out = out or {}
             if #out > 0 then

@@ -7,6 +7,7 @@
 --   config      { ["group.name"] = value }   every setting, resolved
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to
+--   told        what would go unnoticed, in words, if anything (told.lua)
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
@@ -267,6 +268,10 @@ function report.collect(sim)
     if #sim.rounded > 0 then
         results.rounded = json.array(sim.rounded)
     end
+    local told = require("heddle.told").of(results, sim)
+    if #told > 0 then
+        results.told = json.array(told)
+    end
     return results
 end
 
@@ -396,8 +401,9 @@ end
 
 local SECTIONS = {
     { "work", "Work" }, { "translation", "Translation" },
-    { "walks", "Page walks" }, { "data", "Caches" }, { "dram", "DRAM" },
-    { "time", "Warp time" },
+    { "walks", "Page walks" }, { "paging", "Pages without a fault" },
+    { "data", "Caches" }, { "dram", "DRAM" },
+    { "energy", "Energy of translation" }, { "time", "Warp time" },
 }
 
 --- A metric without a unit is a share: printed as a percentage.
@@ -412,7 +418,7 @@ local function metric_rows(results, section)
     local rows = {}
     for _, m in ipairs(results.metrics) do
         if m.section == section then
-            local row = { "  " .. m.meaning }
+            local row = { "  " .. m.name }
             for _, a in ipairs(m.apps) do
                 row[#row + 1] = metric_text(m, a.value)
             end
@@ -420,6 +426,7 @@ local function metric_rows(results, section)
                 row[#row + 1] = metric_text(m, m.total)
             end
             row[#row + 1] = m.unit
+            row[#row + 1] = m.meaning
             rows[#rows + 1] = row
         end
     end
@@ -514,11 +521,14 @@ function report.format(results)
                 a.cut)
         end
     end
+    for _, text in ipairs(results.told or {}) do
+        out[#out + 1] = text .. "\n"
+    end
     local rows = { { "", table.unpack(labels(results)) } }
     if #results.apps > 1 then
         rows[1][#rows[1] + 1] = "all"
     end
-    rows[1][#rows[1] + 1] = "" -- units
+    table.move({ "", "" }, 1, 2, #rows[1] + 1, rows[1]) -- units, meanings
     for _, s in ipairs(SECTIONS) do
         local of = metric_rows(results, s[1])
         if #of > 0 then

@@ -123,6 +123,13 @@ const struct hd_stat_desc hd_manage_stats[] = {
                          HD_STAT_COUNT},
     [HD_MANAGE_MAPPED_PEAK] = {"mapped_peak", "pages",
                                "most base pages mapped at once", HD_STAT_PEAK},
+    [HD_MANAGE_64K_PEAK] = {"pages_64k_peak", "pages",
+                            "most pages of 64 KB mapped at once", HD_STAT_PEAK},
+    [HD_MANAGE_2M_PEAK] = {"pages_2m_peak", "pages",
+                           "most pages of 2 MB mapped at once, without regions "
+                           "that were coalesced; what is left of mapped_peak "
+                           "are pages of 4 KB",
+                           HD_STAT_PEAK},
     [HD_MANAGE_HELD_PEAK] = {"held_peak", "frames",
                              "most base frames that nobody else could use "
                              "without sharing a frame of "
@@ -255,6 +262,10 @@ static void totals(struct hd_manage *g, uint32_t app)
     *some = hd_max_u64(*some, hd_contig_covered(g->t, app, &all));
     *whole = hd_max_u64(*whole, all);
     *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t *large = count(g, app, HD_MANAGE_64K_PEAK + i);
+        *large = hd_max_u64(*large, g->t->s->large[app][i]);
+    }
     *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
     *count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
 }

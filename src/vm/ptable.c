@@ -212,8 +212,11 @@ static void count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 {
     bool large = pages == HD_LARGE_PAGES;
     uint32_t n = large ? 1 : pages, *used = &t->table[h->t[large ? 2 : 3]].used;
+    uint64_t *sized = &t->s->large[app][large];
 
     *used = present ? *used + n : *used - n;
+    if (pages > 1)
+        *sized = present ? *sized + 1 : *sized - 1;
     t->s->pages[app] =
         present ? t->s->pages[app] + pages : t->s->pages[app] - pages;
 }
@@ -1729,7 +1732,7 @@ static void check_big(const struct hd_ptables *t, struct hd_err *err)
 /* Counts the present leaf pages below a table from the root down; checks each
  * against the short way, the frame's owner and the table's count. */
 static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
-                            uint32_t n, uint64_t vpn)
+                            uint32_t n, uint64_t vpn, uint64_t *large)
 {
     const struct hd_pt_table *x = &t->table[n];
     const uint64_t *e = hd_pt_entry(t, x->at);
@@ -1748,10 +1751,13 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
             continue;
         present++;
         if (x->level < 4 && !(e[i] & HD_PT_2M)) {
-            pages += check_table(t, err, (uint32_t)(f - t->first_table), at);
+            pages += check_table(t, err, (uint32_t)(f - t->first_table), at,
+                                 large);
             continue;
         }
         pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
+        large[0] += (e[i] & HD_PT_64K) != 0;
+        large[1] += x->level < 4;
         if (!decode(t, slot_of(t, x->app, at), at, HD_PT_PRESENT, &found) ||
             hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
             (f >= HD_HOST_FRAME
@@ -1814,16 +1820,21 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     if (instance != 0) /* all applications are checked at once */
         return;
     for (uint32_t app = 0; app < HD_MAX_APPS; app++) {
+        uint64_t large[2] = {0}; /* entries of 64 KB and of 2 MB */
         pages = t->s->root[app] == HD_NONE
                     ? 0
-                    : check_table(t, err, t->s->root[app], 0);
+                    : check_table(t, err, t->s->root[app], 0, large);
         all += pages;
-        if (pages != t->s->pages[app])
+        if (pages != t->s->pages[app] ||
+            large[0] != 16 * t->s->large[app][0] ||
+            large[1] != t->s->large[app][1])
             hd_err_set(err, HEDDLE_ECHECK,
-                       "page table: application %u has %llu pages mapped and "
-                       "%llu counted",
+                       "page table: application %u has %llu pages mapped, "
+                       "%llu of 2 MB, and %llu counted, %llu of 2 MB",
                        app, (unsigned long long)pages,
-                       (unsigned long long)t->s->pages[app]);
+                       (unsigned long long)large[1],
+                       (unsigned long long)t->s->pages[app],
+                       (unsigned long long)t->s->large[app][1]);
     }
     for (uint64_t f = 0; f < t->frames.frames; f++) {
         uint32_t o = hd_frames_owner(&t->frames, f);

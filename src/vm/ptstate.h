@@ -83,6 +83,7 @@ struct hd_pt_state {
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
+    uint64_t large[HD_MAX_APPS][2]; /* pages of 64 KB and of 2 MB */
     uint64_t far, far_lost; /* hd_ptables_far_pages */
     uint64_t coming;  /* pages with a frame and without data */
     uint64_t leaving; /* pages whose frames are being written to the host */

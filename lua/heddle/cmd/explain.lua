@@ -10,8 +10,9 @@ usage: heddle explain NAME...
 
 Prints what NAME means, with unit, default, range and source.  A setting, a
 counter or a histogram is written group.name, as in `heddle list settings`; a
-group alone lists those that it has.  A plug-in with a workload is named by its
-path, ./x.so.
+group alone lists those that it has, a setting alone those of all groups.  Kinds
+(points, facts ...) are explained, too, and files: a policy, x.lua, a plug-in,
+./x.so.
 ]],
 }
 

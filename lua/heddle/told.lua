@@ -1,0 +1,105 @@
+--- told.lua - what of a run would go unnoticed, in words: results.told.
+--
+-- Nothing here is an error: the run is what was asked for.  But numbers look the
+-- same when a policy never answered, a page size was not had, or only the first
+-- of many kernels ran.
+--
+-- SPDX-License-Identifier: MIT
+local told = {}
+
+--- The total of a counter of an application (nil: of all), or 0.
+local function count(results, name, app)
+    for _, c in ipairs(results.counters) do
+        if c.component .. "." .. c.name == name then
+            return app and c.apps[app] or not app and c.total or 0
+        end
+    end
+    return 0
+end
+
+--- Applications of which no kernel was run to its end.
+local function cut(say, results, sim)
+    local apps = sim.core:apps()
+    for i, a in ipairs(results.apps) do
+        local first
+        for _, k in ipairs(results.kernels) do
+            first = first or k.app == a.app and k or nil
+        end
+        local open = first and (first["end"] == 0
+            or a.truncated and first["end"] > first.start + a.cycles)
+        local more = sim.extents[i] and #sim.extents[i] - 1
+        if open and results.status ~= "done" or open and a.truncated then
+            say("%s was cut in its %s kernel (%s%s)%s", a.label,
+                more == 0 and "only" or "first", first.name,
+                apps[i].kernel <= 1 and apps[i].blocks > 0
+                and (", %d of %d blocks done"):format(apps[i].blocks_done,
+                    apps[i].blocks) or "",
+                more ~= 0 and (": its numbers say nothing of the %sothers")
+                    :format(more and more > 1 and more .. " " or "") or "")
+        end
+    end
+end
+
+--- Policies that were asked nothing, and points that nothing asks.
+local function policies(say, results, sim)
+    local policy = require "heddle.policy"
+    local ok, used = pcall(policy.used, sim.core)
+    local offered = ok and policy.offered(sim.core)
+    for _, p in ipairs(ok and used or {}) do
+        local asked, absent = 0, {}
+        for _, point in ipairs(p.points) do
+            asked = asked + count(results, "policy." .. point .. ".asked")
+            if #offered[point] == 0 then
+                absent[#absent + 1] = point
+            end
+        end
+        if #absent > 0 then
+            say("policy %s answers %s, which this machine never asks", p.name,
+                table.concat(absent, ", "))
+        end
+        if #p.points > #absent and asked == 0 and results.counted > 0 then
+            say("policy %s was never asked (it answers %s)", p.name,
+                table.concat(p.points, ", "))
+        end
+    end
+end
+
+--- Results of walks that went nowhere for want of a bypass cache.
+local function bypass(say, results)
+    local lost = count(results, "mmu.unfilled")
+    if results.config["bypass.entries"] == "0" and lost > 0 then
+        say("the results of %d walks were kept nowhere: a policy sends them to "
+            .. "the bypass cache, or to none, and bypass.entries is 0", lost)
+    end
+end
+
+--- Pages of 4 KB where larger ones are set.
+local function pages(say, results)
+    local page = results.config["vm.page"]
+    for i, a in ipairs(page ~= "4K" and results.apps or {}) do
+        local all = count(results, "memory.mapped_peak", i)
+        local small = all - 16 * count(results, "memory.pages_64k_peak", i)
+            - 512 * count(results, "memory.pages_2m_peak", i)
+        if small > 0 then
+            say("%s: vm.page = %s, but %d of %d base pages (%.1f %%) are pages "
+                .. "of 4 KB, where allocations have no whole page%s", a.label,
+                page, small, all, 100 * small / all, results.config["vm.round"]
+                == "true" and "" or "; vm.round = true rounds them up")
+        end
+    end
+end
+
+--- The texts, in order.
+function told.of(results, sim)
+    local out = {}
+    local function say(format, ...)
+        out[#out + 1] = format:format(...)
+    end
+    cut(say, results, sim)
+    policies(say, results, sim)
+    bypass(say, results)
+    pages(say, results)
+    return out
+end
+
+return told

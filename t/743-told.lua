@@ -1,0 +1,111 @@
+-- 743-told.lua - pins: what of a run would go unnoticed is told with its results:
+-- a first kernel that was cut, a policy that nothing asks, walks whose results
+-- are kept nowhere, pages that are smaller than vm.page; and pages are counted by
+-- their size, as the page table has them.  A plain run is told nothing.
+--
+-- SPDX-License-Identifier: MIT
+local tap = require "lib.tap"
+local whole = require "lib.whole"
+local H = require "heddle"
+
+local function tiny(name)
+    return H.app(name, { size = "T" })
+end
+
+--- What is told of a run, one text a line; its results.
+local function told(more)
+    local o = { machine = "maxwell", apps = { tiny "ATAX" }, check = true }
+    local sim <close> = H.sim(whole.join(o, more))
+    sim:run()
+    local r = sim:results()
+    local text = table.concat(r.told or {}, "\n")
+    local shown = H.report.format(r)
+    for _, line in ipairs(r.told or {}) do
+        tap.ok(shown:find("\n" .. line .. "\n", 1, true), "shown: " .. line,
+            shown)
+    end
+    return text, r
+end
+
+tap.is(told {}, "", "nothing is told of a plain run")
+
+-- ---- runs that were cut -----------------------------------------------------
+
+tap.is(told { apps = { tiny "LUD" }, budget = 300 }, "LUD was cut in its first "
+    .. "kernel (diagonal, 0 of 1 blocks done): its numbers say nothing of the 9 "
+    .. "others", "a budget within the first kernel")
+tap.is(told { apps = { tiny "LUD" }, stop_cycles = 300 }, "LUD was cut in its "
+    .. "first kernel (diagonal, 0 of 1 blocks done): its numbers say nothing of "
+    .. "the 9 others", "a run that was stopped there")
+tap.is(told { apps = { tiny "GUP" }, stop_cycles = 300 },
+    "GUP was cut in its only kernel (update, 0 of 4 blocks done)",
+    "in the only one")
+tap.is(told { apps = { tiny "LUD" }, stop_cycles = 100000 }, "",
+    "not a run that was cut later")
+do
+    local _, full = told { apps = { tiny "LUD" } }
+    local text, r = told { apps = { tiny "LUD" },
+        budget = full.kernels[1].instructions + 50 }
+    tap.ok(r.apps[1].truncated and text == "",
+        "nor one that was ended behind its first kernel", text)
+end
+
+-- ---- policies -----------------------------------------------------------------
+
+local function pass() end
+tap.is(told { policies = { { name = "own", free = pass, region_split = pass } } },
+    "policy own was never asked (it answers free, region_split)",
+    "a policy that was never asked")
+tap.is(told { policies = { { name = "own", free = pass, tlb_fill = pass } } }, "",
+    "one that was asked something")
+tap.is(told { policies = { { name = "own", tlb_fill = pass,
+    page_prefetch = pass, page_compress = pass } } }, "policy own answers "
+    .. "page_prefetch, page_compress, which this machine never asks",
+    "points of structures that are off")
+tap.is(told { policies = { { name = "own", watch = { walk_done = pass } } } }, "",
+    "one that only watches")
+local function aside() return "bypass" end
+local text, r = told { policies = { { name = "own", tlb_fill = aside } } }
+local lost = H.report.counter(r, "mmu.unfilled")
+tap.is(text, ("the results of %d walks were kept nowhere: a policy sends them to "
+    .. "the bypass cache, or to none, and bypass.entries is 0"):format(lost),
+    "a bypass cache that is off")
+tap.ok(lost > 0, "as counted", lost)
+tap.is(told { policies = { { name = "own", tlb_fill = aside } },
+    settings = { ["bypass.entries"] = 32 } }, "", "and one that is there")
+tap.ok(told { apps = { tiny "BFS2", tiny "GUP" }, policies = { { use = "mask",
+    epoch = 1000 } } }:find("kept nowhere", 1, true), "MASK without it")
+
+-- ---- pages ----------------------------------------------------------------------
+
+for _, page in ipairs { "4K", "64K", "2M" } do
+    local sim <close> = H.sim { machine = "maxwell", check = true,
+        apps = { tiny "ATAX", H.app("GUP", { size = "S" }) },
+        settings = { ["vm.page"] = page, ["vm.memory_bytes"] = 1 << 30 } }
+    sim:run(500)
+    local got, want = {}, {}
+    for app = 0, 1 do
+        local c, by = sim:counters { app = app }, { ["64 KB"] = 0, ["2 MB"] = 0 }
+        for _, run in ipairs(sim:look("pagetable", app)) do
+            by[run.size] = (by[run.size] or 0) + run.pages
+        end
+        got[app + 1] = c.memory.pages_64k_peak .. " " .. c.memory.pages_2m_peak
+        want[app + 1] = by["64 KB"] // 16 .. " " .. by["2 MB"] // 512
+    end
+    tap.same(got, want, ("vm.page = %s: pages are counted by size"):format(page))
+    tap.ok(page == "4K" or got[2] ~= "0 0", "and some are large", got[2])
+end
+
+local function small(settings)
+    return told { apps = { tiny "ATAX" }, settings = settings }
+end
+tap.is(small { ["vm.page"] = "2M" }, "ATAX: vm.page = 2M, but 67 of 67 base pages "
+    .. "(100.0 %) are pages of 4 KB, where allocations have no whole page; "
+    .. "vm.round = true rounds them up", "a page size that cannot be had")
+tap.is(small { ["vm.page"] = "64K" }, "ATAX: vm.page = 64K, but 3 of 67 base "
+    .. "pages (4.5 %) are pages of 4 KB, where allocations have no whole page; "
+    .. "vm.round = true rounds them up", "in part")
+tap.is(small { ["vm.page"] = "64K", ["vm.round"] = true }, "",
+    "nothing where it is rounded up")
+
+tap.done()
