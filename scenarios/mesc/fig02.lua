@@ -15,9 +15,9 @@
 local mesc = require "common"
 
 local report = require "heddle.report"
-local x = mesc.open_runs("fig02", "THP over 4 KB")
+local x = mesc.open_runs("fig02", "THP over 4 KB", nil, true)
 local designs = mesc.designs { "baseline", "THP" }
-local sizes = x.full and { "S", "M" } or { x.size }
+local sizes = x.sizes
 
 local function speedup(row) return mesc.relative(row, "THP", "baseline") / 100 end
 

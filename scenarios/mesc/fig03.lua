@@ -8,14 +8,13 @@
 -- SPDX-License-Identifier: MIT
 local mesc = require "common"
 
-local x = mesc.open_runs("fig03", "hit ratios with pages of 4 KB")
+local x = mesc.open_runs("fig03", "hit ratios with pages of 4 KB", nil, true)
 local designs = mesc.designs { "baseline" }
 local LEVELS = { { "compute unit", mesc.cu_hits, 39.9, 53.8 },
     { "IOMMU", mesc.iommu_hits, 55.4, 98.6 } }
-local sizes = x.full and { "S", "M" } or { x.size }
 
-for i, size in ipairs(sizes) do
-    local all, last = mesc.measure(x, designs, size), i == #sizes
+for i, size in ipairs(x.sizes) do
+    local all, last = mesc.measure(x, designs, size), i == #x.sizes
     for _, level in ipairs(LEVELS) do
         local function hits(row) return level[2](row.baseline) end
         for g, only in ipairs { mesc.sensitive, mesc.insensitive } do

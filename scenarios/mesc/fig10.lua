@@ -11,18 +11,17 @@
 -- SPDX-License-Identifier: MIT
 local mesc = require "common"
 
-local x = mesc.open_runs("fig10", "performance of the designs")
+local x = mesc.open_runs("fig10", "performance of the designs", nil, true)
 local PAPER = { baseline = 65.5, CoLT = 67.4, ["full CoLT"] = 71.1, MESC = 93.5,
     ["MESC+CoLT"] = 94.1 }
-local sizes = x.full and { "S", "M" } or { x.size }
 
-for i, size in ipairs(sizes) do
+for i, size in ipairs(x.sizes) do
     local names = table.move(mesc.REST, 1, #mesc.REST, 1, {})
     if i == 1 then -- two that the paper does not have
         table.move({ "CoLT-FA", "AMD" }, 1, 2, #names + 1, names)
     end
     local all, last = mesc.measure(x, mesc.designs { "THP",
-        table.unpack(names) }, size), i == #sizes
+        table.unpack(names) }, size), i == #x.sizes
     for _, name in ipairs(names) do
         mesc.quantity(x, all, ("%s, sensitive, mean, %s"):format(name, size),
             "% of THP", last and PAPER[name] or nil, function(row)
