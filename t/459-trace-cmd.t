@@ -49,6 +49,11 @@ cat >"$dir/want" <<'DUMP'
 1 1 0 0x0000 80000001 LDG.E.64 global 8 0x2000 0x1abc8
 DUMP
 same out want "prints one instruction a line"
+for what in app app/kernelslist.g; do
+    expect 0 "characterise $what" "$H" apps "$dir/$what" machine=pichai
+    has out "scale load" "by its kernel"
+    has out "L1 TLB miss" "and in time"
+done
 expect 0 "convert" "$H" trace convert "$dir/app" "$dir/app.hdt"
 expect 0 "dump of the container" "$H" trace dump "$dir/app.hdt"
 same out want "prints the same"

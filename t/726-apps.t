@@ -43,6 +43,34 @@ told $? "pictures"
 expect 0 "pictures are told" "$H" apps BLK size=T pictures="$dir/p/"
 has out "1 picture" "by their number"
 
+expect 0 "a trace" "$H" apps scenarios/data/vecadd.hdt kernels=0
+has out "1 application, on maxwell" "has no size"
+has out "vecadd" "and its own name"
+cat >"$dir/own.lua" <<'L'
+local kernel = require "heddle.kernel"
+return kernel.app { name = "own", params = { n = 64 },
+    buffers = function(p) return { kernel.f32("a", p.n) } end,
+    kernels = function(p, b)
+        return { kernel.kernel("k", { grid = 1, block = p.n }, function(t)
+            t:load(b.a, t.gid)
+        end) }
+    end }
+L
+expect 0 "an application of one's own" "$H" apps "$dir/own.lua" n=32
+has out "own, by kernel" "is shown by kernel"
+has out "0.1 kB" "with its parameter"
+expect 0 "it, a trace and one of the library" "$H" apps "$dir/own.lua" \
+    scenarios/data/gather.hdt GUP timed=0 limit=1000
+has out "3 applications, on maxwell" "are three"
+expect 64 "a parameter that it has not" "$H" apps "$dir/own.lua" m=32
+has err "no parameter 'm'" "is named"
+expect 64 "a size that it has not" "$H" apps "$dir/own.lua" size=S
+has err "no size 'S'" "is named"
+echo 'return 1' >"$dir/none.lua"
+expect 65 "a file that returns none" "$H" apps "$dir/none.lua"
+has err "none.lua: it returns no application" "is named"
+expect 66 "a trace that is not there" "$H" apps ./nothing.hdt
+has err "nothing.hdt" "is named"
 expect 64 "an unknown application" "$H" apps ATAKS size=T
 has err "ATAX" "the nearest is named"
 expect 64 "an unknown size" "$H" apps ATAX size=XXL

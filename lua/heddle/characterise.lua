@@ -343,13 +343,14 @@ local DEFAULTS = {
     picture = false,
 }
 
---- The row of an application.  Options: size ("S"), params (of the application,
--- besides its size), machine (one of H.machine, or a name; "maxwell"), budget
--- of the timed run and limit of the survey in warp instructions (50 million; 0:
--- none), cycles after which the timed run ends, too (0: none), from: the launch
--- at which it begins, a number or "busiest", that with the most memory
--- instructions; those before it run without time; sample (core cycles), survey
--- and timed (true), picture (false: keep no cells), seed, policies.
+--- The row of an application, its name or a description (workload.lua).
+-- Options: size ("S"), params (of the application, besides its size), machine (one
+-- of H.machine, or a name; "maxwell"), budget of the timed run and limit of the
+-- survey in warp instructions (50 million; 0: none), cycles after which the timed
+-- run ends, too (0: none), from: the launch at which it begins, a number or
+-- "busiest", that with the most memory instructions; those before it run without
+-- time; sample (core cycles), survey and timed (true), picture (false: keep no
+-- cells), seed, policies.
 function characterise.measure(name, options)
     local o = {}
     for k, v in pairs(DEFAULTS) do
@@ -370,11 +371,12 @@ function characterise.measure(name, options)
         describe = workload.app(app.name, given)
     else
         describe = workload.from(name)
-        app = { name = describe.label, suite = "-", source = "-" }
+        app = { name = describe.label, suite = "-", source = describe.key }
     end
     local row = {
         name = app.name, suite = app.suite, source = app.source,
-        size = o.size, cut = describe.cut, machine = o.machine.name,
+        size = describe.options.size or "-", cut = describe.cut,
+        machine = o.machine.name,
         lanes = math.tointeger(tonumber(o.machine:get("core.lanes"))),
         survey = o.survey and survey(describe, o) or nil,
     }
@@ -400,7 +402,8 @@ function characterise.all(names, options, jobs)
     })
     for i, row in ipairs(rows) do
         if row.error then
-            rows[i] = { name = names[i], error = row.error }
+            rows[i] = { name = type(names[i]) == "table" and names[i].label
+                or names[i], error = row.error }
         end
     end
     return rows
@@ -454,7 +457,7 @@ function characterise.picture(row)
     end)
     local memory = row.survey.sum.memory
     return require("heddle.svg").map {
-        title = ("%s, size %s"):format(row.name, row.size),
+        title = row.name .. (row.size ~= "-" and ", size " .. row.size or ""),
         columns = p.columns, rows = p.rows,
         cell = function(x, y)
             return (("<I4"):unpack(p.cells[x], 4 * y - 3))

@@ -421,7 +421,8 @@ function App:parameters(o)
         end
         for name, x in next, a.sizes[size] do p[name] = x end
     end
-    for name, x in next, o do
+    for _, name in ipairs(core.keys(o)) do -- in order
+        local x = o[name]
         if name ~= "size" and (name ~= "align" or p.align ~= nil) then
             if p[name] == nil then
                 local known = {}

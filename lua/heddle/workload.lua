@@ -131,6 +131,9 @@ function workload.program(application, options)
     end
     local name = tostring(application.name or "program")
     local rest, own = split(options, name)
+    if application.parameters then
+        application:parameters(rest) -- what is wrong with them is told here
+    end
     local d = new(own, application.kind or "program", name, rest, function()
         return application:workload(rest)
     end)
@@ -181,6 +184,39 @@ function workload.plugin(path, options)
         return work.plugin(path, require("heddle.params").values("workload "
             .. w.name, -3, w.params, given), rest.argument)
     end)
+end
+
+--- The description of what a word names: a Lua file that returns an application,
+-- a plug-in (./x.so), a trace, or an application of the library.  Options are
+-- theirs.
+function workload.named(word, options)
+    local index = require "heddle.index"
+    if word:find "%.lua$" then
+        local app = require("heddle.script").load(word)(word)
+        if workload.is(app) and next(options or {}) == nil then
+            return app
+        elseif type(app) == "table" and app.workload then
+            return workload.program(app, options)
+        end
+        error(core.error(-4, word .. (workload.is(app)
+            and ": what it returns is described already, and takes no options"
+            or ": it returns no application made with app{} or H.generator")), 0)
+    elseif word:find "%.so$" then
+        return workload.plugin(word, options)
+    elseif not word:find "[./]" and index.app(word) then
+        return workload.app(word, options)
+    end
+    local f, why = io.open(word, "rb")
+    if f then
+        f:close()
+        return workload.trace(word, options)
+    elseif word:find "[./]" then
+        error(core.error(-5, why), 0)
+    end
+    local near = index.nearest(word, index.app_names())
+    error(core.error(-5, ("%s: there is neither such a file nor such an "
+        .. "application%s"):format(word,
+        near and "; did you mean " .. near .. "?" or "")), 0)
 end
 
 --- The description of anything that can be one: a description, the name of an

@@ -14,9 +14,11 @@ local report = require "heddle.report"
 local M = {
     summary = "measure what applications ask of the memory system",
     usage = [[
-usage: heddle apps [NAME...] [name=value...]
+usage: heddle apps [APP...] [name=value...]
 
-Runs applications, all of them unless named, and prints what they are made
+Runs applications, all of the library unless named, and prints what they are
+made of.  APP is one of `heddle list apps`, a trace, a plug-in (./x.so), or a
+Lua file that returns one; parameters of such a file are name=value.  It tells
 of: instructions, lanes, lines and pages of an access, footprint, reuse,
 sharing between kernels, TLB miss rates, the classes of MASK and ETC.
 
@@ -68,7 +70,7 @@ local function value_of(name, text)
 end
 
 local function parse(args)
-    local o = { names = {}, settings = {} }
+    local o = { names = {}, settings = {}, params = {}, unknown = {} }
     for _, word in ipairs(args) do
         local name, text = word:match("^([%w_%.]+)=(.*)$")
         if not name then
@@ -80,16 +82,10 @@ local function parse(args)
             o[name] = value_of(name, text)
         elseif name:find(".", 1, true) then
             o.settings[name] = text
-        else
-            local known = {}
-            for k in pairs(OPTIONS) do
-                known[#known + 1] = k
-            end
-            table.sort(known)
-            local near = index.nearest(name, known)
-            cli.usage("apps: no option '%s'%s; it takes %s", name,
-                near and " (did you mean '" .. near .. "'?)" or "",
-                table.concat(known, ", "))
+        else -- of a file's application
+            o.params[name] = math.tointeger(tonumber(text)) or tonumber(text)
+                or text
+            o.unknown[#o.unknown + 1] = name
         end
     end
     if o.from and o.from ~= "busiest" and o.from ~= "start" then
@@ -102,7 +98,20 @@ local function parse(args)
     return o
 end
 
---- The applications that are meant, in alphabetical order, each once.
+--- Options that neither the command nor a file's application takes.
+local function check_params(o)
+    if #o.unknown > 0 then
+        local known = require("heddle.config").sorted_keys(OPTIONS)
+        local name = o.unknown[1]
+        local near = index.nearest(name, known)
+        cli.usage("apps: no option '%s'%s; it takes %s", name,
+            near and " (did you mean '" .. near .. "'?)" or "",
+            table.concat(known, ", "))
+    end
+end
+
+--- The applications that are meant, names of the library and descriptions of
+-- files, each once.
 local function names_of(o)
     local library = require "heddle.app"
     local size, out, seen = o.size or "S", {}, {}
@@ -115,11 +124,17 @@ local function names_of(o)
     end
     for _, name in ipairs(asked) do
         local a, near = library.find(name)
-        if not a then
+        if name:find "[./]" then
+            local given = { size = o.size }
+            for k, v in pairs(o.params) do
+                given[k] = v
+            end
+            out[#out + 1] = require("heddle.workload").named(name, given)
+            o.unknown = {}
+        elseif not a then
             cli.usage("apps: no application '%s'%s; see heddle list apps",
                 name, near and " (did you mean '" .. near .. "'?)" or "")
-        end
-        if not seen[a.name] then
+        elseif not seen[a.name] then
             seen[a.name] = true
             if a.sizes[size] then
                 out[#out + 1] = a.name
@@ -132,6 +147,7 @@ local function names_of(o)
     if #out == 0 then
         cli.usage("apps: no application has size '%s'", size)
     end
+    check_params(o)
     return out
 end
 
@@ -352,8 +368,13 @@ local function draw(rows, dir)
 end
 
 local function text(rows, o)
-    local out = { ("%d application%s, size %s, on %s\n\n"):format(#rows,
-        #rows == 1 and "" or "s", o.size or "S", o.machine or "maxwell") }
+    local size = o.size or "S"
+    for _, row in ipairs(rows) do
+        size = (row.size or size) ~= "-" and size or nil
+    end
+    local out = { ("%d application%s%s, on %s\n\n"):format(#rows,
+        #rows == 1 and "" or "s", size and ", size " .. size or "",
+        o.machine or "maxwell") }
     for _, t in ipairs(TABLES) do
         out[#out + 1] = text_table(t, rows)
     end

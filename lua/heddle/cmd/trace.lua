@@ -7,8 +7,6 @@
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
-local core = require "heddle.core"
-local index = require "heddle.index"
 local trace = require "heddle.trace"
 
 local M = {
@@ -72,48 +70,18 @@ local function number(named, name, least)
 end
 
 local function nothing_left(named)
-    local k = next(named)
-    if k then
-        cli.usage("there is no option '%s='", k)
+    local names = require("heddle.config").sorted_keys(named)
+    if names[1] then
+        cli.usage("there is no option '%s='", table.concat(names, "=', '"))
     end
-end
-
-local function is_file(path)
-    local f = io.open(path, "rb")
-    if f then
-        f:close()
-    end
-    return f ~= nil
 end
 
 --- A workload of whatever the word names, and whether it is a trace.
 local function workload_of(word, named)
-    if word:find("%.lua$") then
-        local chunk, why = loadfile(word, "t")
-        if not chunk then
-            error(core.error(is_file(word) and -4 or -5, why), 0)
-        end
-        local app = chunk()
-        if type(app) ~= "table" or not app.workload then
-            error(core.error(-4,
-                word .. ": it returns no application made with app{} or "
-                .. "H.generator"), 0)
-        end
-        return (app:workload(named))
-    elseif word:find("%.so$") then
-        return (require("heddle.workload").plugin(word, named).make())
-    elseif is_file(word) or word:find("[./]") then
-        local context = number(named, "context", 0)
-        nothing_left(named)
-        return trace.open(word, { context = context }), true
-    end
-    if not index.app(word) then
-        local near = index.nearest(word, index.app_names())
-        error(core.error(-5, ("%s: there is neither such a file nor such an "
-            .. "application%s"):format(word,
-            near and "; did you mean " .. near .. "?" or "")), 0)
-    end
-    return (require("heddle.workload").app(word, named).make())
+    nothing_left { label = named.label, budget = named.budget,
+        start = named.start } -- which are of simulations
+    local d = require("heddle.workload").named(word, named)
+    return d.make(), d.key:find "^trace:"
 end
 
 function M.convert(args)
