@@ -1,8 +1,7 @@
 -- 570-policy-diff.lua - pins: listening to every decision changes nothing; two
 -- policies in lockstep part exactly where they are made to part, with the
--- question and both answers; a policy and its port do not; what differs
--- without a decision is found, too; the command is silent, and says so by its
--- status.
+-- question, both answers and both states; a policy and its port do not; what
+-- differs without a decision is found, too; the command says what agreed.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -70,8 +69,10 @@ tap.raises(function() return #log end, "closed", "a log that was closed")
 
 for _, name in ipairs { "lru", "fifo", "random", "srrip", "gto", "lrr",
     "frfcfs" } do
-    local where, n = compare({ name }, { "policies/" .. name .. ".lua" })
-    tap.ok(where == nil and n > 100, name .. " in C and in Lua",
+    local where, agreed = compare({ name }, { "policies/" .. name .. ".lua" })
+    local n = agreed and agreed.decisions
+    tap.ok(where == nil and n > 100 and agreed.counters > 100
+        and agreed.cycles > 1000 and #agreed.points > 0, name .. " in C and in Lua",
         where and table.concat(diff.describe(where, "C", "Lua"), "\n") or n)
 end
 
@@ -111,9 +112,28 @@ local text = diff.describe(found, "A", "B")
 tap.ok(text[1]:find("decision %d+, cycle %d+: repl_victim of l2cache %d+")
     and text[2]:find("A: %d+$") and text[3]:find("B: %d+$"), "in words",
     table.concat(text, "\n"))
-tap.is(compare({ { use = wrong(40), at = "l2cache" } },
+tap.is((compare({ { use = wrong(40), at = "l2cache" } },
     { { use = wrong(0), at = "l2cache" } }, { cycles = found.a.cycle - 1,
-    chunk = 100 }), nil, "nothing before")
+    chunk = 100 })), nil, "nothing before")
+
+-- Addresses as such, and the states of both at the parting.
+local function counting(n)
+    return { name = "counting", state = { asked = 0, kept = { 1, 2 } },
+        tlb_fill = function(_, s)
+            s.asked = s.asked + 1
+            return s.asked == n and "none" or "l2tlb"
+        end }
+end
+found = compare({ counting(30) }, { counting(0) }, { chunk = 100000 })
+text = table.concat(diff.describe(found, "A", "B"), "\n")
+tap.ok(found.a.states.counting.asked <= 29 and found.a.states.counting.asked
+    == found.b.states.counting.asked and found.a.states.counting.kept[2] == 2,
+    "the states of both one cycle before the parting",
+    found.a.states.counting.asked)
+tap.ok(text:find "\n    vpn = 0x%x+\n" and text:find "\n    app = [01]\n",
+    "page numbers are hexadecimal", text)
+tap.ok(text:find "\n  A: state of counting, one cycle before:\n +{.*asked = "
+    and text:find "\n  B: state of counting", "and the states are shown", text)
 
 -- A policy against none: the default's answers are heard.
 found = compare({ { use = wrong(7), at = "l1tlb" } }, {})
@@ -145,13 +165,20 @@ local function command(args)
         files.HEDDLE, args))
 end
 
-tap.is(command "srrip policies/srrip.lua l2cache.bytes=65536", "status 0\n",
-    "equal: silent")
+local agreed = command "srrip policies/srrip.lua l2cache.bytes=65536"
+tap.ok(agreed:find("^they agree: [1-9]%d+ decisions at .*repl_victim.*, [1-9]%d+ "
+    .. "counters, [1-9]%d+ cycles\nstatus 0\n$"), "equal: what agrees is told",
+    agreed)
+tap.ok(command("srrip srrip cycles=2000 format=json"):find(
+    '"agree": {.*"cycles": 2000,.*status 0'), "also as JSON")
 tap.ok(command("srrip:bits=3@l2cache srrip@l2cache l2cache.bytes=65536"):find(
     "repl_victim of l2cache %d+\n  srrip:bits=3@l2cache: %d+\n.*status 1\n$"),
     "different: in words, status 1")
-tap.is(command "srrip@l2cache:bits=3 srrip:bits=3@l2cache cycles=2000",
-    "status 0\n", "the place before its parameters, or behind")
+tap.ok(command("srrip@l2cache:bits=3 srrip:bits=3@l2cache cycles=2000"):find(
+    "^they agree: .* 2000 cycles\nstatus 0\n$"),
+    "the place before its parameters, or behind")
+tap.ok(command("gto lrr apps=ATAX,scenarios/data/vecadd.hdt cycles=5000"):find(
+    "warp_pick of core"), "of a trace beside an application")
 tap.ok(command("none none cycles=100"):find(
     "nothing was asked.*status 0"), "what compares nothing says so")
 tap.ok(command("none policies/plugin.c"):find("a plug%-in's in .so.*status 78"),

@@ -15,15 +15,19 @@
 -- measured is compared at the end of each chunk: a policy may also differ in
 -- what it steers or counts.
 --
--- The result is nil if they agree to the end (or for `cycles`), else
+-- The result is nil, { decisions =, points =, cycles =, counters = } if they agree
+-- to the end (or for `cycles`): how many decisions at which points, and how many
+-- counters; else
 --     { kind = "decision", index =, a = D, b = D }, where D is nil (this side
 --       decided nothing more) or { point, at, instance, cycle, answer (a
---       number), word, question = { { name, value }, ... } }
+--       number), word, question = { { name, value }, ... }, states = the states
+--       of its policies in Lua one cycle before, by name }
 --     { kind = "measured", cycle =, what =, a =, b = }
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local decisions = require "heddle.decisions"
+local pretty = require "heddle.pretty"
 
 local diff = {}
 
@@ -61,7 +65,8 @@ local function word_of(name, answer)
     return tostring(answer)
 end
 
-local function show(value)
+--- The value of a field: what is an address or a set of bits as such.
+local function show(value, name)
     if type(value) == "table" then
         local out = {}
         for i, v in ipairs(value) do
@@ -69,11 +74,23 @@ local function show(value)
                 out[i] = ".. " .. #value
                 break
             end
-            out[i] = tostring(v)
+            out[i] = show(v, name)
         end
         return "{" .. table.concat(out, " ") .. "}"
     end
-    return tostring(value)
+    return pretty.hex[name] and math.type(value) == "integer"
+        and ("0x%x"):format(value) or tostring(value)
+end
+
+--- Lines of the states of a side's policies, or of what both have.
+local function show_states(out, who, states)
+    for _, name in ipairs(pretty.keys(states or {})) do
+        out[#out + 1] = ("  %sstate of %s, one cycle before:"):format(who, name)
+        local text = pretty.text(states[name], { depth = 3, items = 24 })
+        for line in text:gmatch "[^\n]+" do
+            out[#out + 1] = "      " .. line
+        end
+    end
 end
 
 --- Lines of text for people; `a` and `b` name the sides.
@@ -99,13 +116,16 @@ function diff.describe(where, a, b)
                 same and "" or (" at cycle %d, %s%s"):format(d.cycle, d.point,
                     d.at ~= "" and " of " .. d.at .. " " .. d.instance or ""))
             for _, f in ipairs(same and {} or d.question or {}) do
-                out[#out + 1] = ("      %s = %s"):format(f.name, show(f.value))
+                out[#out + 1] = ("      %s = %s"):format(f.name,
+                    show(f.value, f.name))
             end
         end
     end
     for _, f in ipairs(same and first.question or {}) do
-        out[#out + 1] = ("    %s = %s"):format(f.name, show(f.value))
+        out[#out + 1] = ("    %s = %s"):format(f.name, show(f.value, f.name))
     end
+    show_states(out, a .. ": ", where.a and where.a.states)
+    show_states(out, b .. ": ", where.b and where.b.states)
     return out
 end
 
@@ -144,7 +164,9 @@ end
 local function measured(a, b)
     local names = a.core:counters()
     local va, vb = a.core:counter_values(), b.core:counter_values()
+    local n = 0
     for i, c in ipairs(names) do
+        n = n + (c.component ~= "policy" and 1 or 0)
         for app, instances in ipairs(c.component ~= "policy" and va[i] or {}) do
             for k, v in ipairs(instances) do
                 if v ~= vb[i][app][k] then
@@ -157,11 +179,23 @@ local function measured(a, b)
     if a.now ~= b.now then
         return "the end", a.now, b.now
     end
+    return nil, n
 end
 
---- Runs the chunk again and keeps the questions of decision i.
+--- The states of a side's policies in Lua, as its simulation stands.
+local function states_of(sim)
+    local out = {}
+    local ok, used = pcall(sim.used, sim)
+    for _, u in ipairs(ok and used or {}) do
+        out[u.name] = u.state
+    end
+    return next(out) and out
+end
+
+--- Runs the chunk again and keeps the questions of decision i, and the states of
+-- the cycle before the first of them.
 local function again(sides, i, chunk)
-    local found = {}
+    local found, cycle = {}, math.huge
     for k, side in ipairs(sides) do
         side.sim:restore(side.snapshot)
         side.log:clear()
@@ -171,8 +205,19 @@ local function again(sides, i, chunk)
         if d then
             d.word = word_of(d.point, d.answer)
             d.question = side.log:captured()
+            cycle = math.min(cycle, d.cycle)
         end
         found[k] = d
+    end
+    for k, side in ipairs(sides) do
+        side.sim:restore(side.snapshot)
+        side.log:clear()
+        if cycle - 1 > side.sim.now then -- not to its events
+            side.sim.core:run(cycle - 1 - side.sim.now)
+        end
+        if found[k] then
+            found[k].states = states_of(side.sim)
+        end
     end
     return found
 end
@@ -182,7 +227,7 @@ function diff.run(a, b, options)
     local o = options or {}
     local chunk, left = o.chunk or 10000, o.cycles or math.huge
     local list = o.points or points_of(a, b)
-    local sides, heard = {}, 0
+    local sides, heard, counters = {}, 0, 0
     for k, sim in ipairs { a, b } do
         sides[k] = { sim = sim, log = decisions.listen(sim.core, list) }
     end
@@ -203,6 +248,7 @@ function diff.run(a, b, options)
         end
         heard = heard + #la
         local what, va, vb = measured(a, b)
+        counters = va
         if what then
             return { kind = "measured", cycle = a.now, what = what, a = va,
                 b = vb }
@@ -212,7 +258,8 @@ function diff.run(a, b, options)
         end
         left = left - chunk
     end
-    return nil, heard
+    return nil, { decisions = heard, points = list, cycles = a.now,
+        counters = counters }
 end
 
 return diff

@@ -22,8 +22,11 @@ local DEFAULTS = {
 --- Columns that are addresses or numbers of pages and frames.
 local HEX = {
     address = true, va = true, pa = true, vpn = true, ppn = true, pfn = true,
-    frame = true, mask = true, hash = true,
+    frame = true, mask = true, hash = true, pte = true, pc = true, line = true,
+    run_frame = true, run_first = true, members = true, sent = true,
 }
+
+pretty.hex = HEX
 
 local KEYWORDS = {}
 for word in ([[and break do else elseif end false for function goto if in

@@ -1,7 +1,6 @@
 --- cmd/diff.lua - heddle diff: two policies in lockstep.
 --
--- Comparing is diff.lua's; here are the words of the command.  Like diff(1)
--- it says nothing where there is no difference.
+-- Comparing is diff.lua's; here are the words of the command.
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
@@ -14,14 +13,16 @@ local M = {
 usage: heddle diff A B [name=value...]
 
 Runs the same applications under policy A and under policy B, in lockstep, and
-prints the first decision where they part: cycle, point, question and both
-answers.  Prints nothing and exits 0 if they never do; exits 1 if they do.
+prints the first decision where they part: cycle, point, question, both answers,
+and the states of policies in Lua.  If they never do it says how many decisions
+at which points agreed, and exits 0; exits 1 if they do.
 
 A policy is a name (heddle list policies), a FILE.lua or FILE.so, or "none";
 parameters follow behind colons, and @ binds it to one structure:
 srrip:bits=3@l2cache.  Several are joined by commas.
 
-  apps=GUP,CONS   what runs (GUP,CONS); trace=FILE: a trace instead
+  apps=GUP,CONS   what runs (GUP,CONS): applications of the library, Lua files
+                  that return one, plug-ins, traces; trace=FILE: the same
   size=S          size of the applications (T)
   machine=NAME    the machine (maxwell); group.name=value changes a setting
   cycles=N        core cycles at most (0: to the end)
@@ -77,7 +78,7 @@ local function words(text)
 end
 
 local function parse(args)
-    local o = { apps = "GUP,CONS", size = "T", machine = "maxwell",
+    local o = { apps = "GUP,CONS", machine = "maxwell",
         settings = {}, sides = {} }
     for k, v in pairs(NUMBERS) do
         o[k] = v
@@ -110,13 +111,10 @@ local function parse(args)
 end
 
 local function simulation(H, o, side)
-    local apps = {}
-    if o.trace then
-        apps[1] = H.trace(o.trace)
-    else
-        for i, name in ipairs(words(o.apps)) do
-            apps[i] = H.app(name, { size = o.size })
-        end
+    local apps, named = {}, require("heddle.workload").named
+    for i, name in ipairs(o.trace and { o.trace } or words(o.apps)) do
+        apps[i] = named(name, not name:find "[./]"
+            and { size = o.size or "T" } or { size = o.size })
     end
     return H.sim { machine = o.machine, apps = apps, settings = o.settings,
         seed = o.seed, policies = policies(side) }
@@ -139,10 +137,15 @@ function M.run(args)
         error(where, 0)
     end
     if not where then
-        if heard == 0 then
+        if heard.decisions == 0 then
             io.stderr:write("heddle: diff: nothing was asked, so that only ",
                 "counters have been compared\n")
         end
+        print(o.format and json.encode { agree = heard }
+            or ("they agree: %d decisions%s, %d counters, %d cycles"):format(
+                heard.decisions, heard.points[1] and " at "
+                .. table.concat(heard.points, ", ") or "", heard.counters,
+                heard.cycles))
         return 0
     end
     if o.format then
