@@ -14,8 +14,8 @@ local getenv = os.getenv
 local cli = {}
 
 --- Commands in the order of the help page.
-local COMMANDS = { "run", "list", "explain", "apps", "diff", "trace", "part",
-    "repl" }
+local COMMANDS = { "run", "list", "explain", "apps", "diff", "compare",
+    "trace", "part", "repl" }
 
 --- sysexits by status code of heddle.h.
 local EXIT = {

@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-set -l commands run list explain apps diff trace part repl help
+set -l commands run list explain apps diff compare trace part repl help
 set -l kinds points notes tables facts policies apps suites machines counters histograms metrics settings
 
 function __heddle_names
@@ -25,13 +25,14 @@ complete -c heddle -n __fish_is_first_arg -l help -l version
 complete -c heddle -n '__heddle_is run; or __heddle_is repl' -l check -F
 complete -c heddle -n '__heddle_is run' -l follow -x
 complete -c heddle -n '__heddle_is help' -a "$commands"
-complete -c heddle -n '__heddle_is list' -a "$kinds"
+complete -c heddle -n '__heddle_is list' -a "$kinds kinds"
 complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
-complete -c heddle -n '__heddle_is apps' -a '(__heddle_names apps)
+complete -c heddle -n '__heddle_is apps' -F -a '(__heddle_names apps)
     size= machine= suite= jobs= budget= cycles= from= limit= sample= timed= survey= kernels=
     format= json= pictures= seed='
 complete -c heddle -n '__heddle_is diff' -F -a '(__heddle_names policies)
     apps= size= machine= trace= cycles= chunk= points= seed= format='
+complete -c heddle -n '__heddle_is compare' -F -a 'rows= format='
 complete -c heddle -n '__heddle_is trace' -F -a 'convert record dump info check'
 complete -c heddle -n '__heddle_is trace record' -a '(__heddle_names apps)'
 complete -c heddle -n '__heddle_is part' -F -a 'dram tlb cache'
