@@ -5,7 +5,7 @@
  * simulation runs to the same end, a snapshot is restored and is taken again.
  * All 120 orders are tried, with a program that writes its buffers and has a
  * host with state, so that a snapshot holds all that there is outside the
- * arena.  A simulation that found fewer addresses refuses the snapshot of a
+ * arena; a generator's outlives the script, too.  A simulation that found fewer addresses refuses the snapshot of a
  * larger one, and goes on.
  *
  * SPDX-License-Identifier: MIT
@@ -16,7 +16,11 @@
 
 #include <cmocka.h>
 
+#include <lauxlib.h>
+#include <lualib.h>
+
 #include "kasm.h"
+#include "lua/lheddle.h"
 #include "simulation.h"
 #include "texts.h"
 
@@ -173,6 +177,34 @@ static void any_order(void **state)
     assert_int_equal(tried, 120);
 }
 
+/* The coroutines of its warps go with the state of Lua, what they gave does not.
+ */
+static void behind_the_script(void **state)
+{
+    static const char script[] =
+        "local H = require 'heddle'\n"
+        "return H.sim { machine = 'fermi', apps = { H.generator { name = 'g',\n"
+        "    buffers = { H.kernel.f32('a', 9999) },\n"
+        "    kernels = function(p, b) return { { name = 'one', grid = 4,\n"
+        "        block = 64, warp = function(t)\n"
+        "            while true do t:load(b.a, math.random(0, 9000)) end\n"
+        "        end } } end } } }.core";
+    lua_State *L = luaL_newstate();
+    heddle_snapshot *k = NULL;
+    heddle_sim **s;
+
+    (void)state;
+    luaL_openlibs(L);
+    hl_embed_preload(L);
+    assert_int_equal(luaL_dostring(L, script), LUA_OK);
+    s = luaL_checkudata(L, -1, HL_SIM);
+    assert_int_equal(heddle_run(*s, CUT), HEDDLE_OK);
+    assert_int_equal(heddle_snapshot_take(*s, &k), 0);
+    assert_int_equal(heddle_run(*s, 10 * CUT), HEDDLE_OK);
+    lua_close(L);
+    heddle_snapshot_free(k);
+}
+
 static void fewer_addresses(void **state)
 {
     struct all t;
@@ -197,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order),
+        cmocka_unit_test(behind_the_script),
         cmocka_unit_test(fewer_addresses),
     };
 
