@@ -127,7 +127,11 @@ local function each_block(container, fn)
         end
         local w = warps[op.warp + 1] or {}
         warps[op.warp + 1] = w
-        w[#w + 1] = table.move(op, 1, #op, 1, {})
+        local addresses = {}
+        for lane = 0, op.lanes - 1 do
+            addresses[#addresses + 1] = op.addr[lane]
+        end
+        w[#w + 1] = addresses
     end)
     fn(at, warps)
 end

@@ -18,7 +18,7 @@
 #ifndef HEDDLE_TRACE_H
 #define HEDDLE_TRACE_H
 
-#include "heddle_load.h"
+#include "heddle_walk.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,40 +107,21 @@ struct heddle_trace_note {
 HEDDLE_API int heddle_trace_note(const heddle_workload *w, uint32_t i,
                                  struct heddle_trace_note *out);
 
-/* A memory instruction, decoded. */
-struct heddle_trace_op {
-    uint32_t kernel; /* 1, 2, ... */
-    uint32_t warp;
-    uint64_t block; /* index in the grid */
-    uint32_t pc;
-    uint32_t bytes; /* a lane */
-    uint32_t lanes; /* of a warp */
-    int local;      /* local memory, not global */
-    int texture;    /* global memory, fetched as a texture */
-    int more;       /* goes on with the instruction before (bulk copies) */
-    uint64_t mask;
-    const char *opcode;
-    const uint64_t *address; /* [lanes], valid where the mask is set */
-};
-
 struct heddle_trace_select {
     uint32_t kernel; /* only this one; 0: all */
     int one_block;   /* only `block` */
     uint64_t block;
 };
 
-/* Called for each memory instruction; not 0 ends the dump, which returns it. */
-typedef int heddle_trace_dump_fn(void *ud, const struct heddle_trace_op *op);
-
 /*
  * Shows every memory instruction of a workload: traces block by block as they
- * are stored, warp by warp; programs as heddle_walk.h runs them.  s may be
- * NULL: all.  HEDDLE_EINVAL, with words, if there is no such kernel or block.
+ * are stored, warp by warp, with the addresses that they have; others as
+ * heddle_walk() runs them.  s may be NULL: all.  HEDDLE_EINVAL, with words, if there is no such kernel or block.
  */
 HEDDLE_API int heddle_trace_dump(heddle_workload *w,
                                  const struct heddle_trace_select *s,
-                                 heddle_trace_dump_fn *fn, void *ud,
-                                 char *error, size_t room);
+                                 heddle_walk_fn *fn, void *ud, char *error,
+                                 size_t room);
 
 /* Unpacks every frame, so damage anywhere in a container is found. */
 HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,

@@ -32,6 +32,7 @@ struct heddle_walk_op {
     int local;      /* local memory, not global */
     int texture;    /* global memory, fetched as a texture */
     uint64_t mask;  /* active lanes; not known (all ones) for alu, barrier */
+    const char *opcode;      /* in a dump (heddle_trace.h), else NULL */
     const uint64_t *address; /* [lanes], valid where the mask is set */
 };
 

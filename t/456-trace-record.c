@@ -135,12 +135,12 @@ static const struct hd_source_ops fake_ops = {.bind = fake_bind,
                                               .access = fake_access,
                                               .unbind = fake_unbind};
 
-static int add_line(void *ud, const struct heddle_trace_op *op)
+static int add_line(void *ud, const struct heddle_walk_op *op)
 {
     char *s = ud;
 
     s += strlen(s);
-    s += sprintf(s, "%u %u.%u %x %u", op->kernel, (unsigned)op->block, op->warp,
+    s += sprintf(s, "%u %u.%u %x %u", op->launch, (unsigned)op->block, op->warp,
                  op->pc, op->bytes);
     for (uint64_t m = op->mask; m != 0; m &= m - 1)
         s += sprintf(s, " %llx",

@@ -327,7 +327,7 @@ static int paging_machine(void)
     return machine("fault", "268435456");
 }
 
-static int each_op(void *ud, const struct heddle_trace_op *op)
+static int each_op(void *ud, const struct heddle_walk_op *op)
 {
     (void)op;
     ++*(uint64_t *)ud;

@@ -218,11 +218,11 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
 struct dump {
     struct hd_box *box;
     const struct heddle_trace_select *s;
-    heddle_trace_dump_fn *fn;
+    heddle_walk_fn *fn;
     void *ud;
     uint32_t kernels; /* number of the last one that was seen */
     bool block;       /* the selected one is there */
-    struct heddle_trace_op op;
+    struct heddle_walk_op op;
     uint64_t address[HD_MAX_LANES];
     hd_va lane[HD_MAX_LANES];
 };
@@ -243,7 +243,8 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
         d->op.mask = t->mask;
         d->op.local = t->space == HD_TS_LOCAL || t->space == HD_TS_PLACED;
         d->op.texture = t->space == HD_TS_TEXTURE;
-        d->op.more = t->count == 0;
+        d->op.kind = t->kind;
+        d->op.count = t->count;
         d->op.opcode = d->box->string[t->opcode];
         hd_frame_addr(f, t, &a, d->lane);
         for (uint64_t m = t->mask; m != 0; m &= m - 1)
@@ -284,7 +285,8 @@ static int dump_box(struct dump *d, uint32_t context, struct hd_err *err)
         const struct hd_trace_kernel *k = &d->box->kernel[i];
         if (k->context != context)
             continue;
-        d->op.kernel = ++number;
+        d->op.kernel = k->name;
+        d->op.launch = ++number;
         d->op.lanes = k->lanes;
         d->kernels = number;
         if (d->s->kernel != 0 && d->s->kernel != number)
@@ -308,17 +310,8 @@ static int on_walk(void *ud, const struct heddle_walk_op *op)
     d->block = true;
     if (!hd_op_memory(op->kind))
         return 0;
-    d->op = (struct heddle_trace_op){.kernel = op->launch,
-                                     .warp = op->warp,
-                                     .block = op->block,
-                                     .pc = op->pc,
-                                     .bytes = op->bytes,
-                                     .lanes = op->lanes,
-                                     .local = op->local,
-                                     .texture = op->texture,
-                                     .mask = op->mask,
-                                     .opcode = hd_trace_opcode[op->kind],
-                                     .address = op->address};
+    d->op = *op;
+    d->op.opcode = hd_trace_opcode[op->kind];
     return d->fn(d->ud, &d->op);
 }
 
@@ -341,7 +334,7 @@ static int check_selected(const struct dump *d, struct hd_err *err)
 }
 
 int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
-                      heddle_trace_dump_fn *fn, void *ud, char *error,
+                      heddle_walk_fn *fn, void *ud, char *error,
                       size_t room)
 {
     static const struct heddle_trace_select all;

@@ -175,6 +175,10 @@ heddle_workload **hl_workload_box(lua_State *L);
 /* The workload at index i, or an argument error. */
 heddle_workload *hl_workload_check(lua_State *L, int i);
 
+/* f(workload, fn [, { kernel =, block = }]): its memory instructions.  (lwalk.c)
+ */
+int hl_dump(lua_State *L);
+
 /* f(workload) -> {{ name =, base =, bytes = }, ...}: its allocations.
  * (lwalk.c) */
 int hl_allocations(lua_State *L);

@@ -13,9 +13,8 @@
  *     trace.ranges(w)                 allocations: { name =, base =, bytes = }
  *     trace.verify(w)                 unpacks every block
  *
- * dump calls fn(op) for each memory instruction; op is one table that is
- * filled anew: kernel, block, warp, pc, mask, opcode, space, bytes, more and
- * the addresses of the set lanes as op[1 .. n].  A true result ends it.
+ * dump calls fn(e) for each memory instruction, as walk.each does (lwalk.c), with
+ * opcode, space and lanes besides.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,84 +86,6 @@ static int verify(lua_State *L)
     hl_expect(L, heddle_trace_verify(hl_workload_check(L, 1), text, ROOM),
               text);
     return 0;
-}
-
-/* ---- dump ----------------------------------------------------------------- */
-
-/* Stack of dump(): workload fn options op; of say_op(): op fn table. */
-enum { FN = 2, OP = 4, TABLE = 3 };
-
-/* Calls the function with the operation in its table; protected. */
-static int say_op(lua_State *L)
-{
-#define OP(m) HL_FIELD(struct heddle_trace_op, m)
-    static const struct hl_field fields[] = {
-        OP(kernel), OP(block), OP(warp),   OP(pc),   OP(mask),
-        OP(lanes),  OP(bytes), OP(opcode), OP(more), HL_END};
-    const struct heddle_trace_op *op = lua_touserdata(L, 1);
-    lua_Integer n = 0;
-
-    hl_set_fields(L, fields, op);
-    hl_set_text(L, "space",
-                op->local     ? "local"
-                : op->texture ? "texture"
-                              : "global");
-    for (uint32_t l = 0; l < op->lanes; l++) {
-        if (!(op->mask >> l & 1))
-            continue;
-        lua_pushinteger(L, (lua_Integer)op->address[l]);
-        lua_rawseti(L, TABLE, ++n);
-    }
-    for (lua_Integer i = n + 1; lua_rawgeti(L, TABLE, i) != LUA_TNIL; i++) {
-        lua_pop(L, 1);
-        lua_pushnil(L);
-        lua_rawseti(L, TABLE, i);
-    }
-    lua_pop(L, 1); /* nil */
-    lua_pushvalue(L, FN);
-    lua_pushvalue(L, TABLE);
-    lua_call(L, 1, 1);
-    return 1;
-}
-
-/* An error must not jump over the reader: it is kept for after it. */
-static int on_op(void *ud, const struct heddle_trace_op *op)
-{
-    lua_State *L = ud;
-    int stop;
-
-    lua_pushcfunction(L, say_op);
-    hl_push_pointer(L, op);
-    lua_pushvalue(L, FN);
-    lua_pushvalue(L, OP);
-    if (lua_pcall(L, 3, 1, 0) != LUA_OK)
-        return 2;
-    stop = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return stop;
-}
-
-static int dump(lua_State *L)
-{
-#define SELECT(m) HL_FIELD(struct heddle_trace_select, m)
-    static const struct hl_field known[] = {SELECT(kernel), SELECT(block),
-                                            HL_END};
-    heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_trace_select s = {0};
-    char text[ROOM];
-    int r;
-
-    luaL_checktype(L, FN, LUA_TFUNCTION);
-    hl_options(L, 3, "dump", known, &s);
-    if (lua_istable(L, 3)) {
-        s.one_block = lua_getfield(L, 3, "block") != LUA_TNIL;
-        lua_pop(L, 1);
-    }
-    lua_settop(L, 3);
-    lua_newtable(L);
-    luaL_checkstack(L, 16, NULL);
-    r = hl_expect(L, heddle_trace_dump(w, &s, on_op, L, text, ROOM), text);
-    return r == 2 ? lua_error(L) : 0;
 }
 
 /* ---- facts ---------------------------------------------------------------- */
@@ -265,7 +186,7 @@ int luaopen_heddle_trace(lua_State *L)
     static const luaL_Reg functions[] = {
         {"open", open_trace},   {"workload", open_trace},
         {"contexts", contexts}, {"convert", convert},
-        {"record", record},     {"dump", dump},
+        {"record", record},     {"dump", hl_dump},
         {"info", info},         {"kernels", kernels},
         {"notes", notes},       {"ranges", hl_allocations},
         {"verify", verify},     {NULL, NULL}};

@@ -50,7 +50,7 @@
 #include <stdlib.h>
 
 #include "../heddle_survey.h"
-#include "../heddle_walk.h"
+#include "../heddle_trace.h"
 #include "lheddle.h"
 
 #define SURVEY "heddle.survey.running"
@@ -109,6 +109,14 @@ static int say_op(lua_State *L)
     else
         lua_pushnil(L);
     lua_setfield(L, EVENT, "addr");
+    if (e->op->opcode != NULL) {
+        hl_set_text(L, "opcode", e->op->opcode);
+        hl_set_text(L, "space",
+                    e->op->local     ? "local"
+                    : e->op->texture ? "texture"
+                                     : "global");
+        hl_set_number(L, "lanes", e->op->lanes);
+    }
     lua_call(L, 1, 1);
     return 1;
 }
@@ -133,6 +141,25 @@ static int each_op(void *ud, const struct heddle_walk_op *op)
     return stop;
 }
 
+/* Options of a call of that name, and the tables. */
+static void begin_each(lua_State *L, const char *call,
+                       const struct hl_field *known, void *options)
+{
+    luaL_checktype(L, FN, LUA_TFUNCTION);
+    hl_options(L, 3, call, known, options);
+    lua_settop(L, 3);
+    lua_createtable(L, 0, 14);
+    lua_createtable(L, HEDDLE_OPS, 64);
+}
+
+static int end_each(lua_State *L, int rc, const char *error)
+{
+    if (rc == -100)
+        return lua_error(L);
+    hl_expect(L, rc, error);
+    return 0;
+}
+
 static int walk_each(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
@@ -142,18 +169,27 @@ static int walk_each(lua_State *L)
     struct heddle_walk_options o = {0};
     struct each e = {.L = L};
     char error[1024] = "";
-    int rc;
 
-    luaL_checktype(L, FN, LUA_TFUNCTION);
-    hl_options(L, 3, "walk.each", known, &o);
-    lua_settop(L, 3);
-    lua_createtable(L, 0, 10);
-    lua_createtable(L, HEDDLE_OPS, 64);
-    rc = heddle_walk(w, &o, each_op, &e, error, sizeof error);
-    if (rc == -100)
-        return lua_error(L);
-    hl_expect(L, rc, error);
-    return 0;
+    begin_each(L, "walk.each", known, &o);
+    return end_each(
+        L, heddle_walk(w, &o, each_op, &e, error, sizeof error), error);
+}
+
+int hl_dump(lua_State *L)
+{
+#define SELECT(m) HL_FIELD(struct heddle_trace_select, m)
+    static const struct hl_field known[] = {SELECT(kernel), SELECT(block),
+                                            HL_END};
+    heddle_workload *w = hl_workload_check(L, 1);
+    struct heddle_trace_select s = {0};
+    struct each e = {.L = L};
+    char error[1024] = "";
+
+    if (lua_istable(L, 3))
+        s.one_block = lua_getfield(L, 3, "block") != LUA_TNIL;
+    begin_each(L, "dump", known, &s);
+    return end_each(
+        L, heddle_trace_dump(w, &s, each_op, &e, error, sizeof error), error);
 }
 
 /* ---- buffers -------------------------------------------------------------- */

@@ -112,17 +112,19 @@ function M.dump(args)
     local write, out = io.write, {}
     local stdout = io.stdout
     stdout:setvbuf("full", 1 << 16)
-    trace.dump(workload_of(plain[1], named), function(op)
-        out[1] = ("%d %d %d 0x%04x %0" .. op.lanes // 4 .. "x %s %s %d")
-            :format(op.kernel, op.block, op.warp, op.pc, op.mask, op.opcode,
-                op.space, op.bytes)
-        for i = 1, #op do
-            out[i + 1] = ("0x%x"):format(op[i])
+    trace.dump(workload_of(plain[1], named), function(e)
+        local n = 1
+        out[1] = ("%d %d %d 0x%04x %0" .. e.lanes // 4 .. "x %s %s %d")
+            :format(e.launch, e.block, e.warp, e.pc, e.mask, e.opcode,
+                e.space, e.bytes)
+        for lane = 0, e.lanes - 1 do
+            local at = e.addr[lane]
+            if at then
+                n = n + 1
+                out[n] = ("0x%x"):format(at)
+            end
         end
-        for i = #op + 2, #out do
-            out[i] = nil
-        end
-        return not write(table.concat(out, " "), "\n")
+        return not write(table.concat(out, " ", 1, n), "\n")
     end, select)
 end
 
