@@ -58,13 +58,16 @@ static int map_pages(heddle_sim *s)
 
 static int start(heddle_sim *s)
 {
-    s->run->started = 1;
+    int rc;
+
     s->run->warm = s->m.sim.warmup == 0;
     if (give_cores(s) != 0 ||
         hd_manage_fragment(s->memory, s->m.sim.seed) != 0 || map_pages(s) != 0)
         return s->err.code;
     hd_manage_start(s->memory, 0);
-    return hd_dispatch_start(s->gpu.dispatch);
+    rc = hd_dispatch_start(s->gpu.dispatch);
+    s->run->started = rc == 0;
+    return rc;
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -177,6 +180,20 @@ static void check_end(heddle_sim *s)
     }
 }
 
+void hd_sim_released(heddle_sim *s)
+{
+    struct hd_run_state *r = s->run;
+
+    if (r->status != HEDDLE_EPOLICY || !r->started)
+        return;
+    r->status = HEDDLE_DONE;
+    for (uint32_t i = 0; i < s->apps; i++)
+        if (!hd_dispatch_app(s->gpu.dispatch, i)->finished)
+            r->status = 0;
+    hd_err_clear(&s->err);
+    s->err.code = r->status;
+}
+
 int heddle_run(heddle_sim *s, uint64_t n)
 {
     struct hd_run_state *r = s->run;
@@ -187,7 +204,10 @@ int heddle_run(heddle_sim *s, uint64_t n)
         return r->status;
     if (!r->started && start(s) != 0)
         return r->status = s->err.code;
-    until = until > HD_NEVER - r->end ? HD_NEVER : r->end + until;
+    if (until <= HD_NEVER - r->end) /* to a whole cycle, after a stop, too */
+        until += r->end / s->gpu.cycle * s->gpu.cycle;
+    else
+        until = HD_NEVER;
     while (s->err.code == 0 && r->end < until) {
         hd_time to = next_look(s, until);
         r->events += hd_events_run(&s->ev, to, &s->err.code);
@@ -198,11 +218,11 @@ int heddle_run(heddle_sim *s, uint64_t n)
             r->end >= cycles(s, s->m.sim.stop_cycles))
             break;
     }
+    hd_env_sync(s->env); /* whoever looks now sees this instant */
     if (s->err.code == HEDDLE_STOPPED) { /* by request, between two events */
         s->err.code = 0;
         until = HD_NEVER;
     }
-    hd_env_sync(s->env); /* whoever looks now sees this instant */
     check_end(s);
     if (s->err.code != 0)
         return r->status = s->err.code;

@@ -84,6 +84,7 @@ static int build_base(heddle_sim *s)
         hd_tokens_open(&s->tokens, env, s, place.cores) != 0 ||
         hd_classify_open(&s->classify, env, s) != 0)
         return no_memory(s);
+    s->slots.released = hd_sim_released;
     return 0;
 }
 
@@ -390,6 +391,7 @@ static int build(heddle_sim *s)
     hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
                    even_split, s);
+    s->built = s->arena.used;
     return s->err.code;
 }
 

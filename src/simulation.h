@@ -76,10 +76,15 @@ struct heddle_sim {
     struct hd_tokens tokens;
     struct hd_classify classify;
     struct hd_run_state *run; /* arena */
+    size_t built; /* bytes of the arena that every state has */
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];
     struct heddle_alloc alloc;
 };
+
+/* run.c: a policy was unbound.  If one has broken a rule, the run goes on: the
+ * default has answered. */
+void hd_sim_released(heddle_sim *s);
 
 /* facts.c: offers what parts keep for policies. */
 void hd_sim_facts(heddle_sim *s);

@@ -7,6 +7,13 @@
  * from, or into another of the same settings, workloads and policies (a
  * fork); it names them by hash and refuses others.
  *
+ * On disk it is one file, which begins with lines for people: what it is, the
+ * build, a note.  Behind them is one frame of zstd, with what it belongs to (all
+ * settings, hashes of workloads and policies), the arena, and what was outside
+ * of it, and then the XXH64 of all before.  A build has one layout of these, so
+ * that another build's are refused by that line and not converted.  Since the
+ * arena refers to itself by handles, its bytes are good in any process.
+ *
  * A snapshot owns all that it needs: copies, and its references to pages that
  * are counted.  It knows no simulation, workload or policy, so that these and
  * it can be freed in any order.
@@ -22,13 +29,20 @@
 /* What one source saved, and how that is freed. */
 struct outside {
     void *saved; /* NULL: nothing */
-    void (*drop)(void *saved);
+    const struct hd_source_ops *ops;
+};
+
+/* What it belongs to. */
+struct belongs {
+    struct hd_machine m;
+    uint32_t apps;
+    uint64_t workload[HD_MAX_APPS]; /* hashes */
+    char name[HD_MAX_APPS][64];
+    struct hd_slots_mark policy[HEDDLE_MAX_BOUND];
 };
 
 struct heddle_snapshot {
-    uint64_t machine, policies; /* hashes of what it belongs to */
-    uint64_t workload[HD_MAX_APPS];
-    uint32_t apps;
+    struct belongs to;
     size_t used, room; /* bytes of the arena's copy: taken, allocated */
     unsigned char *arena;
     struct outside source[HD_MAX_APPS];
@@ -39,9 +53,9 @@ struct heddle_snapshot {
 /* Keeps the memory of the arena's copy, for what is taken next. */
 static void drop_outside(heddle_snapshot *k)
 {
-    for (uint32_t i = 0; i < k->apps; i++)
+    for (uint32_t i = 0; i < k->to.apps; i++)
         if (k->source[i].saved != NULL)
-            k->source[i].drop(k->source[i].saved);
+            k->source[i].ops->drop(k->source[i].saved);
     free(k->scripts);
     memset(k->source, 0, sizeof k->source);
     k->scripts = NULL;
@@ -55,6 +69,18 @@ void heddle_snapshot_free(heddle_snapshot *k)
     drop_outside(k);
     free(k->arena);
     free(k);
+}
+
+static void identify(const heddle_sim *s, struct belongs *to)
+{
+    memset(to, 0, sizeof *to);
+    to->m = s->m;
+    to->apps = s->apps;
+    for (uint32_t i = 0; i < s->apps; i++) {
+        to->workload[i] = s->source[i]->hash;
+        memcpy(to->name[i], s->source[i]->name, sizeof to->name[i]);
+    }
+    hd_slots_marks(&s->slots, to->policy);
 }
 
 static int save_arena(heddle_sim *s, heddle_snapshot *k)
@@ -73,13 +99,11 @@ static int save_arena(heddle_sim *s, heddle_snapshot *k)
 
 static int save_sources(heddle_sim *s, heddle_snapshot *k)
 {
-    k->apps = s->apps;
     for (uint32_t i = 0; i < s->apps; i++) {
         const struct hd_source *src = s->source[i];
-        k->workload[i] = src->hash;
         if (src->ops->save == NULL)
             continue;
-        k->source[i].drop = src->ops->drop;
+        k->source[i].ops = src->ops;
         k->source[i].saved = src->ops->save(src->self);
         if (k->source[i].saved == NULL)
             return HEDDLE_ENOMEM;
@@ -103,14 +127,15 @@ static int save_scripts(heddle_sim *s, heddle_snapshot *k)
 
 static int save(heddle_sim *s, heddle_snapshot *k)
 {
-    int rc = save_arena(s, k);
+    int rc;
+
+    identify(s, &k->to);
+    rc = save_arena(s, k);
 
     if (rc == 0)
         rc = save_sources(s, k);
     if (rc == 0)
         rc = save_scripts(s, k);
-    k->machine = XXH3_64bits(&s->m, sizeof s->m);
-    k->policies = hd_slots_hash(&s->slots);
     return rc;
 }
 
@@ -140,25 +165,44 @@ int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **out)
     return rc;
 }
 
-static int same(heddle_sim *s, const heddle_snapshot *k)
+/* The setting that differs, or HEDDLE_EINVAL. */
+static int same_settings(const struct hd_machine *a, const struct hd_machine *b,
+                         struct hd_err *err)
 {
-    char policies[256];
+    struct heddle_setting_info x;
+    char there[HD_TEXT_ROOM], here[HD_TEXT_ROOM];
 
-    if (k->machine != XXH3_64bits(&s->m, sizeof s->m) || k->apps != s->apps)
-        return hd_err_set(&s->err, HEDDLE_EINVAL,
-                          "the snapshot was taken with other settings");
-    for (uint32_t i = 0; i < s->apps; i++)
-        if (k->workload[i] != s->source[i]->hash)
+    if (memcmp(a, b, sizeof *a) == 0)
+        return 0;
+    for (uint32_t i = 0; hd_setting_info(i, &x) == 0; i++) {
+        hd_machine_get(a, x.name, there, sizeof there, err);
+        hd_machine_get(b, x.name, here, sizeof here, err);
+        if (strcmp(there, here) != 0)
+            return hd_err_set(err, HEDDLE_EINVAL,
+                              "the snapshot was taken with other settings: %s "
+                              "was %s, and is %s here",
+                              x.name, there, here);
+    }
+    return 0;
+}
+
+static int same(heddle_sim *s, const struct belongs *to)
+{
+    if (same_settings(&to->m, &s->m, &s->err) != 0)
+        return s->err.code;
+    for (uint32_t i = 0; i < s->apps || i < to->apps; i++)
+        if (i >= to->apps || i >= s->apps ||
+            to->workload[i] != s->source[i]->hash)
             return hd_err_set(&s->err, HEDDLE_EINVAL,
                               "the snapshot was taken with another workload "
-                              "as application %u",
-                              i);
-    if (k->policies == hd_slots_hash(&s->slots))
-        return 0;
-    hd_slots_describe(&s->slots, policies, sizeof policies);
-    return hd_err_set(&s->err, HEDDLE_EINVAL,
-                      "the snapshot was taken with other policies than '%s'",
-                      policies);
+                              "as application %u: %s%s",
+                              i, i < to->apps ? to->name[i] : "none",
+                              i < s->apps && i < to->apps &&
+                                      strcmp(to->name[i],
+                                             s->source[i]->name) == 0
+                                  ? " with other contents"
+                                  : "");
+    return hd_slots_same(&s->slots, to->policy, &s->err);
 }
 
 /* It can be restored here. */
@@ -167,7 +211,7 @@ static int fits(heddle_sim *s, const heddle_snapshot *k)
     if (k == NULL)
         return hd_err_set(&s->err, HEDDLE_EINVAL,
                           "no snapshot (NULL) to restore");
-    if (same(s, k) != 0)
+    if (same(s, &k->to) != 0)
         return s->err.code;
     if (hd_arena_fits(&s->arena, k->used))
         return 0;
@@ -208,7 +252,7 @@ static int load_sources(heddle_sim *s, const heddle_snapshot *k)
 
 static int load_scripts(heddle_sim *s, const heddle_snapshot *k)
 {
-    int rc = hd_slots_load(&s->slots, k->scripts, k->script_bytes);
+    int rc = hd_slots_load(&s->slots, k->to.policy, k->scripts, k->script_bytes);
 
     return rc == 0 ? 0
                    : hd_err_set(&s->err, rc,

@@ -134,6 +134,9 @@ typedef void heddle_listener(void *ud, const struct heddle_decision *d);
 int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
                   void *ud);
 void heddle_unlisten(heddle_sim *s);
+/* While it is on, policies that only watch are told nothing, and keep their
+ * state when a snapshot is restored. */
+void heddle_mute(heddle_sim *s, int on);
 /* 1 if a policy is bound to a slot of the point. */
 int heddle_answered(const heddle_sim *s, enum heddle_point p);
 

@@ -6,7 +6,9 @@
 -- be asked; a point of points.def without a row fails.  Three runs of each: a
 -- policy of that point alone in Lua, the same in C (a plug-in), and a policy of
 -- all points that also watches every note, while everything is checked.  They
--- only pass, so that all three are asked as often, and end the same.
+-- only pass, so that all three are asked as often, and end the same.  A fourth,
+-- checked, too: the policy raises, is taken away, and the run goes on to its end,
+-- unless it could not even begin.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -209,15 +211,35 @@ local function alone(row, name, at)
     end
 end
 
+local function failing(row, name, at)
+    local place = at and name .. " of " .. at or name
+    local sim <close> = sim_of(row, true)
+    if row.with then
+        sim:use(whole.join(row.with, { name = "with" }))
+    end
+    sim:use({ name = "fails", every = { 300, function() end },
+        [name] = function() error "on purpose" end },
+        { at = at })
+    tap.raises(function() sim:run(20000000) end, "on purpose",
+        place .. ": an error stops the run")
+    tap.raises(function() sim:run(1) end, "on purpose", "and keeps it there")
+    tap.is(sim:unuse "fails", 1, "it is taken away")
+    local ok, word = pcall(sim.run, sim, 20000000)
+    tap.ok(ok and word == "done" or sim.now == 0, place
+        .. ": without it the run goes on to the end", tostring(word))
+end
+
 for _, p in ipairs(core.points()) do
     local row = ROWS[p.name]
     tap.ok(row, p.name .. " has a row: a machine on which it must be asked")
     if row and p.at ~= "" then
         alone(row, p.name)
+        failing(row, p.name)
     elseif row then -- each structure that asks it
         local sim <close> = sim_of(row)
         for _, at in ipairs(policies.offered(sim.core)[p.name]) do
             alone(row, p.name, at)
+            failing(row, p.name, at)
         end
     end
 end

@@ -169,7 +169,7 @@ do
     refuses(whole.sim { "TRD" }, "workload", "another workload")
     refuses(whole.sim { H.app("MM", { size = "S" }) }, "workload",
         "another size")
-    refuses(whole.sim { "MM", "TRD" }, "settings", "more applications")
+    refuses(whole.sim { "MM", "TRD" }, "workload", "more applications")
     local other = whole.sim { "MM" }
     other:use("srrip", { at = "l2tlb" })
     refuses(other, "policies", "another policy")

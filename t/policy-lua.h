@@ -57,6 +57,11 @@ static inline int lua_module(lua_State *L)
     return 1;
 }
 
+void heddle_stop(heddle_sim *s)
+{
+    hd_sim_env(s)->err->code = HEDDLE_STOPPED;
+}
+
 uint32_t heddle_apps(const heddle_sim *s)
 {
     return hd_sim_env(s)->apps;

@@ -21,12 +21,15 @@ Lua 5.4 with heddle in it.  An expression shows its value, _ is the last one.
   step(1000)  run()  run_until(function(s) return s.now > 5000 end)
   look()  look("l2tlb")  look("l1tlb", 3)  look("pagetable", 0)  look("dram")
   sim:counters().l2tlb     sim:stuck()     sim:translate(0, address)
-  k = sim:snapshot()       sim:restore(k)
+  back(1000)  go(5000)     k = sim:snapshot()     sim:restore(k)
+  sim:stop_on("walk_done", function(n) return n.cycles > 500 end)
+  sim:stop_on("l1tlb.misses", function(v) return v >= 100 end)
+  list = sim:what_if { {}, { policies = { "lrr" } }, cycles = 9000 }
   sim:use("srrip", { at = "l2cache" })     sim:unuse("srrip")
   show(x, { rows = 1000, depth = 9, inside = true })   x in full
   help(H.app)  help(H.generator)  help(H.trace)  help(H.plugin)   workloads
 
-step, run, run_until and look act on `sim`: yours, or else the last one that
+step, run, run_until, back, go and look act on `sim`: yours, or else the last one that
 was made.  Tab completes names, also inside of strings.  Ctrl-C ends a command
 or a run, which can go on from there; Ctrl-D leaves.
 

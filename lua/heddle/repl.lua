@@ -19,8 +19,8 @@
 --     At the prompt it clears the line.  Ctrl-D, exit or quit leaves.
 --
 -- Globals: H = require "heddle"; help, show; sim, the last simulation made,
--- until the user assigns another; step(n), run(n), run_until(fn, every) and
--- look(name, instance), which act on it.  step, run and run_until return the
+-- until the user assigns another; step(n), run(n), run_until(fn, every), back(n),
+-- go(cycle) and look(name, instance), which act on it.  All but look return the
 -- status word and the cycle; look() lists what can be looked at.  All else is
 -- a method: sim:use, sim:snapshot, sim:restore, sim:translate, sim:stuck.
 --
@@ -81,6 +81,7 @@ local function define_sim()
     -- one made is `sim`.  More: help(sim).
     rawset(H, "sim", function(options)
         last = make(options)
+        last:checkpoints()
         return last
     end)
 
@@ -117,6 +118,15 @@ local function globals(session)
     -- cycles (1000).
     function _G.run_until(fn, every)
         return with_cycle(it(), it():run_until(fn, every))
+    end
+
+    --- Takes `sim` back by so many core cycles (1), and to a cycle.
+    function _G.back(n)
+        return with_cycle(it(), it():back(n))
+    end
+
+    function _G.go(cycle)
+        return with_cycle(it(), it():go(cycle))
     end
 
     --- What is in an object of `sim` now, a row an entry: look("l1tlb", 3).

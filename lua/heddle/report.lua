@@ -549,6 +549,26 @@ function report.format(results)
     return table.concat(out)
 end
 
+--- report.compare(list): the metrics in which results differ, side by side, as
+-- text; all applications together.
+function report.compare(list)
+    local rows = { { "" } }
+    for i, r in ipairs(list) do
+        rows[1][i + 1] = r.label or tostring(i)
+    end
+    for _, m in ipairs(list[1].metrics) do
+        local row, differs = { m.name }, false
+        for i, r in ipairs(list) do
+            row[i + 1] = metric_text(m, report.metric(r, m.name))
+            differs = differs or row[i + 1] ~= row[2]
+        end
+        row[#row + 1] = m.unit
+        rows[#rows + 1] = differs and row or nil
+    end
+    rows[1][#list + 2] = ""
+    return report.table(rows)
+end
+
 -- ---- files ------------------------------------------------------------------
 
 --- Writes to a path (a file that is there whole or not at all), "-" or nil

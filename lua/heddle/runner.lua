@@ -148,6 +148,8 @@ local function perform(job, quiet)
     return { ok = false, result = plain_error(err), known = known }
 end
 
+runner.perform = perform
+
 --- Makes an error value of what a child sent.
 local function raise(of)
     if of.code then

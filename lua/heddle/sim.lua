@@ -7,6 +7,7 @@
 --     }
 --     sim:run()              to the end, or sim:run(cycles), sim:step(n)
 --     sim:run_until(function(s) return s.now > 5000 end)
+--     sim:stop_on(...), sim:back(1000), sim:go(5000), sim:what_if {...}: time.lua
 --     sim:counters().l2tlb.hits
 --     sim:look("l2tlb", 0)   entries, as a list of tables
 --     sim:results()          everything, as one table (report.lua)
@@ -21,6 +22,7 @@ local core = require "heddle.core"
 local machines = require "heddle.machines"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
+local time = require "heddle.time"
 local workload = require "heddle.workload"
 
 local Sim = {}
@@ -143,6 +145,7 @@ local function new(o)
         policies = {},
         samples = {},
         status = "ready",
+        time = time.new(),
     }, Sim)
     for i, a in ipairs(apps) do
         if a.budget then
@@ -153,16 +156,7 @@ local function new(o)
         end
     end
     for _, p in ipairs(o.policies or {}) do
-        if type(p) == "table" and p.use ~= nil then
-            local opts = {}
-            for k, v in pairs(p) do
-                opts[k] = v
-            end
-            opts.use = nil
-            self:use(p.use, opts)
-        else
-            self:use(p)
-        end
+        self:use(p)
     end
     if script.options.follow then
         require("heddle.follow").attach(self, script.options.follow)
@@ -172,20 +166,40 @@ local function new(o)
 end
 
 local methods = {}
+for name, fn in pairs(time.methods) do
+    methods[name] = fn
+end
 
 --- Binds a policy: sim:use("srrip", { at = "l2cache" }); names and tables as
--- in the policy module.  Replaces what stands in the way with replace = true.
+-- in the policy module, or sim:use { use = "srrip", at = "l2cache" }.  Replaces
+-- what stands in the way with replace = true.
 function methods:use(policy, options)
+    if type(policy) == "table" and policy.use ~= nil then
+        local both = {}
+        for _, t in ipairs { policy, options or {} } do
+            for k, v in pairs(t) do
+                both[k] = v
+            end
+        end
+        policy, options, both.use = policy.use, both, nil
+    end
     local used = require("heddle.policy").use(self.core, policy, options)
     self.policies[#self.policies + 1] = {
         policy = policy, options = options,
     }
+    time.deed(self)
     return used
 end
 
---- Unbinds policies by name and place; returns how many.
+--- Unbinds policies and stops by name and place; returns how many.  A run that
+-- a policy has ended by an error can then go on.
 function methods:unuse(name, at)
-    return require("heddle.policy").unuse(self.core, name, at)
+    local stops = at == nil and time.unuse(self, name) or 0
+    local n = require("heddle.policy").unuse(self.core, name, at)
+    if n > 0 and not tostring(name):find "^stop_on%." then
+        time.deed(self)
+    end
+    return stops + n
 end
 
 --- The bound policies: { { name =, at =, params = }, ... }; those in Lua with a
@@ -234,7 +248,7 @@ local function slice(self, left)
     if self.meter then
         n = math.min(n, self.meter.slice)
     end
-    return n
+    return time.slice(self, n)
 end
 
 --- The line on the terminal, until the block that has it ends; one that is
@@ -270,7 +284,7 @@ local function run(self, cycles)
             end
             error(err, 0)
         end
-        word = err
+        word = time.passed(self, err)
         left = left - n
         progress.show(self)
         if word ~= "ok" or n > 0 and self.core:now() == from then
@@ -312,7 +326,8 @@ function methods:run_until(fn, every)
     return word
 end
 
---- Ends the run under way, from a policy or a function of run_until.
+--- Ends the run under way, from a function of run_until or stop_on, or the next
+-- one at once; a policy calls stop().
 function methods:stop()
     self.core:stop()
 end
@@ -459,6 +474,10 @@ function methods:restore(snapshot)
     self.samples = table.move(samples, 1, #samples, 1, {})
     self.status = beside[snapshot].status
     script.live[self] = self.status ~= "done" and true or nil
+    if not self.time.replays then
+        time.restored(self)
+        time.deed(self, true)
+    end
     return self
 end
 
@@ -471,6 +490,7 @@ end
 function methods:reset_counters()
     self.core:reset_counters()
     self.samples = {}
+    time.deed(self)
 end
 
 --- Gives the memory back; nothing else can be done with it then.
@@ -480,6 +500,7 @@ function methods:close()
     end
     script.live[self] = nil
     self.closed = true
+    self.time = time.new()
     self.core:close()
 end
 

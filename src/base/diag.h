@@ -18,12 +18,28 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include <stdbool.h>
+
 #include "../heddle.h"
 
 struct hd_err {
     int code; /* 0, a negative HEDDLE_E code, or why a run ends without one */
     char text[1024];
 };
+
+/* Whether it is an error after which nobody can go on.  Where a policy breaks a
+ * rule the default answers, and the run can go on without that policy. */
+static inline bool hd_err_breaks(int code)
+{
+    return code < 0 && code != HEDDLE_EPOLICY;
+}
+
+/* Whether the work at hand ends.  A run that a policy or somebody else stops
+ * does so between two events, and in between nothing may be left undone. */
+static inline bool hd_err_ends(int code)
+{
+    return code != 0 && (code == HEDDLE_DONE || hd_err_breaks(code));
+}
 
 /* Records an error unless one is recorded already (the end of a run is none);
  * returns err->code. */

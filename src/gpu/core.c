@@ -389,20 +389,20 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
     c->gpu->env->local = &s->local;
-    if (next_message(s) == now && now < end && *stop == 0)
+    if (next_message(s) == now && now < end && !hd_err_ends(*stop))
         serve_message(c, s, now); /* nothing else is before */
     for (;;) {
         hd_time message = next_message(s), unit = hd_lsu_next(c, s);
         hd_time other = hd_min_u64(message, unit);
         struct hd_port port = hd_port_next(c, s);
-        while (port.at < hd_min_u64(end, other) && *stop == 0) {
+        while (port.at < hd_min_u64(end, other) && !hd_err_ends(*stop)) {
             port = hd_warp_serve(c, port, hd_min_u64(end, other));
             message = hd_min_u64(message, s->inbox.at);
             unit = hd_lsu_next(c, s);
             other = hd_min_u64(message, unit);
         }
         t = hd_min_u64(other, port.at);
-        if (t >= end || *stop != 0)
+        if (t >= end || hd_err_ends(*stop))
             break;
         s->local = hd_max_u64(s->local, t);
         if (message == t)

@@ -468,8 +468,8 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     hd_stats_each(st, app, f);
     for (uint32_t i = 0; i < st->hists; i++)
         d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
-    if (all_finished(d) && d->g->env->err->code == 0)
-        d->g->env->err->code = HEDDLE_DONE; /* stops the run */
+    if (all_finished(d) && d->g->env->err->code >= 0) /* stopped, or not */
+        d->g->env->err->code = HEDDLE_DONE;           /* stops the run */
 }
 
 void hd_dispatch_restored(struct hd_dispatch *d)

@@ -374,7 +374,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
         t = hd_lsu_next(c, s);
         end = hd_min_u64(end, s->inbox.at);
         until = hd_min_u64(until, end);
-        if (t >= until || *c->gpu->stop != 0)
+        if (t >= until || hd_err_ends(*c->gpu->stop))
             return;
         s->local = t;
     }

@@ -19,6 +19,8 @@
 #include "../heddle_load.h"
 
 struct hd_env;
+struct hd_bytes; /* base/grow.h */
+struct hd_cursor;
 
 /* Kinds of instructions, beside those of enum heddle_op. */
 enum {
@@ -185,7 +187,7 @@ struct hd_source_ops {
     uint32_t (*origin)(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
     /* After a snapshot was restored: find outside data again.  0 or error. */
     int (*restored)(void *self);
-    /* Contents that lie outside the arena, for snapshots; NULL, all three,
+    /* Contents that lie outside the arena, for snapshots; NULL, all five,
      * where there are none.  What is saved shares with the source what is
      * counted by reference and points to nothing else of it: it may outlive
      * the source, and be loaded into another of the same hash.  Between two
@@ -194,6 +196,10 @@ struct hd_source_ops {
     void *(*save)(const void *self);
     int (*load)(void *self, const void *saved);
     void (*drop)(void *saved);
+    /* What was saved as bytes, and again from them, of a source of the same
+     * hash: NULL where they are damaged, or memory is short. */
+    void (*pack)(const void *saved, struct hd_bytes *out);
+    void *(*unpack)(const void *self, struct hd_cursor *in);
     /* The bytes of the 4 KB at an address, a multiple of it, as they were when
      * the application started; false: some are not known.  May be NULL. */
     bool (*contents)(void *self, hd_va va, unsigned char *out);

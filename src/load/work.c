@@ -538,7 +538,7 @@ static int ask_gone(struct work *w, struct heddle_work_call *c)
 {
     for (uint32_t i = 0; w->work->gone != NULL && i < w->buffers; i++) {
         int r = w->gone[i] != 0 ? 1 : w->work->gone(c, i);
-        if (r < 0 || r > 1 || w->env->err->code < 0)
+        if (r < 0 || r > 1 || hd_err_breaks(w->env->err->code))
             return bad(c, "gone() returned", r, "0 or 1");
         w->gone[i] = r != 0;
     }
@@ -557,7 +557,7 @@ static int work_launch(void *self, struct hd_launch *out)
                                  .stop = fail};
     int r = w->work->launch(&c, &l);
 
-    if (r < 0 || r > 1 || w->env->err->code < 0)
+    if (r < 0 || r > 1 || hd_err_breaks(w->env->err->code))
         return bad(&c, "launch() returned", r, "0 or 1");
     if (ask_gone(w, &c) < 0 || (r != 0 && take_launch(w, &c, &l) < 0))
         return w->env->err->code;
@@ -634,7 +634,7 @@ static int work_block_start(void *self, uint64_t block, uint32_t *ctx)
         if (c.kept != NULL)
             *c.kept = NULL;
         int r = w->work->start != NULL ? w->work->start(&c) : 0;
-        if (r != 0 || w->env->err->code < 0)
+        if (r != 0 || hd_err_breaks(w->env->err->code))
             return bad(&c, "start() returned", r, "0");
     }
     return 0;
@@ -687,7 +687,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
     struct heddle_work_op op = {0};
     int r = x->fault != 0 ? 0 : w->work->next(&c, &op);
 
-    if (x->fault != 0 || r != 0 || w->env->err->code < 0 ||
+    if (x->fault != 0 || r != 0 || hd_err_breaks(w->env->err->code) ||
         check_op(&c, &op) < 0) {
         if (r != 0)
             bad(&c, "next() returned", r, "0");
@@ -777,7 +777,7 @@ static int ask_access(struct work *w, struct heddle_work_call *c,
     struct heddle_work_access a = {.byte = w->byte};
     int r = w->work->access(c, &a);
 
-    if (r != 0 || w->env->err->code < 0)
+    if (r != 0 || hd_err_breaks(w->env->err->code))
         return bad(c, "access() returned", r, "0");
     if (a.buffer >= w->buffers)
         return bad(c, "access() gave buffer", a.buffer, "the number of one");

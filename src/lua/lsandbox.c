@@ -375,6 +375,13 @@ static int lib_recent(lua_State *L)
     return 1;
 }
 
+/* stop(): the run ends with this event */
+static int lib_stop(lua_State *L)
+{
+    heddle_stop(lp_sim(running(L, "stop")));
+    return 0;
+}
+
 /* now(): the core cycle */
 static int lib_now(lua_State *L)
 {
@@ -563,6 +570,7 @@ const struct lp_fence lp_policy_fence = {
             {"", "recent", lib_recent, "see The language"},
             {"", "renew", lib_renew, "see The language"},
             {"", "steer", lib_steer, "see The language"},
+            {"", "stop", lib_stop, "see The language"},
             {"math", "random", lib_random, "the simulation's stream"},
             {"math", "randomseed", lib_no_seed, "raises"},
             {NULL, NULL, NULL, NULL}},

@@ -240,6 +240,13 @@ static int sim_run(lua_State *L)
     return 1;
 }
 
+/* sim:mute(on): policies that only watch are told nothing */
+static int sim_mute(lua_State *L)
+{
+    heddle_mute(self(L), lua_toboolean(L, 2));
+    return 0;
+}
+
 static int sim_stop(lua_State *L)
 {
     heddle_stop(self(L));
@@ -383,6 +390,51 @@ static int sim_translate(lua_State *L)
     lua_pushinteger(L, (lua_Integer)pa);
     lua_pushinteger(L, (lua_Integer)bytes);
     return 2;
+}
+
+static void count_row(void *ud, const char *kind)
+{
+    (void)kind;
+    ++*(lua_Integer *)ud;
+}
+
+static void no_number(void *ud, const char *field, uint64_t value)
+{
+    (void)ud, (void)field, (void)value;
+}
+
+static void no_text(void *ud, const char *field, const char *value)
+{
+    (void)ud, (void)field, (void)value;
+}
+
+/* sim:count(object, instance): how many rows look() would give */
+static int sim_count(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    lua_Integer n = 0;
+    struct heddle_visitor v = {
+        .row = count_row, .number = no_number, .text = no_text, .ud = &n};
+
+    expect(L, s,
+           heddle_look(s, luaL_checkstring(L, 2),
+                       (uint32_t)luaL_checkinteger(L, 3), &v));
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+/* sim:total(counter [, application]): over all copies of its part; nil: there is
+ * no such counter */
+static int sim_total(lua_State *L)
+{
+    uint32_t app = (uint32_t)luaL_optinteger(L, 3, UINT32_MAX);
+    uint64_t n;
+
+    if (heddle_counter_total(self(L), luaL_checkstring(L, 2), app, &n) != 0)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, (lua_Integer)n);
+    return 1;
 }
 
 /* ---- snapshots ------------------------------------------------------------ */
@@ -546,6 +598,7 @@ HL_RELEASE(sim_free, HL_SIM, heddle_sim, heddle_free)
 static const luaL_Reg methods[] = {
     {"run", sim_run},
     {"stop", sim_stop},
+    {"mute", sim_mute},
     {"now", sim_now},
     {"counted", sim_counted},
     {"instructions", sim_instructions},
@@ -558,6 +611,8 @@ static const luaL_Reg methods[] = {
     {"state_hash", sim_hash},
     {"objects", sim_objects},
     {"look", sim_look},
+    {"count", sim_count},
+    {"total", sim_total},
     {"stuck", sim_stuck},
     {"check", sim_check},
     {"translate", sim_translate},

@@ -41,6 +41,21 @@ static bool only_replaces(const struct heddle_policy *p)
     return any;
 }
 
+/* Whether a policy can do nothing but watch and steer. */
+static bool only_watches(const struct heddle_policy *p)
+{
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (p->answer[i])
+            return false;
+    return p->open != NULL && p->period == NULL;
+}
+
+bool hd_bind_watches(const struct hd_bound *b)
+{
+    return only_watches(b->policy) && b->owned[HD_OWN_TABLE] == 0 &&
+           b->owned[HD_OWN_LIMIT] == 0;
+}
+
 static bool wants(const struct heddle_policy *p, const struct hd_offer *o,
                   uint32_t at)
 {
@@ -355,8 +370,11 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
         close_cell(r, b->policy, &b->cell[i]);
         hd_registry_rest(r, index, i, HD_NEVER);
     }
-    r->state->generation[index]++;
+    if (b->policy->period != NULL)
+        r->state->generation[index]++;
     memset(b, 0, sizeof *b);
+    if (r->slots->released != NULL)
+        r->slots->released(r->sim);
 }
 
 /* ---- the public calls ------------------------------------------------- */
@@ -366,11 +384,16 @@ static struct hd_slots_registry *registry(const heddle_sim *s)
     return hd_sim_env(s)->slots->registry;
 }
 
-static struct hd_bound *free_bound(struct hd_slots_registry *r)
+/* Those who watch are taken from the end, so that the others' places do not
+ * depend on who watches. */
+static struct hd_bound *free_bound(struct hd_slots_registry *r,
+                                   const struct heddle_policy *p)
 {
+    uint32_t last = only_watches(p) ? HEDDLE_MAX_BOUND - 1 : 0;
+
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
-        if (r->bound[i].policy == NULL)
-            return &r->bound[i];
+        if (r->bound[i ^ last].policy == NULL)
+            return &r->bound[i ^ last];
     return NULL;
 }
 
@@ -399,7 +422,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     if (check_offers(r, p, place, err) != 0 || check_watchers(r, p, err) != 0 ||
         clear_way(r, p, place, flags, err) != 0)
         return err->code;
-    b = free_bound(r);
+    b = free_bound(r, p);
     if (b == NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s: %d policies are bound already", p->name,

@@ -114,8 +114,7 @@ void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
         hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
                    b->policy->name, r->error.text);
-    if (r->env->err->code >= 0)
-        post(r, b, cell, now);
+    post(r, b, cell, now);
 }
 
 /* The running policy, if there is one, owns a table or a fact from now on; an
@@ -123,7 +122,7 @@ void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
 static int own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
                const char *verb, const char *name)
 {
-    struct hd_bound *me = r->current;
+    struct hd_bound *me = r->current ? r->current : r->told;
 
     for (const struct hd_bound *b = r->bound;
          me && b < r->bound + HEDDLE_MAX_BOUND; b++)
@@ -318,6 +317,8 @@ int heddle_renew_limit(heddle_sim *sim, uint64_t core)
 {
     struct hd_slots *s = hd_sim_env(sim)->slots;
 
+    if (s->registry->told != NULL)
+        s->registry->told->owned[HD_OWN_LIMIT] = 1;
     if (core >= s->registry->machine.cores)
         return HEDDLE_EINVAL;
     if (s->limit_renewed != NULL)

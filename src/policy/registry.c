@@ -7,9 +7,9 @@
  * watchers in the order in which they were bound.
  *
  * A snapshot contains the arena: states, epochs, steering tables, counters.
- * It fits a simulation whose hd_slots_hash is the same, that is, one with the
- * same policies, parameters and places of state.  A policy that is unbound
- * leaves its place behind (a home) and gets the same one when it comes back.
+ * It fits a simulation with the same policies, parameters and places of state;
+ * those who only watch may come and go.  A policy that is unbound leaves its
+ * place behind (a home) and gets the same one when it comes back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -124,6 +124,7 @@ void hd_slots_close(struct hd_slots *s)
     if (r == NULL)
         return;
     s->limit_changed = s->limit_renewed = NULL;
+    s->released = NULL;
     hd_listen_end(r);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         if (r->bound[i].policy)
@@ -327,8 +328,19 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
     if (HD_UNLIKELY(r->env->err->code < 0))
         return;
     *head = (struct head){hd_cycle(env->clk, HD_CLK_CORE, at), r->sim};
-    for (uint32_t i = 0; i < s->watched[n]; i++)
-        r->watcher[n][i].fn(r->watcher[n][i].state, fields);
+    for (uint32_t i = 0; i < s->watched[n]; i++) {
+        struct hd_bound *outer = r->told;
+
+        r->told = r->watcher[n][i].by;
+        if (!(r->muted && hd_bind_watches(r->told)))
+            r->watcher[n][i].fn(r->watcher[n][i].state, fields);
+        r->told = outer;
+    }
+}
+
+void heddle_mute(heddle_sim *sim, int on)
+{
+    hd_sim_env(sim)->slots->registry->muted = on != 0;
 }
 
 /* ---- snapshots -------------------------------------------------------- */
@@ -371,16 +383,17 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-uint64_t hd_slots_hash(const struct hd_slots *s)
+void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m)
 {
     const struct hd_slots_registry *r = s->registry;
-    uint64_t h = 0xcbf29ce484222325ull;
 
+    memset(m, 0, HEDDLE_MAX_BOUND * sizeof *m);
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
         const struct hd_bound *b = &r->bound[i];
+        uint64_t h = 0xcbf29ce484222325ull;
+
         if (b->policy == NULL)
             continue;
-        h = hash_bytes(h, &i, sizeof i);
         h = hash_bytes(h, b->policy->name, strlen(b->policy->name) + 1);
         h = hash_bytes(h, &b->policy->code, sizeof b->policy->code);
         h = hash_bytes(h, b->at, strlen(b->at) + 1);
@@ -391,8 +404,37 @@ uint64_t hd_slots_hash(const struct hd_slots *s)
                                  : r->home[b->cell[c].home].offset;
             h = hash_bytes(h, &place, sizeof place);
         }
+        m[i].hash = h | 1;
+        m[i].watches = hd_bind_watches(b);
+        snprintf(m[i].name, sizeof m[i].name, "%s", b->policy->name);
     }
-    return h;
+}
+
+int hd_slots_same(const struct hd_slots *s, const struct hd_slots_mark *m,
+                  struct hd_err *err)
+{
+    struct hd_slots_mark now[HEDDLE_MAX_BOUND];
+    char bound[256];
+
+    hd_slots_marks(s, now);
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++) {
+        const struct hd_slots_mark *a = &m[i], *b = &now[i];
+
+        if (a->hash == b->hash || ((a->hash == 0 || a->watches) &&
+                                   (b->hash == 0 || b->watches)))
+            continue;
+        hd_slots_describe(s, bound, sizeof bound);
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "the snapshot was taken with other policies than "
+                          "'%s': its policy %s is %s",
+                          bound, a->hash ? a->name : b->name,
+                          a->hash == 0   ? "bound here only"
+                          : b->hash == 0 ? "not bound here"
+                          : strcmp(a->name, b->name) == 0
+                              ? "another here (code, parameters or place)"
+                              : "in the place of another");
+    }
+    return 0;
 }
 
 struct saved_head {
@@ -434,12 +476,15 @@ static void forget_homes(struct hd_slots_registry *r)
     r->homes = n;
 }
 
-int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes)
+int hd_slots_load(struct hd_slots *s, const struct hd_slots_mark *m,
+                  const void *saved, size_t bytes)
 {
     struct hd_slots_registry *r = s->registry;
+    struct hd_slots_mark now[HEDDLE_MAX_BOUND];
     const char *from = saved; /* NULL: no bytes */
     struct saved_head head;
 
+    hd_slots_marks(s, now);
     forget_homes(r);
     for (size_t at = 0; at < bytes; at += head.bytes) {
         struct hd_bound *b;
@@ -450,6 +495,9 @@ int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes)
         if (head.bytes > bytes - at || head.bound >= HEDDLE_MAX_BOUND)
             return HEDDLE_EDATA;
         b = &r->bound[head.bound];
+        if (now[head.bound].hash != m[head.bound].hash ||
+            (r->muted && hd_bind_watches(b)))
+            continue; /* of one who watched, or who does */
         if (b->policy == NULL || b->policy->load == NULL ||
             head.cell >= b->cells ||
             b->policy->load(b->cell[head.cell].state, from + at, head.bytes))

@@ -59,7 +59,7 @@ struct hd_cell {
 };
 
 /* What one policy alone may steer, or ask for. */
-enum hd_own { HD_OWN_TABLE, HD_OWN_FACT, HD_OWN_KINDS };
+enum hd_own { HD_OWN_TABLE, HD_OWN_FACT, HD_OWN_LIMIT, HD_OWN_KINDS };
 
 struct hd_bound {
     const struct heddle_policy *policy; /* NULL: free */
@@ -122,6 +122,8 @@ struct hd_slots_registry {
     struct hd_epochal epochal[4]; /* points asked at ends of epochs */
     uint32_t epochals;
     struct hd_bound *current; /* whose init or epoch is running */
+    struct hd_bound *told;    /* to whom a note is being told */
+    bool muted;               /* those who only watch are told nothing */
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
     struct hd_err error;      /* of heddle_use and heddle_steer */
 };
@@ -135,7 +137,9 @@ void hd_listen_end(struct hd_slots_registry *r);
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
                         bool add);
 
-/* bind.c */
+/* bind.c: whether a policy has done nothing but watch, with a state that lies
+ * outside the arena: then whatever is simulated is the same without it. */
+bool hd_bind_watches(const struct hd_bound *b);
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
 
 /* epoch.c: a cell's next epoch is at that time; those of a policy that is bound

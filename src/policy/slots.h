@@ -101,6 +101,8 @@ struct hd_slots {
     /* Called when its answer for a core is over; may be NULL. */
     void (*limit_renewed)(void *self, uint32_t core);
     void *limit_self;
+    /* Called when a policy was unbound; may be NULL. */
+    void (*released)(heddle_sim *sim);
 };
 
 /*
@@ -177,19 +179,32 @@ extern const uint32_t hd_slots_stat_count;
 
 /* ---- snapshots ------------------------------------------------------- */
 
-/* "srrip at l2cache (bits=2), mask", or "" where none is bound.  Two
- * simulations with equal hashes have the same policies, parameters and places
- * of state, so that a snapshot of one fits the other. */
+/* "srrip at l2cache (bits=2), mask", or "" where none is bound. */
 size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room);
 
 /* What heddle_policy_error tells from now on; returns its code. */
 int hd_slots_told(struct hd_slots *s, const struct hd_err *err);
-uint64_t hd_slots_hash(const struct hd_slots *s);
+
+/* What a snapshot must know of a binding: equal hashes have the same policy,
+ * parameters and places of state. */
+struct hd_slots_mark {
+    uint64_t hash;    /* 0: none */
+    uint32_t watches; /* it has only watched: it may come and go */
+    char name[36];
+};
+
+/* Those of all bindings: m has HEDDLE_MAX_BOUND. */
+void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m);
+/* 0, or an error that says what differs from the policies that are bound. */
+int hd_slots_same(const struct hd_slots *s, const struct hd_slots_mark *m,
+                  struct hd_err *err);
 
 /* State of scripts, which lies outside the arena.  Save writes at most `room`
  * bytes and returns the bytes needed (0: there is none); a failing script
- * records its error in env->err.  Load puts it back after the arena was. */
+ * records its error in env->err.  Load puts it back after the arena was, for those
+ * whose marks are what they were when it was saved. */
 size_t hd_slots_save(const struct hd_slots *s, void *out, size_t room);
-int hd_slots_load(struct hd_slots *s, const void *saved, size_t bytes);
+int hd_slots_load(struct hd_slots *s, const struct hd_slots_mark *m,
+                  const void *saved, size_t bytes);
 
 #endif

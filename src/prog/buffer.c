@@ -243,6 +243,51 @@ void hd_buffers_drop(struct hd_buffers_saved *s)
     free(s);
 }
 
+void hd_buffers_pack(const struct hd_buffers_saved *s, struct hd_bytes *out)
+{
+    hd_bytes_put(out, s->n);
+    for (uint64_t i = 0; i < s->n; i++) {
+        hd_bytes_put(out, s->v[i].buffer);
+        hd_bytes_put(out, s->v[i].page);
+        hd_bytes_add(out, s->v[i].p->byte, HD_PAGE_BYTES);
+    }
+}
+
+struct hd_buffers_saved *hd_buffers_unpack(const struct hd_buffers *b,
+                                           struct hd_cursor *in)
+{
+    uint64_t n = hd_cursor_count(in, HD_PAGE_BYTES + 2), next = 0;
+    struct hd_buffers_saved *s = malloc(sizeof(*s) + n * sizeof(s->v[0]));
+
+    in->oom |= s == NULL;
+    for (uint64_t k = 0; s != NULL && k < n; k++) {
+        uint64_t i = hd_cursor_get(in), page = hd_cursor_get(in);
+        const void *bytes = hd_cursor_take(in, HD_PAGE_BYTES);
+        struct hd_bpage *p = NULL;
+
+        s->n = k;
+        in->bad |= i >= b->n || page >= page_count(&b->v[i]) ||
+                   (i << 32 | page) < next;
+        if (!in->bad)
+            p = malloc(sizeof(*p));
+        if (p == NULL) {
+            in->oom |= !in->bad;
+            hd_buffers_drop(s);
+            return NULL;
+        }
+        p->refs = 1;
+        p->spare = 0;
+        memcpy(p->byte, bytes, HD_PAGE_BYTES);
+        s->v[k].buffer = (uint32_t)i;
+        s->v[k].page = (uint32_t)page;
+        s->v[k].p = p;
+        next = (i << 32 | page) + 1;
+    }
+    if (s != NULL)
+        s->n = n;
+    return s;
+}
+
 uint64_t hd_buffers_bytes(const struct hd_buffers *b)
 {
     return b->pages * HD_PAGE_BYTES;

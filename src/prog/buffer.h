@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "../base/grow.h"
 #include "program.h"
 
 /* A written page, counted by reference. */
@@ -62,6 +63,10 @@ struct hd_bpage *hd_buffer_own(struct hd_buffers *all, struct hd_buffer *b,
 struct hd_buffers_saved *hd_buffers_save(const struct hd_buffers *b);
 int hd_buffers_load(struct hd_buffers *b, const struct hd_buffers_saved *s);
 void hd_buffers_drop(struct hd_buffers_saved *s);
+/* As bytes, and again from them; NULL: the reader is bad, or out of memory. */
+void hd_buffers_pack(const struct hd_buffers_saved *s, struct hd_bytes *out);
+struct hd_buffers_saved *hd_buffers_unpack(const struct hd_buffers *b,
+                                           struct hd_cursor *in);
 /* Bytes of written pages. */
 uint64_t hd_buffers_bytes(const struct hd_buffers *b);
 

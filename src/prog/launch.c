@@ -546,6 +546,41 @@ static void kvm_drop(void *saved)
     free(s);
 }
 
+static void kvm_pack(const void *saved, struct hd_bytes *out)
+{
+    const struct saved *s = saved;
+
+    hd_bytes_add(out, &s->st, sizeof s->st);
+    hd_buffers_pack(s->buf, out);
+    hd_bytes_put(out, s->host_bytes);
+    hd_bytes_add(out, s->host_state, s->host_bytes);
+}
+
+static void *kvm_unpack(const void *self, struct hd_cursor *in)
+{
+    const struct hd_kvm *vm = self;
+    const void *st = hd_cursor_take(in, sizeof(struct hd_kvm_state)), *host;
+    struct hd_buffers_saved *buf =
+        st != NULL ? hd_buffers_unpack(&vm->buf, in) : NULL;
+    size_t n = hd_cursor_count(in, 1);
+    struct saved *s = NULL;
+
+    host = hd_cursor_take(in, n);
+    if (buf != NULL && host != NULL) {
+        s = malloc(sizeof(*s) + n);
+        in->oom |= s == NULL;
+    }
+    if (s == NULL) {
+        hd_buffers_drop(buf);
+        return NULL;
+    }
+    s->buf = buf;
+    memcpy(&s->st, st, sizeof s->st);
+    s->host_bytes = n;
+    memcpy(s->host_state, host, n);
+    return s;
+}
+
 static bool kvm_contents(void *self, hd_va va, unsigned char *out)
 {
     const struct hd_kvm *vm = self;
@@ -590,6 +625,8 @@ static const struct hd_source_ops kvm_ops = {
     .save = kvm_save,
     .load = kvm_load,
     .drop = kvm_drop,
+    .pack = kvm_pack,
+    .unpack = kvm_unpack,
     .contents = kvm_contents,
     .memory = kvm_memory,
     .unbind = kvm_unbind,

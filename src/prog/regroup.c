@@ -636,5 +636,5 @@ uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g)
         return finish(&z);
     }
     step_all(&z);
-    return vm->env->err->code < 0 ? 0 : go_on(&z, formed);
+    return hd_err_breaks(vm->env->err->code) ? 0 : go_on(&z, formed);
 }

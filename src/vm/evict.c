@@ -614,7 +614,7 @@ static void start(struct hd_evict *v, hd_time now)
 {
     uint32_t word;
 
-    if (v->s->busy != IDLE || v->env->err->code != 0)
+    if (v->s->busy != IDLE || hd_err_ends(v->env->err->code))
         return;
     if (v->s->wanted && v->s->outs == 0 &&
         hd_link_first(v->w.link, HD_LINK_IN, &word) && !ask_trigger(v, true)) {
@@ -1020,7 +1020,7 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
     }
     u = choose(v, now);
     s->busy = IDLE;
-    if (u == HD_NONE || v->env->err->code != 0) {
+    if (u == HD_NONE || hd_err_ends(v->env->err->code)) {
         starve(v);
         return;
     }

@@ -415,7 +415,7 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
 /* No fault is to be served, and nothing is under way. */
 static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
 {
-    if (f->env->err->code == 0)
+    if (!hd_err_ends(f->env->err->code))
         hd_err_set(f->env->err, HEDDLE_EPOLICY,
                    "point fault_batch: 0 of %u faults at cycle %llu, and no "
                    "batch is under way: nothing would ever be served",
@@ -425,7 +425,7 @@ static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
 /* Has as many faults served as may be now. */
 static void serve(struct hd_faults *f, hd_time now)
 {
-    while (f->s->waiting > 0 && f->env->err->code == 0) {
+    while (f->s->waiting > 0 && !hd_err_ends(f->env->err->code)) {
         uint32_t n = ask(f, now);
         if (n > 0) {
             begin(f, now, n);
@@ -1026,7 +1026,7 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
             continue;
         }
         n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
-        if (n == 0 && f->env->err->code == 0) {
+        if (n == 0 && !hd_err_ends(f->env->err->code)) {
             complete(f, now, e); /* its allocation has gone meanwhile */
             return true;
         }
@@ -1073,7 +1073,7 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
         if (n >= WANTS_COMPACT)
             lack(f, now, e, n);
-        if (n == 0 && f->env->err->code == 0) {
+        if (n == 0 && !hd_err_ends(f->env->err->code)) {
             complete(f, now, e); /* its allocation has gone meanwhile */
             return true;
         }
@@ -1237,7 +1237,7 @@ static void send_on(struct hd_faults *f, hd_time now)
             continue;
         x->state = SENDING; /* an end within is not a reason to go on */
         while (x->left == 0 && x->vpn < x->end &&
-               f->s->ahead < HD_FAULT_AHEAD && f->env->err->code == 0)
+               f->s->ahead < HD_FAULT_AHEAD && !hd_err_ends(f->env->err->code))
             send_some(f, now, app);
         x->state = SENDS;
         if (x->left != 0 || x->vpn < x->end)
@@ -1566,7 +1566,7 @@ static void driver_serve(struct hd_faults *f, hd_time now)
 {
     uint32_t n = 0, known = 0;
 
-    if (f->s->busy || f->env->err->code != 0)
+    if (f->s->busy || hd_err_ends(f->env->err->code))
         return;
     known = hd_driver_known(f->driver);
     if (f->w.remote != NULL && hd_remote_waits(f->w.remote) &&

@@ -420,7 +420,7 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
     bool outer = u->starting;
 
     u->starting = true; /* no walk may end while its request is the head */
-    while (s->in_count != 0 && HD_LIKELY(u->m->env->err->code == 0)) {
+    while (s->in_count != 0 && HD_LIKELY(!hd_err_ends(u->m->env->err->code))) {
         uint32_t treq = *input(u, 0);
 
         if (!(s->in_looked ? retry(u, now, treq) : admit(u, now, treq))) {

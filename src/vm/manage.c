@@ -581,7 +581,7 @@ static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
     uint32_t to_owner = HD_OWNER_NONE;
     int64_t how = 0;
 
-    for (; f < end && f < g->t->frames.frames && g->env->err->code == 0; f++) {
+    for (; f < end && f < g->t->frames.frames && !hd_err_ends(g->env->err->code); f++) {
         uint32_t o = hd_frames_owner(&g->t->frames, f),
                  owner = HD_OWNER_FOREIGN;
         hd_vpn vpn = {0};
@@ -683,7 +683,7 @@ static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
     memset(g->tried, 0, g->t->big.n);
     if (first == HD_NO_FRAME || g->t->big.v[first].used == 0)
         big = ask_compact(g, &e);
-    for (; g->env->err->code == 0 && big != HD_NO_FRAME;
+    for (; !hd_err_ends(g->env->err->code) && big != HD_NO_FRAME;
          big = ask_compact(g, &e)) {
         g->tried[big] = 1;
         e.asked++;
@@ -868,7 +868,7 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
     struct state *s = g->s;
 
     (void)what, (void)a, (void)b;
-    while (s->n > 0 && job_at(g, 0)->at <= now && g->env->err->code == 0) {
+    while (s->n > 0 && job_at(g, 0)->at <= now && !hd_err_ends(g->env->err->code)) {
         struct job j = *job_at(g, 0);
         bool last;
 
@@ -880,7 +880,7 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
         if (j.what == JOB_ROOM)
             compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
-        if (j.what == JOB_ROOM && g->env->err->code == 0)
+        if (j.what == JOB_ROOM && !hd_err_ends(g->env->err->code))
             hd_faults_again(g->faults, now, j.index);
         if (j.what == JOB_EVICT)
             hd_evict_apply(g->evict, now);

@@ -689,6 +689,22 @@ static struct heddle_q_frame_place question(struct hd_ptables *t,
     };
 }
 
+/* A free frame, or as many as there are; the next one where the answer is no such
+ * frame, which is an error. */
+static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
+                          const struct heddle_q_frame_place *q)
+{
+    uint64_t f = (uint64_t)hd_ask_frame_place(&t->place, q);
+
+    if (HD_LIKELY(f == q->frames ||
+                  (f % q->pages == 0 &&
+                   hd_frames_free(&t->frames, f, (uint32_t)q->pages))))
+        return f;
+    hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, q, (int64_t)f,
+                    "a free frame, aligned to its pages", j->err);
+    return q->next;
+}
+
 /* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
  * there is none memory is compacted, and it is asked once more; for a page that
  * faults that is its caller's business (WANTS_COMPACT), because mappings
@@ -703,30 +719,26 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
     bool last = j->absent && !later;
     struct heddle_q_frame_place q = question(t, j, vpn, pages, last);
 
-    f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+    f = ask_frame(t, j, &q);
     if (HD_UNLIKELY(f == frames && later)) {
         if (t->wants_room(t->compact_self, j->app))
             return WANTS_COMPACT;
         last = true;
         q = question(t, j, vpn, pages, last);
-        f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+        f = ask_frame(t, j, &q);
     }
     if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
         return WANTS_EVICT;
     if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
         (t->compact(t->compact_self, j->app) || t->place.bound)) {
         q = question(t, j, vpn, pages, true);
-        f = (uint64_t)hd_ask_frame_place(&t->place, &q);
+        f = ask_frame(t, j, &q);
     }
     if (f == frames) {
         fail(t, j, "out of frames: no free aligned one", pages);
         return HD_NO_FRAME;
     }
-    if (HD_LIKELY(f % pages == 0) && hd_frames_free(&t->frames, f, pages))
-        return f;
-    hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, &q, (int64_t)f,
-                    "a free frame, aligned to its pages", j->err);
-    return HD_NO_FRAME;
+    return f;
 }
 
 /* Tells who watches page_freed or page_back of a 4 KB page. */
