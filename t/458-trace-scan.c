@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "load/trace-scan.h"
+#include "load/trace-text.h"
 
 static unsigned naive_digit(unsigned char c)
 {

@@ -37,8 +37,6 @@
  */
 #include "trace-text.h"
 
-#include "trace-scan.h"
-
 enum {
     PLACES = 1 << 10,  /* of pairs of static instructions */
     PRE = 48,          /* characters of texts that are remembered */

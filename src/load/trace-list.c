@@ -20,7 +20,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "trace-scan.h"
 #include "trace-text.h"
 
 #include <dirent.h>

@@ -43,8 +43,6 @@
  */
 #include "trace-text.h"
 
-#include "trace-scan.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -10,7 +10,6 @@
  *
  *     trace-in       bytes of a .traceg, .traceg.xz or .tracez, as whole lines
  *     trace-z        the text that a .tracez holds
- *     trace-scan     the words of a line
  *     trace-line     one instruction line: registers, opcode, addresses
  *     trace-text     the lines of one kernel, and what its instructions touch
  *     trace-list     kernelslist.g, directories, contexts
@@ -18,8 +17,7 @@
  *     trace-frame    about 64 KB of thread blocks, packed and unpacked
  *     trace-box      the container: frames and their index, memory or file
  *     trace-source   replay: the instructions that the cores ask for
- *     trace-record   writes what any source does into a container
- *     trace-api      the public calls of heddle_trace.h
+ *     trace-api      the public calls of heddle_trace.h; recording
  *
  * SPDX-License-Identifier: MIT
  */
