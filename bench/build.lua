@@ -13,7 +13,7 @@
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
 local library = require "heddle.app"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 local least = require "least"
 
 local arg = H.args { size = "M", only = "" }
@@ -25,7 +25,7 @@ local function build(name)
         local w <close> = describe.make()
         local bytes = 0
         t = os.clock() - t
-        for _, b in ipairs(walk.buffers(w)) do
+        for _, b in ipairs(survey.buffers(w)) do
             bytes = bytes + b.bytes
         end
         return t, bytes

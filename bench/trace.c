@@ -25,10 +25,10 @@
 #include "clock.h"
 #include "base/rng.h"
 #include "heddle_trace.h"
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "load/trace-text.h"
 
-static int touch(void *ud, const struct heddle_walk_op *op)
+static int touch(void *ud, const struct heddle_each_op *op)
 {
     uint64_t *sum = ud;
 
@@ -106,7 +106,7 @@ static void replay(const char *what, const char *name, const char *path)
         heddle_workload *w =
             heddle_trace_open(path, NULL, &status, text, sizeof text);
         n = 0;
-        if (w == NULL || heddle_walk(w, NULL, touch, &n, text, sizeof text))
+        if (w == NULL || heddle_each(w, NULL, touch, &n, text, sizeof text))
             fail(text);
         double took = wall_seconds() - from;
         best = took < best ? took : best;

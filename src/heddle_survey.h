@@ -34,7 +34,7 @@ struct heddle_survey_room {
 struct heddle_survey_options {
     uint32_t lanes;         /* of a warp: 32 or 64; 0: 32 */
     uint32_t columns, rows; /* of the picture, at most; 0: no picture */
-    uint64_t limit; /* warp instructions after which it is cut; 0: none */
+    uint64_t limit;    /* warp instructions after which it is cut; 0: none */
     uint32_t launches; /* stop after so many; 0: never */
     uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all of them */
     struct heddle_survey_room room;
@@ -84,9 +84,9 @@ enum { HEDDLE_SURVEY_REUSE = 7 };
 struct heddle_survey_result {
     uint32_t kernels; /* distinct, in the order of their first launch */
     uint32_t launches;
-    uint32_t allocs;    /* allocations, in the order of heddle_walk_alloc() */
-    int cut;            /* the limit ended it */
-    uint64_t allocated; /* bytes of all allocations */
+    uint32_t allocs; /* allocations, in the order of heddle_workload_alloc() */
+    int cut;         /* the limit ended it */
+    uint64_t allocated;                /* bytes of all allocations */
     uint64_t allocated_pages;          /* pages that they lie in */
     uint64_t pages, lines;             /* distinct, touched */
     uint64_t once;                     /* pages with a single access */
@@ -132,6 +132,76 @@ HEDDLE_API uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
  * before it; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_survey_launch(const heddle_survey *s, uint32_t i,
                                     uint32_t *kernel, uint64_t *start);
+
+/* ---- instruction by instruction --------------------------------------------
+ *
+ * Every instruction of every warp, with its lanes and addresses, in one fixed
+ * order: launches one after the other; the blocks of a launch by number; in a
+ * block each warp up to its next barrier or its end, warps by number, again
+ * until all have ended.  Kernel programs compute real contents on the way, so
+ * that addresses which depend on data are real, in this order.  heddle's naive
+ * twin (heddle.twin) does the same.
+ */
+
+struct heddle_each_op {
+    const char *kernel;
+    uint32_t launch; /* 1, 2, ... */
+    uint32_t warp;   /* in the block */
+    uint64_t block;
+    uint32_t kind;  /* enum heddle_op */
+    uint32_t bytes; /* a lane; ALU: instructions of a group, 0: core.ilp */
+    uint32_t count; /* instructions: 1 but for ALU runs; 0: none of its own */
+    uint32_t pc;
+    uint32_t lanes; /* of a warp */
+    int local;      /* local memory, not global */
+    int texture;    /* global memory, fetched as a texture */
+    uint64_t mask;  /* active lanes; not known (all ones) for alu, barrier */
+    const char *opcode;      /* in a dump (heddle_trace.h), else NULL */
+    const uint64_t *address; /* [lanes], valid where the mask is set */
+};
+
+struct heddle_each_options {
+    uint32_t lanes;    /* 32 or 64; 0: 32 */
+    uint32_t launches; /* stop after so many; 0: never */
+    uint32_t every;    /* only blocks 0, every, 2 every, ..; 0: all of them */
+    uint32_t first;    /* launches before it are run, whole, and not shown, or
+                          what they leave was kept (heddle_ahead) */
+};
+
+/* Called for each instruction; not 0 ends it, which returns it. */
+typedef int heddle_each_fn(void *ud, const struct heddle_each_op *op);
+
+/*
+ * Runs a workload that no simulation uses.  0, what fn returned, or a
+ * negative code with words in `error`.  `o` may be NULL.
+ */
+HEDDLE_API int heddle_each(heddle_workload *w,
+                           const struct heddle_each_options *o,
+                           heddle_each_fn *fn, void *ud, char *error,
+                           size_t room);
+
+/*
+ * Runs up to launch number `launch` (1, 2, ..; 0: the one with the most memory
+ * instructions, for which all are run) in warps of so many lanes (0: 32), and
+ * keeps what those before it leave: a simulation with such warps and that
+ * sim.first_kernel, or a later one, begins there, instead of running them
+ * again. Kernel programs only; what was kept before is forgotten.  `stop` is
+ * asked now and then, and may be NULL; not 0 ends it.  Returns the launch, or a
+ * negative code with words in `error`, or what stop() returned.
+ */
+HEDDLE_API int heddle_ahead(heddle_workload *w, uint32_t lanes, uint32_t launch,
+                            int (*stop)(void *ud), void *ud, char *error,
+                            size_t room);
+
+/* One allocation of a workload. */
+struct heddle_workload_alloc {
+    char name[32];
+    uint64_t base, bytes;
+};
+
+/* The i-th allocation; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_workload_alloc(heddle_workload *w, uint32_t i,
+                                     struct heddle_workload_alloc *out);
 
 #ifdef __cplusplus
 }

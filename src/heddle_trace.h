@@ -18,7 +18,7 @@
 #ifndef HEDDLE_TRACE_H
 #define HEDDLE_TRACE_H
 
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,8 +52,8 @@ HEDDLE_API int heddle_trace_convert(const char *in, const char *out,
 
 /*
  * Writes a container of what a workload does, run without time (in the order
- * of heddle_walk.h); a program's values are computed on the way.  The workload
- * must not be in use.  lanes: 32 or 64; 0: 32.
+ * of heddle_survey.h); a program's values are computed on the way.  The
+ * workload must not be in use.  lanes: 32 or 64; 0: 32.
  */
 HEDDLE_API int heddle_trace_record(heddle_workload *w, const char *out,
                                    uint32_t lanes, char *error, size_t room);
@@ -116,11 +116,12 @@ struct heddle_trace_select {
 /*
  * Shows every memory instruction of a workload: traces block by block as they
  * are stored, warp by warp, with the addresses that they have; others as
- * heddle_walk() runs them.  s may be NULL: all.  HEDDLE_EINVAL, with words, if there is no such kernel or block.
+ * heddle_each() runs them.  s may be NULL: all.  HEDDLE_EINVAL, with words, if
+ * there is no such kernel or block.
  */
 HEDDLE_API int heddle_trace_dump(heddle_workload *w,
                                  const struct heddle_trace_select *s,
-                                 heddle_walk_fn *fn, void *ud, char *error,
+                                 heddle_each_fn *fn, void *ud, char *error,
                                  size_t room);
 
 /* Unpacks every frame, so damage anywhere in a container is found. */

@@ -7,7 +7,7 @@
 local tap = require "lib.tap"
 local H = require "heddle"
 local part = require "heddle.part"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 
 --- A stack of keys for each set, the latest first.
 local function stack(sets, ways)
@@ -50,7 +50,7 @@ local total = 0
 for _, name in ipairs { "BFS2", "GUP", "MM", "ATAX" } do
     local pages, lines = {}, {}
     local app = H.app(name, { size = "S" })
-    walk.each(app:make(), function(e)
+    survey.each(app:make(), function(e)
         if not e.addr then
             return
         end

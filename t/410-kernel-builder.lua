@@ -14,7 +14,7 @@ local plain = require "heddle.plain"
 local build = require "heddle.kernel.build"
 local thread = require "heddle.kernel.thread"
 local assemble = require "heddle.kernel.assemble"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 
 local app, kernel = k.app, k.kernel
 
@@ -280,7 +280,7 @@ tap.raises(function()
     end }):workload()
 end, "expected 1 to 1024", "a block that is too large")
 tap.raises(function()
-    walk.each(one(function(t, b) t:load(b.r, t.gid + 1000) end):workload(),
+    survey.each(one(function(t, b) t:load(b.r, t.gid + 1000) end):workload(),
         function() end)
 end, "index 1024 of buffer r; expected 0 to 1023", "an index outside")
 
@@ -288,7 +288,7 @@ end, "index 1024 of buffer r; expected 0 to 1023", "an index outside")
 
 local function launches(a)
     local list = {}
-    walk.each(a:workload(), function(e)
+    survey.each(a:workload(), function(e)
         if e.kind == "store" and e.warp == 0 and e.block == 0 then
             list[#list + 1] = ("%d %s %x"):format(e.launch, e.kernel,
                 e.addr[0] & 0xfff)
@@ -387,7 +387,7 @@ do
             end) }
         end }
         for key, v in pairs(fields or {}) do a[key] = v end
-        local b = walk.buffers(app(a):workload(options))
+        local b = survey.buffers(app(a):workload(options))
         return b[2].base - b[1].base
     end
     tap.is(places(), 512, "buffers lie at multiples of 256 bytes")
@@ -406,7 +406,7 @@ end
 do
     local function first(kind, data, i)
         local got
-        walk.each(app { name = "d", params = {},
+        survey.each(app { name = "d", params = {},
             buffers = function()
                 return { k[kind]("d", 8, { data = data }),
                     k.f64("out", 8, { contents = true }) }

@@ -11,7 +11,7 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local files = require "lib.files"
 local k = require "heddle.kernel"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 local HEDDLE = files.HEDDLE
 
 local before = { pairs, next, tostring, setmetatable, require, os, table.sort,
@@ -52,7 +52,7 @@ local function application(where, fn)
 end
 
 local function run(where, fn)
-    walk.each(application(where, fn):workload(), function() end)
+    survey.each(application(where, fn):workload(), function() end)
 end
 
 local PLACES = { "buffers", "data", "kernels", "kernel", "host" }

@@ -11,7 +11,7 @@ SPDX-License-Identifier: MIT
 local test, run = require "lib.suite"()
 local app = require "heddle.app"
 local twin = require "heddle.twin"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 
 -- One line of text for an instruction that is not alu; `alu` instructions of
 -- the warp came before it.
@@ -47,7 +47,7 @@ local function compare(name, lanes)
     local a = app.get(name)
     local instance, workload = a:instance("T"), a:workload("T")
     local place = {}
-    for i, b in ipairs(walk.buffers(workload)) do
+    for i, b in ipairs(survey.buffers(workload)) do
         assert(b.name == instance.buffers[i].name, "order of buffers")
         place[instance.buffers[i]] = b.base
     end
@@ -61,7 +61,7 @@ local function compare(name, lanes)
                 tostring(want[n]))
         end
     end)
-    walk.each(workload, function(e)
+    survey.each(workload, function(e)
         visit(e)
         return wrong ~= nil
     end, { lanes = lanes })

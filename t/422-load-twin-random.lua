@@ -15,7 +15,7 @@ SPDX-License-Identifier: MIT
 ]]
 local k = require "heddle.kernel"
 local twin = require "heddle.twin"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 local H = require "heddle"
 
 local arg = H.args { first = 1, count = 100 }
@@ -424,7 +424,7 @@ local function compare(number)
     local a = application(number)
     local instance, workload = a:instance(), a:workload()
     local place = {}
-    for i, b in ipairs(walk.buffers(workload)) do
+    for i, b in ipairs(survey.buffers(workload)) do
         place[instance.buffers[i]] = b.base
     end
     local lanes = number % 3 == 0 and 64 or 32
@@ -432,7 +432,7 @@ local function compare(number)
         twin.walk(instance, visit, { place = place, lanes = lanes })
     end)
     local got = collect(lanes, function(visit)
-        walk.each(workload, visit, { lanes = lanes })
+        survey.each(workload, visit, { lanes = lanes })
     end)
     for i = 1, math.max(#want, #got) do
         if want[i] ~= got[i] then

@@ -22,7 +22,7 @@
 #include "base/rng.h"
 #include "core/env.h"
 #include "load/survey-pages.h"
-#include "load/walk.h"
+#include "load/functional.h"
 #include "texts.h"
 
 enum { BLOCKS = 4, WARPS = 2 };
@@ -181,7 +181,7 @@ static int note(void *ud, const struct hd_step *t)
 static const char *order(struct log *log, struct heddle_survey_room room)
 {
     struct fake *f = log->f;
-    struct hd_walk t = {.src = &f->src,
+    struct hd_functional t = {.src = &f->src,
                         .name = "survey",
                         .v = {.step = note, .ud = log},
                         .room = &room};
@@ -189,7 +189,7 @@ static const char *order(struct log *log, struct heddle_survey_room room)
 
     fake_make(f);
     log->text[0] = '\0';
-    assert_int_equal(hd_walk_run(&t, &err), 42);
+    assert_int_equal(hd_functional_run(&t, &err), 42);
     return log->text;
 }
 

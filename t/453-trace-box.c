@@ -18,7 +18,7 @@
 
 #include "base/grow.h"
 #include "base/rng.h"
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "texts.h"
 
 /* Two kernels: affine, lists, divergence, local memory, barriers. */
@@ -82,7 +82,7 @@ static char *ops_of(heddle_workload *w)
 static void same_facts(heddle_workload *a, heddle_workload *b)
 {
     struct heddle_trace_info x, y;
-    struct heddle_walk_alloc p, q;
+    struct heddle_workload_alloc p, q;
     uint32_t i = 0;
 
     assert_int_equal(heddle_trace_info(a, &x), 0);
@@ -97,13 +97,13 @@ static void same_facts(heddle_workload *a, heddle_workload *b)
     assert_int_equal(x.pages, y.pages);
     assert_int_equal(x.hash, y.hash);
     assert_int_equal(heddle_workload_hash(a), heddle_workload_hash(b));
-    for (; heddle_walk_alloc(a, i, &p) == 0; i++) {
-        assert_int_equal(heddle_walk_alloc(b, i, &q), 0);
+    for (; heddle_workload_alloc(a, i, &p) == 0; i++) {
+        assert_int_equal(heddle_workload_alloc(b, i, &q), 0);
         assert_string_equal(p.name, q.name);
         assert_int_equal(p.base, q.base);
         assert_int_equal(p.bytes, q.bytes);
     }
-    assert_int_equal(heddle_walk_alloc(b, i, &q), HEDDLE_EINVAL);
+    assert_int_equal(heddle_workload_alloc(b, i, &q), HEDDLE_EINVAL);
     assert_int_equal(i, x.allocations + 1);
     for (i = 0;; i++) {
         struct heddle_trace_note m, n;

@@ -15,7 +15,7 @@
 #include <lzma.h>
 #include <pthread.h>
 
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "texts.h"
 
 static char *kernel(uint64_t addr)
@@ -84,10 +84,10 @@ static void write_xz(const char *name, const char *text, int streams,
 
 static void expect_allocs(heddle_workload *w, const char *want)
 {
-    struct heddle_walk_alloc a;
+    struct heddle_workload_alloc a;
     char got[1024] = "";
 
-    for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++)
+    for (uint32_t i = 0; heddle_workload_alloc(w, i, &a) == 0; i++)
         sprintf(got + strlen(got), "%s %llx+%llx\n", a.name,
                 (unsigned long long)a.base, (unsigned long long)a.bytes);
     assert_string_equal(got, want);

@@ -9,7 +9,7 @@
  */
 #include "tracekit.h"
 
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "texts.h"
 
 /* A source of the test's own: two launches, barriers, a list, 64 lanes. */
@@ -135,7 +135,7 @@ static const struct hd_source_ops fake_ops = {.bind = fake_bind,
                                               .access = fake_access,
                                               .unbind = fake_unbind};
 
-static int add_line(void *ud, const struct heddle_walk_op *op)
+static int add_line(void *ud, const struct heddle_each_op *op)
 {
     char *s = ud;
 
@@ -153,7 +153,7 @@ static void recorded(void **state)
 {
     struct fake f = {.src = {.ops = &fake_ops, .self = &f, .name = "fake"}};
     struct heddle_trace_kernel k;
-    struct heddle_walk_alloc a;
+    struct heddle_workload_alloc a;
     heddle_workload *program = hd_workload(&f.src);
     char out[160];
 
@@ -170,9 +170,9 @@ static void recorded(void **state)
     assert_int_equal(k.blocks, 2);
     assert_int_equal(k.instructions, 2 * 2 * 14);
     assert_int_equal(k.memory_instructions, 2 * 2 * 2);
-    assert_int_equal(heddle_walk_alloc(w, 0, &a), 0);
+    assert_int_equal(heddle_workload_alloc(w, 0, &a), 0);
     assert_string_equal(a.name, "table");
-    assert_int_equal(heddle_walk_alloc(w, 1, &a), 0);
+    assert_int_equal(heddle_workload_alloc(w, 1, &a), 0);
     assert_int_equal(a.base, 0x50000); /* stored to, but not allocated */
     const char *ops = kit_ops(&kit, w);
     static const char want[] =

@@ -32,7 +32,7 @@ static void asked_in_order(void **state)
     for (int i = 0; i < 2; i++) { /* one walk after the other */
         memset(sum, 0, sizeof sum);
         f.text[0] = '\0';
-        assert_int_equal(heddle_walk(w, NULL, seen, sum, text, sizeof text), 0);
+        assert_int_equal(heddle_each(w, NULL, seen, sum, text, sizeof text), 0);
         assert_string_equal(f.text, "1.0.0:32/32 1.0.1:32/8 1.1.0:32/32 "
                                     "1.1.1:32/8 ");
         assert_int_equal(sum[0], 80);
@@ -47,21 +47,21 @@ static void asked_in_order(void **state)
 static void buffers_lie_in_order(void **state)
 {
     struct fake f = plain();
-    struct heddle_walk_alloc a;
+    struct heddle_workload_alloc a;
     heddle_workload *w;
 
     (void)state;
     f.align = 1 << 20;
     w = make(&f, NULL);
-    assert_int_equal(heddle_walk_alloc(w, 0, &a), 0);
+    assert_int_equal(heddle_workload_alloc(w, 0, &a), 0);
     assert_string_equal(a.name, "b0");
     assert_int_equal(a.base, 0x7f0000000000);
     assert_int_equal(a.bytes, SIZE + 100);
-    assert_int_equal(heddle_walk_alloc(w, 1, &a), 0);
+    assert_int_equal(heddle_workload_alloc(w, 1, &a), 0);
     assert_int_equal(a.base, 0x7f0000100000);
-    assert_int_equal(heddle_walk_alloc(w, 2, &a), 0);
+    assert_int_equal(heddle_workload_alloc(w, 2, &a), 0);
     assert_int_equal(a.base, 0x7f0000101100); /* 256 after 4196 bytes */
-    assert_int_equal(heddle_walk_alloc(w, 3, &a), HEDDLE_EINVAL);
+    assert_int_equal(heddle_workload_alloc(w, 3, &a), HEDDLE_EINVAL);
     heddle_workload_free(w);
 }
 

@@ -16,7 +16,7 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local files = require "lib.files"
 local H = require "heddle"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 local k = H.kernel
 local HEDDLE = files.HEDDLE
 local small = H.machine("fermi") { core = { count = 2 } }
@@ -173,8 +173,8 @@ local function shown(warp, kernel, more)
     for name, value in pairs(more or {}) do g[name] = value end
     local out, base = {}, {}
     local w = H.generator(g):workload()
-    for i, b in ipairs(walk.buffers(w)) do base[i] = b.base end
-    walk.each(w, function(e)
+    for i, b in ipairs(survey.buffers(w)) do base[i] = b.base end
+    survey.each(w, function(e)
         local at = {}
         for lane = 0, 63 do
             local a = e.addr and e.addr[lane]
@@ -238,8 +238,8 @@ do
         kernels = { one, { one, grid = 1, args = { at = 9 } },
             { one, args = { at = 3 } } } }
     local w, extent = g:workload()
-    local base = walk.buffers(w)[1].base
-    walk.each(w, function(e)
+    local base = survey.buffers(w)[1].base
+    survey.each(w, function(e)
         if e.addr then
             launched[#launched + 1] = ("%d.%d:%d"):format(e.launch, e.block,
                 e.addr[0] - base)
@@ -262,7 +262,7 @@ local function draws(seed, order)
                 if order then t:sync() end
             end
         end } } }
-    walk.each(g:workload(), function(e)
+    survey.each(g:workload(), function(e)
         if e.addr then
             local key = e.block * 2 + e.warp
             out[key] = (out[key] or "") .. e.addr[0] .. " " .. e.addr[31] .. " "

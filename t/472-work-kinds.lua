@@ -15,7 +15,7 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local files = require "lib.files"
 local H = require "heddle"
-local walk = require "heddle.walk"
+local survey = require "heddle.survey"
 
 local dir = files.folder()
 local cc = os.getenv "CC" or "cc"
@@ -135,7 +135,7 @@ end
 --- Every instruction as a line, without its pc and what else the kind decides.
 local function instructions(w, lanes)
     local out = {}
-    walk.each(w, function(op)
+    survey.each(w, function(op)
         local at = {}
         for lane = 0, lanes - 1 do
             at[#at + 1] = op.addr and op.addr[lane] or nil

@@ -16,7 +16,7 @@ static void refused(struct fake *f, const char *want, int code)
     uint64_t sum[2];
     char text[1024] = "";
 
-    assert_int_equal(heddle_walk(w, NULL, seen, sum, text, sizeof text), code);
+    assert_int_equal(heddle_each(w, NULL, seen, sum, text, sizeof text), code);
     assert_text(text, want);
     heddle_workload_free(w);
 }
@@ -120,7 +120,7 @@ static void good_accesses(void **state)
             f.op[0].mask = 0xfc;
         }
         w = make(&f, NULL);
-        assert_int_equal(heddle_walk(w, NULL, seen, sum, text, sizeof text), 0);
+        assert_int_equal(heddle_each(w, NULL, seen, sum, text, sizeof text), 0);
         heddle_workload_free(w);
     }
 }

@@ -291,7 +291,7 @@ do
     end
     tap.ok(plain[4] ~= plain[5], "launches differ")
     for _, n in ipairs { 5, 3, 1 } do
-        tap.is(H.walk.ahead(made, n, 64), n, "what those before one leave")
+        tap.is(H.survey.ahead(made, n, 64), n, "what those before one leave")
         local same = 0
         for first = 1, 7 do
             same = same + (text(first) == plain[first] and 1 or 0)
@@ -300,7 +300,7 @@ do
     end
     local function shown(options, step)
         local out = {}
-        H.walk.each(made, function(e)
+        H.survey.each(made, function(e)
             if e.launch >= 5 and (e.launch == 5 or step == 1)
                 and e.block % step == 0 then
                 out[#out + 1] = ("%d %d %d %s %x %s"):format(e.launch, e.block,
@@ -312,20 +312,20 @@ do
     local rest, some = shown({}, 1), shown({}, 3)
     tap.ok(#rest > #some and #some > 500, "a walk", #some)
     for _, n in ipairs { 1, 3, 5, 6 } do
-        H.walk.ahead(made, n)
+        H.survey.ahead(made, n)
         tap.ok(shown({ first = 5 }, 1) == rest
             and shown({ first = 5, every = 3 }, 3) == some,
             "it shows what begins there, and all before has been run")
     end
-    H.walk.ahead(made, 5, 32)
+    H.survey.ahead(made, 5, 32)
     tap.is(text(5), plain[5], "warps of another size have their own")
-    tap.is(H.walk.ahead(made), H.characterise.busiest(H.characterise.measure(
+    tap.is(H.survey.ahead(made), H.characterise.busiest(H.characterise.measure(
         "BFS2", { size = "T", timed = false }).survey), "the busiest")
-    tap.raises(function() H.walk.ahead(made, 1000) end,
+    tap.raises(function() H.survey.ahead(made, 1000) end,
         "launch 1000 is expected to be at most", "one that is none")
     tap.is(text(3), plain[3], "leaves it as it was")
     tap.raises(function()
-        H.walk.ahead((H.generator { name = "g", buffers = {}, kernels = { {
+        H.survey.ahead((H.generator { name = "g", buffers = {}, kernels = { {
             name = "k", grid = 1, block = 32, warp = function() end } } }
             :workload()))
     end, "kernel programs", "a generator")
@@ -346,7 +346,7 @@ do
         return os.clock() - from
     end
     local plainly = spent()
-    H.walk.ahead(made, 2, 64)
+    H.survey.ahead(made, 2, 64)
     local again = spent()
     tap.ok(again < plainly / 2, "and need not run again", ("%.3f s, %.3f s")
         :format(again, plainly))

@@ -31,7 +31,7 @@
 #include "tool_part.h"
 #include "heddle_survey.h"
 #include "heddle_trace.h"
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "kasm.h"
 #include "policy.h"
 #include "texts.h"
@@ -327,7 +327,7 @@ static int paging_machine(void)
     return machine("fault", "268435456");
 }
 
-static int each_op(void *ud, const struct heddle_walk_op *op)
+static int each_op(void *ud, const struct heddle_each_op *op)
 {
     (void)op;
     ++*(uint64_t *)ud;

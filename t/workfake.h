@@ -19,7 +19,7 @@
 
 #include "base/base.h"
 #include "core/env.h"
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "heddle_work.h"
 #include "load/source.h"
 #include "texts.h"
@@ -218,7 +218,7 @@ static inline heddle_workload *make(struct fake *f, const char *argument)
     return w;
 }
 
-static inline int seen(void *ud, const struct heddle_walk_op *op)
+static inline int seen(void *ud, const struct heddle_each_op *op)
 {
     uint64_t *sum = ud;
 

@@ -242,7 +242,7 @@ local function survey(describe, o)
     })
     s.limit = o.limit
     s.sum = sum_of(s.kernels)
-    s.buffers = require("heddle.walk").buffers(w)
+    s.buffers = require("heddle.survey").buffers(w)
     return s
 end
 

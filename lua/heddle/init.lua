@@ -52,7 +52,6 @@ local PARTS = {
     policy = "heddle.policy",
     index = "heddle.index",
     generate = "heddle.generate",
-    walk = "heddle.walk",
     survey = "heddle.survey",
     characterise = "heddle.characterise",
 }

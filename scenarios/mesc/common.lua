@@ -194,11 +194,11 @@ local function program(x, name, size, graph)
     local first = not x.full and 1
         or store.keep(("busiest %s %d %s %s"):format(name, lanes, size,
             graph or ""), x.arg.cache, function()
-                there = H.walk.ahead(build(), 0, lanes)
+                there = H.survey.ahead(build(), 0, lanes)
                 return there
             end)
     return app, first, function()
-        there = there or H.walk.ahead(build(), first, lanes)
+        there = there or H.survey.ahead(build(), first, lanes)
     end
 end
 

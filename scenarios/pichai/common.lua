@@ -240,10 +240,10 @@ function common.program(x, name)
     end
     local first = x.arg.launch > 0 and x.arg.launch or not x.full and 1
         or common.keep(x, ("busiest %s %d"):format(name, lanes), function()
-            return H.walk.ahead(build(), 0, lanes)
+            return H.survey.ahead(build(), 0, lanes)
         end)
     return app, first, function()
-        H.walk.ahead(build(), first, lanes)
+        H.survey.ahead(build(), first, lanes)
     end
 end
 

@@ -24,7 +24,7 @@ local function touched(name)
     return suite.keep(x, "touched " .. name .. " " .. first, function()
         local n, small, large, span, wide = 0, 0, 0, 0, 0
         ready()
-        H.walk.each(app.make(), function(e)
+        H.survey.each(app.make(), function(e)
             if not e.addr then
                 return nil
             end

@@ -18,7 +18,7 @@
  * over the same ones.  What belongs to no application counts from the first of
  * these instants on, so no share of it exceeds the whole.
  *
- * Launches before sim.first_kernel run without time (load/walk.c), for their
+ * Launches before sim.first_kernel run without time (load/functional.c), for their
  * effects on buffers.
  *
  * Each launch is recorded: its time and, for every counter, by how much the
@@ -50,7 +50,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../load/walk.h"
+#include "../load/functional.h"
 #include "../machine.h"
 #include "../vm/link.h"
 #include "throttle.h"
@@ -572,7 +572,7 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
     struct hd_app_state *a = &d->app[app];
 
     if (a->run == 0 && a->launch.id == 0 &&
-        hd_walk_begin(src, cfg->first_kernel, d->g->m->core.lanes) < 0)
+        hd_functional_begin(src, cfg->first_kernel, d->g->m->core.lanes) < 0)
         return d->g->env->err->code;
     for (;;) {
         int r = src->ops->launch(src->self, &a->launch);
@@ -589,7 +589,7 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
             return 1;
         if (d->g->m->core.compact) /* a walk regroups nothing */
             set_compact(d, src, false);
-        r = hd_walk_launch(src, &a->launch, d->g->env->err);
+        r = hd_functional_launch(src, &a->launch, d->g->env->err);
         if (d->g->m->core.compact)
             set_compact(d, src, true);
         if (r < 0)

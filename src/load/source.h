@@ -217,7 +217,7 @@ struct hd_source {
     char name[64];
     uint32_t users; /* simulations that have it, beside its owner */
     /* What the launches before number `ahead` left in warps of so many lanes
-     * (heddle_walk_ahead), as save() gives it; NULL: nothing. */
+     * (heddle_ahead), as save() gives it; NULL: nothing. */
     void *kept;
     uint32_t ahead, ahead_lanes;
     void (*free)(void *self);

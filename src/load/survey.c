@@ -1,7 +1,7 @@
 /*
  * survey.c - what a workload asks of a memory system, measured without time.
  *
- * walk.c runs the workload with a machine's crowd of warps; here each
+ * functional.c runs the workload with a machine's crowd of warps; here each
  * instruction is counted: by kernel, how many lanes, lines and pages it has
  * (the coalescer is the cores' own), which pages and lines a launch touches
  * and whether an earlier launch or another kernel had touched them, how far
@@ -24,7 +24,7 @@
 #include "../gpu/coalesce.h"
 #include "../base/grow.h"
 #include "survey-pages.h"
-#include "walk.h"
+#include "functional.h"
 
 enum {
     LINE_SHIFT = 7,
@@ -393,7 +393,7 @@ void heddle_survey_free(heddle_survey *s)
 static int survey(struct heddle_survey *s, struct hd_source *src,
                   struct hd_err *err)
 {
-    struct hd_walk run = {.src = src,
+    struct hd_functional run = {.src = src,
                           .name = "survey",
                           .v = {.step = count, .ud = s},
                           .lanes = s->o.lanes,
@@ -408,7 +408,7 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
         rc = open_picture(s);
     if (rc < 0)
         return hd_err_memory(err);
-    rc = hd_walk_run(&run, err);
+    rc = hd_functional_run(&run, err);
     if (rc == CUT) {
         s->r.cut = 1;
         rc = 0;

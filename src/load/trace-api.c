@@ -8,22 +8,22 @@
  * and everything else is read.
  *
  * A dump shows every memory instruction, decoded.  A trace is read from its
- * frames, so a selected kernel or block costs no walk through the others'
- * instructions; anything else is walked as heddle_walk() does.  Local addresses
+ * frames, so a selected kernel or block costs no look at the others'
+ * instructions; anything else runs as in heddle_each().  Local addresses
  * of a trace are shown where the trace saw them, not where a machine would lay
  * them.
  *
- * What is recorded runs without time, exactly as heddle_walk() runs it (walk.c),
- * its warps in turns at barriers; scoreboard slots and waits are stored as given.
- * Local addresses of a program are final already and are stored as such.  A
- * workload that is a trace is copied instead.
+ * What is recorded runs without time, exactly as heddle_each() runs it
+ * (functional.c), its warps in turns at barriers; scoreboard slots and waits
+ * are stored as given. Local addresses of a program are final already and are
+ * stored as such.  A workload that is a trace is copied instead.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "../heddle_trace.h"
-#include "../heddle_walk.h"
+#include "../heddle_survey.h"
 #include "trace-text.h"
-#include "walk.h"
+#include "functional.h"
 
 #include <stdio.h>
 
@@ -224,11 +224,11 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
 struct dump {
     struct hd_box *box;
     const struct heddle_trace_select *s;
-    heddle_walk_fn *fn;
+    heddle_each_fn *fn;
     void *ud;
     uint32_t kernels; /* number of the last one that was seen */
     bool block;       /* the selected one is there */
-    struct heddle_walk_op op;
+    struct heddle_each_op op;
     uint64_t address[HD_MAX_LANES];
     hd_va lane[HD_MAX_LANES];
 };
@@ -305,7 +305,7 @@ static int dump_box(struct dump *d, uint32_t context, struct hd_err *err)
     return rc;
 }
 
-static int on_walk(void *ud, const struct heddle_walk_op *op)
+static int on_op(void *ud, const struct heddle_each_op *op)
 {
     struct dump *d = ud;
 
@@ -340,7 +340,7 @@ static int check_selected(const struct dump *d, struct hd_err *err)
 }
 
 int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
-                      heddle_walk_fn *fn, void *ud, char *error,
+                      heddle_each_fn *fn, void *ud, char *error,
                       size_t room)
 {
     static const struct heddle_trace_select all;
@@ -352,8 +352,8 @@ int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
     d.op.address = d.address;
     int rc;
     if (d.box == NULL) {
-        struct heddle_walk_options o = {.launches = d.s->kernel};
-        rc = heddle_walk(w, &o, on_walk, &d, error, room);
+        struct heddle_each_options o = {.launches = d.s->kernel};
+        rc = heddle_each(w, &o, on_op, &d, error, room);
         if (rc != 0)
             return rc;
     } else {
@@ -481,10 +481,11 @@ static int on_step(void *ud, const struct hd_step *s)
 
 static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
 {
-    struct hd_walk run = {.src = s,
-                          .name = "recording",
-                          .v = {on_step, on_launch, on_block, on_block_end, r},
-                          .lanes = lanes};
+    struct hd_functional run = {
+        .src = s,
+        .name = "recording",
+        .v = {on_step, on_launch, on_block, on_block_end, r},
+        .lanes = lanes};
     struct hd_err *err = r->err;
     struct hd_alloc a = {0};
 
@@ -494,7 +495,7 @@ static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
     hd_box_context(r->box, s->name, err);
     for (uint32_t i = 0; err->code == 0 && s->ops->alloc(s->self, i, &a); i++)
         hd_box_alloc(r->box, 0, a.name, a.base.v, a.bytes, err);
-    if (err->code != 0 || hd_walk_run(&run, err) != 0 ||
+    if (err->code != 0 || hd_functional_run(&run, err) != 0 ||
         hd_box_pack(r->box, r->pack, err) != 0)
         return err->code;
     if (hd_pages_ranges(&r->pages, &r->box->context[0]) != 0)
@@ -511,7 +512,7 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
     uint32_t context;
     struct hd_box *box = hd_trace_source_box(s, &context);
 
-    if (hd_walk_lanes(&lanes, &err) == 0)
+    if (hd_functional_lanes(&lanes, &err) == 0)
         r.box = hd_box_create(out, &err);
     if (r.box != NULL && box != NULL)
         hd_box_copy(box, context, r.box, SIZE_MAX, &err);

@@ -67,11 +67,11 @@ static const unsigned char *take(struct hd_tracez *z, size_t n,
         wrong(z, "the file is cut off", err);
         return NULL;
     }
-    if (z->pos < z->at || z->pos + n > z->at + w->n) {
+    if (w->p == NULL || z->pos < z->at || z->pos + n > z->at + w->n) {
         size_t want = hd_min_u64(n > WINDOW ? n : WINDOW, z->size - z->pos);
         w->n = 0;
         z->at = z->pos;
-        if (!hd_bytes_room(w, want))
+        if (!hd_bytes_room(w, want + 1))
             return hd_err_no_memory(err);
         for (ssize_t got; w->n < want; w->n += (size_t)got) {
             got = pread(z->fd, w->p + w->n, want - w->n, (off_t)(z->at + w->n));

@@ -19,7 +19,7 @@
  * A work is somebody else's code.  What it answers is checked before the engine
  * sees it: kinds, lanes, slots, sizes, and that each lane stays in its buffer.
  * After an error the warp exits, so that whoever drives it comes to an end
- * (walk.c), and the error that was recorded stops the run.
+ * (functional.c), and the error that was recorded stops the run.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -175,12 +175,12 @@ heddle_workload **hl_workload_box(lua_State *L);
 /* The workload at index i, or an argument error. */
 heddle_workload *hl_workload_check(lua_State *L, int i);
 
-/* f(workload, fn [, { kernel =, block = }]): its memory instructions.  (lwalk.c)
+/* f(workload, fn [, { kernel =, block = }]): its memory instructions.  (lsurvey.c)
  */
 int hl_dump(lua_State *L);
 
 /* f(workload) -> {{ name =, base =, bytes = }, ...}: its allocations.
- * (lwalk.c) */
+ * (lsurvey.c) */
 int hl_allocations(lua_State *L);
 
 /* The simulation at index i.  The user value of its box is a table of what it

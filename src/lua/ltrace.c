@@ -13,7 +13,7 @@
  *     trace.ranges(w)                 allocations: { name =, base =, bytes = }
  *     trace.verify(w)                 unpacks every block
  *
- * dump calls fn(e) for each memory instruction, as walk.each does (lwalk.c), with
+ * dump calls fn(e) for each memory instruction, as survey.each does (lsurvey.c), with
  * opcode, space and lanes besides.
  *
  * SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "../heddle_trace.h"
-#include "../heddle_walk.h"
+#include "../heddle_survey.h"
 #include "../policy.h"
 #include "lheddle.h"
 

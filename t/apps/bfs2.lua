@@ -78,12 +78,12 @@ end
 -- Pages of cost[] for every neighbour, as the published mean counts them,
 -- visited or not: those of addresses four times as far apart as in vis[].
 local function cost_pages(params)
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local w = require("heddle.app").get("BFS2"):workload(params)
-    local vis = walk.buffers(w)[5]
+    local vis = survey.buffers(w)[5]
     assert(vis.name == "vis", "fifth buffer")
     local gathers, pages = 0, 0
-    walk.each(w, function(e)
+    survey.each(w, function(e)
         if e.kind ~= "load" or e.kernel ~= "bfs1" then return end
         local seen, n = {}, 0
         for _, at in pairs(e.addr) do

@@ -24,7 +24,7 @@ end
 -- warp, in which one row takes part in every step.
 local function figures()
     local forward = 0
-    require("heddle.walk").each(require("heddle.app").get("BP")
+    require("heddle.survey").each(require("heddle.app").get("BP")
         :workload { size = "T", n = 16 }, function(e)
         if e.kernel == "forward" and e.warp == 0 then
             forward = forward + e.n

@@ -38,7 +38,7 @@ end
 -- pages of its accesses to the lists.
 function M.gathers(workload, options, kernel, what)
     local rows = {}
-    for _, r in ipairs(require("heddle.walk").profile(workload, options)) do
+    for _, r in ipairs(require("heddle.survey").profile(workload, options)) do
         if r.kernel == kernel and r.kind == "load" then rows[r.buffer] = r end
     end
     local all, own = rows[what], rows.row.count / 2

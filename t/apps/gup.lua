@@ -18,13 +18,13 @@ end
 -- an atomic: of all of the program at m = 19, of the first warps, whose values
 -- are sparse, and of larger tables.
 local function figures()
-    local app, walk = require "heddle.app", require "heddle.walk"
+    local app, survey = require "heddle.app", require "heddle.survey"
     local run = { size = "S", threads = 1024, updates = 32 }
     local all = kit.profile("GUP", { size = "S" })["update atomic Tab"]
     local large = kit.profile("GUP", { size = "M", updates = 8 },
         { every = 16 })["update atomic Tab"]
     local pages, atomics = 0, 0
-    walk.each(app.get("GUP"):workload { size = "S" }, function(e)
+    survey.each(app.get("GUP"):workload { size = "S" }, function(e)
         if e.block >= 16 then return true end -- of four warps
         if e.kind ~= "atomic" then return end
         local seen = {}

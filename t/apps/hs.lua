@@ -51,7 +51,7 @@ local function figures()
     local program = require("heddle.app").get("HS")
         :workload { size = "T", n = 64, steps = 1 }
     local n = 0
-    require("heddle.walk").each(program, function(e)
+    require("heddle.survey").each(program, function(e)
         if e.block == 7 and e.warp == 3 then n = n + e.n end
     end)
     return {

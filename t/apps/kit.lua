@@ -18,10 +18,10 @@ For figures:
                                of twin.walk
     profile(name, params, options)  the same from the lane engine, for sizes at
                                which the twin is too slow; options are those
-                               of walk.profile
+                               of survey.profile
     threads(name, params, options)  { [kernel] = instructions of all its
                                threads }, from the lane engine; [1]: all
-                               kernels; options are those of walk.each
+                               kernels; options are those of survey.each
 
 SPDX-License-Identifier: MIT
 ]]
@@ -72,9 +72,9 @@ end
 -- Rows of a profile of the application `name` by "kernel kind buffer", and by
 -- "kernel kind" where there is no buffer.
 function M.profile(name, params, options)
-    local app, walk = require "heddle.app", require "heddle.walk"
+    local app, survey = require "heddle.app", require "heddle.survey"
     local rows = {}
-    for _, r in ipairs(walk.profile(app.get(name):workload(params), options)) do
+    for _, r in ipairs(survey.profile(app.get(name):workload(params), options)) do
         local key = r.kernel .. " " .. r.kind
         rows[r.buffer and key .. " " .. r.buffer or key] = r
     end
@@ -83,9 +83,9 @@ end
 
 -- Instructions that the threads of each kernel execute, and of all in [1].
 function M.threads(name, params, options)
-    local app, walk = require "heddle.app", require "heddle.walk"
+    local app, survey = require "heddle.app", require "heddle.survey"
     local sums = { 0 }
-    walk.each(app.get(name):workload(params), function(e)
+    survey.each(app.get(name):workload(params), function(e)
         local n = measure.bits(e.mask)
         sums[e.kernel] = (sums[e.kernel] or 0) + n * e.n
         sums[1] = sums[1] + n * e.n

@@ -32,7 +32,7 @@ local function figures()
     local app = require "heddle.app".get "KMEANS"
     local rows = {}
     local w = app:workload { size = "S", np = 8192, iterations = 1 }
-    for _, r in ipairs(require "heddle.walk".profile(w, { every = 4 })) do
+    for _, r in ipairs(require "heddle.survey".profile(w, { every = 4 })) do
         rows[r.kernel .. " " .. r.kind .. " " .. (r.buffer or "")] = r
     end
     local from, to = rows["invert load F"], rows["invert store G"]

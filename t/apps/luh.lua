@@ -138,10 +138,10 @@ end
 
 -- Gathers by node and by corner, as measured for e = 45.
 local function figures()
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local w = require("heddle.app").get("LUH"):workload { size = "S" }
     local row = {}
-    for _, r in ipairs(walk.profile(w, { every = 4, launches = 3 })) do
+    for _, r in ipairs(survey.profile(w, { every = 4, launches = 3 })) do
         row[r.kernel .. " " .. r.kind .. " " .. (r.buffer or "")] = r
     end
     local node, corner = row["integrateStress load x"], row["addForces load fxe"]

@@ -120,13 +120,13 @@ end
 -- are those of keys that are equally popular: with Zipf's law lanes with one
 -- popular key share a set, and the mean is 29.1.
 local function figures()
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local w = app.get "MEMC":workload { size = "M", batches = 8, waves = 1,
         s = 0 }
     local top = 168 << 18 -- end of the table
-    local base = walk.buffers(w)[1].base
+    local base = survey.buffers(w)[1].base
     local keys, lines, first, pages, found = 0, 0, 0, 0, 0
-    walk.each(w, function(e)
+    survey.each(w, function(e)
         if e.kind == "load" and e.bytes == 2 then
             keys, lines = keys + 1, lines + spread(e, 128)
         elseif e.addr and e.addr[0] and e.addr[0] - base < top

@@ -148,7 +148,7 @@ end
 -- start positions; here they meet after each edge (20.9 lanes), which leaves
 -- the pages of a lane.
 local function figures()
-    local app, walk = require("heddle.app").get "MUM", require "heddle.walk"
+    local app, survey = require("heddle.app").get "MUM", require "heddle.survey"
     local w, p = app:workload "S", app:instance("T").params
     local every, reads = 8, 0
     local blocks = (50000 + 255) // 256
@@ -156,7 +156,7 @@ local function figures()
         reads = reads + math.min(256, 50000 - 256 * b)
     end
     local lanes, pages = {}, {}
-    for _, r in ipairs(walk.profile(w, { every = every })) do
+    for _, r in ipairs(survey.profile(w, { every = every })) do
         if r.buffer then
             lanes[r.buffer] = r.count * r.lanes / reads
             pages[r.buffer] = r.count * r.pages / reads
@@ -164,7 +164,7 @@ local function figures()
     end
     local instructions = 0
     for _, n in pairs(lanes) do instructions = instructions + n end
-    local t = walk.buffers(w)[1]
+    local t = survey.buffers(w)[1]
     return {
         { "nodes a base", (t.bytes / 65536 - 32) * 4096 / 1399930, 1.6545 },
         { "child fetches a read", lanes.child, 20.5 },

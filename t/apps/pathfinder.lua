@@ -48,7 +48,7 @@ local function figures()
     local app = require "heddle.app".get "PATHFINDER"
     local wall
     local w = app:workload { size = "S", cols = 10000, rows = 41 }
-    for _, r in ipairs(require "heddle.walk".profile(w)) do
+    for _, r in ipairs(require "heddle.survey".profile(w)) do
         if r.buffer == "wall" then wall = r end
     end
     return { { "pages of a row", wall.pages, 1 } }

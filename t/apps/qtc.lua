@@ -172,7 +172,7 @@ end
 -- all.
 local function figures()
     local app = require("heddle.app").get "QTC"
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local instance = app:instance "S"
     local n, D, total = instance.params.n, instance.b.nbr.dims[2], 0
     local nbr = instance.b.nbr.data
@@ -180,9 +180,9 @@ local function figures()
         if nbr:byte(k + 3) < 128 then total = total + 1 end
     end
     local w = app:workload "S"
-    local dist = walk.buffers(w)[1]
+    local dist = survey.buffers(w)[1]
     local lanes, pages, loads = 0, 0, 0
-    walk.each(w, function(e)
+    survey.each(w, function(e)
         if e.kernel ~= "main" or e.kind ~= "load" then return end
         local seen = {}
         for _, at in pairs(e.addr) do

@@ -110,9 +110,9 @@ end
 -- 956 instructions a pixel were measured; a warp has one page of the image.
 local function figures()
     local H = require "heddle"
-    local app, walk = require("heddle.app").get "RAY", require "heddle.walk"
+    local app, survey = require("heddle.app").get "RAY", require "heddle.survey"
     local pages
-    for _, r in ipairs(walk.profile(app:workload "S", { every = 8 })) do
+    for _, r in ipairs(survey.profile(app:workload "S", { every = 8 })) do
         if r.buffer == "out" and r.kind == "load" then pages = r.pages end
     end
     local sim = H.sim { machine = "maxwell", apps = { H.app("RAY") } }

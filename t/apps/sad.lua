@@ -51,10 +51,10 @@ end
 -- begin 16 rows of 352 bytes apart, 1 + 5692 / 4096 pages, those of the other
 -- 1 + 5298 / 4096, a little less at the border.
 local function figures()
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local w = require("heddle.app").get("SAD"):workload { size = "S" }
-    local ref, seen, pages = walk.buffers(w)[2], {}, 0
-    walk.each(w, function(e)
+    local ref, seen, pages = survey.buffers(w)[2], {}, 0
+    survey.each(w, function(e)
         if e.kernel ~= "blocks" then return true end
         if e.kind ~= "load" then return end
         for _, at in pairs(e.addr) do
@@ -66,7 +66,7 @@ local function figures()
         end
     end, { every = 37 })
     local row = {}
-    for _, r in ipairs(walk.profile(w, { every = 7 })) do
+    for _, r in ipairs(survey.profile(w, { every = 7 })) do
         row[r.kernel .. " " .. r.kind .. " " .. (r.buffer or "")] = r
     end
     return {

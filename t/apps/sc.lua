@@ -110,10 +110,10 @@ end
 
 -- pt has 32 bytes a point, coord is read line by line.
 local function figures()
-    local walk = require "heddle.walk"
+    local survey = require "heddle.survey"
     local w = require("heddle.app").get("SC"):workload { size = "T" }
     local row = {}
-    for _, r in ipairs(walk.profile(w)) do
+    for _, r in ipairs(survey.profile(w)) do
         row[r.kind .. " " .. (r.buffer or "")] = r
     end
     return {

@@ -49,7 +49,7 @@ local function figures()
     local a = app.get "STREAMCLUSTER"
     local w = a:workload { size = "S", num = 4096, launches = 2 }
     local memory, rows = 0, {}
-    for _, r in ipairs(require "heddle.walk".profile(w, { every = 2 })) do
+    for _, r in ipairs(require "heddle.survey".profile(w, { every = 2 })) do
         rows[r.kind .. " " .. (r.buffer or "")] = r
         if r.buffer then memory = memory + r.count end
     end

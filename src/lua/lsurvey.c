@@ -1,28 +1,27 @@
 /*
- * lwalk.c - a workload without a machine: `require "heddle.walk"`, its
- * instructions one by one, and `require "heddle.survey"`, what it asks of a
- * memory system, measured without time.
+ * lsurvey.c - a workload without a machine: `require "heddle.survey"`, its
+ * instructions one by one, and what it asks of a memory system, measured
+ * without time.
  *
- *     local walk = require "heddle.walk"
- *     walk.each(w, function(e) ... end [, options])
+ *     local walk = require "heddle.survey"
+ *     survey.each(w, function(e) ... end [, options])
  *         e = { launch=, kernel=, block=, warp=, kind=, n=, mask=, bytes=,
  *               pc=, addr={[lane]=address} }; addr of memory instructions.
  *         One table is used for all; copy what must last.  A return value
- *         other than nil and false ends the walk.
- *     walk.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
+ *         other than nil and false ends it.
+ *     survey.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
  *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit,
- *         and by buffer the memory instructions with an active lane; lanes, lines
- *         and pages are means an instruction of those
- *     walk.buffers(w) -> { { name=, base=, bytes= }, ... }
- *     walk.ahead(w [, launch [, lanes]]) -> launch; what the launches before it
- *         leave is kept in the workload: simulations whose sim.first_kernel it
- *         is begin there.  Absent: that with the most memory instructions
+ *         and by buffer the memory instructions with an active lane; lanes,
+ * lines and pages are means an instruction of those survey.buffers(w) -> { {
+ * name=, base=, bytes= }, ... } survey.ahead(w [, launch [, lanes]]) -> launch;
+ * what the launches before it leave is kept in the workload: simulations whose
+ * sim.first_kernel it is begin there.  Absent: that with the most memory
+ * instructions
  *
  * Options: lanes (32), launches (stop after so many), every (only each
  * every-th block); each: first (launches before it are run, whole, and not
  * shown).
  *
- *     local survey = require "heddle.survey"
  *     local s = survey.run(workload [, options])
  *
  * Options: lanes (32), limit (warp instructions; 0: none), columns and rows of
@@ -33,7 +32,7 @@
  *     kernels   { { name=, launches=, ..., line_hist={ [lines]=n },
  *               page_hist={ [pages]=n }, uses={ { buffer=, kind="load",
  *               instructions=, lanes=, lines=, pages= }, ... } }, ... }; buffer
- *               counts from 1, as walk.buffers() does
+ *               counts from 1, as survey.buffers() does
  *     reuse     { { bound=, accesses= }, ... }; bound absent: no bound,
  *               first = true: the first touch of a page
  *     launches  { { kernel=, start= }, ... }: which kernel (from 1) ran, and
@@ -55,24 +54,24 @@
 
 #define SURVEY "heddle.survey.running"
 
-HL_MODULE int luaopen_heddle_walk(lua_State *L);
 HL_MODULE int luaopen_heddle_survey(lua_State *L);
 
-/* ---- each ----------------------------------------------------------------- */
+/* ---- each -----------------------------------------------------------------
+ */
 
 struct each {
     lua_State *L;
-    const struct heddle_walk_op *op;
+    const struct heddle_each_op *op;
     uint64_t mask; /* lanes set in addr */
 };
 
-/* Places on the stack of walk_each(), the tables that it uses again; and on
+/* Places on the stack of survey_each(), the tables that it uses again; and on
  * that of say_op(): each fn event addr. */
 enum { FN = 2, TABLES = 4, EVENT = 3, ADDR = 4 };
 
 static void fill_lanes(lua_State *L, struct each *e)
 {
-    const struct heddle_walk_op *op = e->op;
+    const struct heddle_each_op *op = e->op;
     uint32_t l;
 
     for (l = 0; l < op->lanes; l++) {
@@ -91,12 +90,12 @@ static void fill_lanes(lua_State *L, struct each *e)
 /* Calls the function with the event in its table; protected. */
 static int say_op(lua_State *L)
 {
-#define OP(m) HL_FIELD(struct heddle_walk_op, m)
+#define OP(m) HL_FIELD(struct heddle_each_op, m)
     static const struct hl_field fields[] = {
         OP(launch), OP(block),
         OP(warp),   OP(bytes),
         OP(pc),     OP(mask),
-        OP(kernel), HL_FIELD_AS(struct heddle_walk_op, count, "n"),
+        OP(kernel), HL_FIELD_AS(struct heddle_each_op, count, "n"),
         HL_END};
     struct each *e = lua_touserdata(L, 1);
 
@@ -121,8 +120,8 @@ static int say_op(lua_State *L)
     return 1;
 }
 
-/* An error must not jump over the walk: it comes back as -100, on the stack. */
-static int each_op(void *ud, const struct heddle_walk_op *op)
+/* An error must not jump over the run: it comes back as -100, on the stack. */
+static int each_op(void *ud, const struct heddle_each_op *op)
 {
     struct each *e = ud;
     lua_State *L = e->L;
@@ -160,19 +159,19 @@ static int end_each(lua_State *L, int rc, const char *error)
     return 0;
 }
 
-static int walk_each(lua_State *L)
+static int survey_each(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-#define OPTION(m) HL_FIELD(struct heddle_walk_options, m)
-    static const struct hl_field known[] = {OPTION(lanes), OPTION(launches),
-                                            OPTION(every), OPTION(first), HL_END};
-    struct heddle_walk_options o = {0};
+#define OPTION(m) HL_FIELD(struct heddle_each_options, m)
+    static const struct hl_field known[] = {
+        OPTION(lanes), OPTION(launches), OPTION(every), OPTION(first), HL_END};
+    struct heddle_each_options o = {0};
     struct each e = {.L = L};
     char error[1024] = "";
 
-    begin_each(L, "walk.each", known, &o);
-    return end_each(
-        L, heddle_walk(w, &o, each_op, &e, error, sizeof error), error);
+    begin_each(L, "survey.each", known, &o);
+    return end_each(L, heddle_each(w, &o, each_op, &e, error, sizeof error),
+                    error);
 }
 
 int hl_dump(lua_State *L)
@@ -192,13 +191,14 @@ int hl_dump(lua_State *L)
         L, heddle_trace_dump(w, &s, each_op, &e, error, sizeof error), error);
 }
 
-/* ---- buffers -------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------
+ */
 
-#define ALLOC(m) HL_FIELD(struct heddle_walk_alloc, m)
+#define ALLOC(m) HL_FIELD(struct heddle_workload_alloc, m)
 static const struct hl_field alloc_fields[] = {ALLOC(name), ALLOC(base),
                                                ALLOC(bytes), HL_END};
-HL_LIST(hl_allocations, struct heddle_walk_alloc,
-        heddle_walk_alloc(hl_workload_check(L, 1), i, &x), alloc_fields)
+HL_LIST(hl_allocations, struct heddle_workload_alloc,
+        heddle_workload_alloc(hl_workload_check(L, 1), i, &x), alloc_fields)
 
 HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
 
@@ -209,7 +209,7 @@ static int interrupted(void *ud)
     return in != NULL && in->hit ? HL_EINTERRUPT : 0;
 }
 
-static int walk_ahead(lua_State *L)
+static int survey_ahead(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
     lua_Integer launch = luaL_optinteger(L, 2, 0);
@@ -219,8 +219,8 @@ static int walk_ahead(lua_State *L)
 
     luaL_argcheck(L, launch >= 0 && launch <= INT32_MAX, 2, "out of range");
     luaL_argcheck(L, lanes >= 0 && lanes <= 64, 3, "expected 32 or 64");
-    rc = heddle_walk_ahead(w, (uint32_t)lanes, (uint32_t)launch, interrupted,
-                           hl_interrupt_of(L), error, sizeof error);
+    rc = heddle_ahead(w, (uint32_t)lanes, (uint32_t)launch, interrupted,
+                      hl_interrupt_of(L), error, sizeof error);
     hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
     lua_pushinteger(L, rc);
     return 1;
@@ -239,11 +239,13 @@ static heddle_survey *push_survey(lua_State *L, const char *whose)
                                             SURVEY_OPTION(limit, INT64_MAX),
                                             HL_APART("room"),
                                             HL_END};
-    static const struct hl_field of_room[] = {
-        ROOM(cores, 1 << 10),      ROOM(blocks, 1 << 10),
-        ROOM(warps, 1 << 10),      ROOM(threads, 1 << 20),
-        ROOM(regs, INT64_MAX),     ROOM(shared_bytes, INT64_MAX),
-        HL_END};
+    static const struct hl_field of_room[] = {ROOM(cores, 1 << 10),
+                                              ROOM(blocks, 1 << 10),
+                                              ROOM(warps, 1 << 10),
+                                              ROOM(threads, 1 << 20),
+                                              ROOM(regs, INT64_MAX),
+                                              ROOM(shared_bytes, INT64_MAX),
+                                              HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_survey_options o = {.stop = interrupted,
                                       .ud = hl_interrupt_of(L)};
@@ -406,7 +408,8 @@ static int survey_run(lua_State *L)
     return 1;
 }
 
-/* ---- a profile: what a survey has of kernels and buffers ------------------ */
+/* ---- a profile: what a survey has of kernels and buffers ------------------
+ */
 
 static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
 {
@@ -433,7 +436,7 @@ static void push_profile(lua_State *L, heddle_workload *w,
 {
     const struct heddle_survey_kernel *k = heddle_survey_kernel(s, kernel);
     const struct heddle_survey_use *u;
-    struct heddle_walk_alloc a;
+    struct heddle_workload_alloc a;
 
     push_row(L, k->name, "alu", k->alu);
     end_row(L);
@@ -443,13 +446,12 @@ static void push_profile(lua_State *L, heddle_workload *w,
              k->instructions - k->alu - k->loads - k->stores - k->atomics -
                  k->barriers);
     end_row(L);
-    for (uint32_t i = 0; heddle_walk_alloc(w, i, &a) == 0; i++)
+    for (uint32_t i = 0; heddle_workload_alloc(w, i, &a) == 0; i++)
         for (uint32_t kind = 0; kind < HEDDLE_SURVEY_KINDS; kind++) {
             u = heddle_survey_use(s, kernel, i, kind);
             if (u == NULL || u->instructions == 0)
                 continue;
-            push_row(L, k->name,
-                     heddle_op_name(HEDDLE_OP_LOAD + kind),
+            push_row(L, k->name, heddle_op_name(HEDDLE_OP_LOAD + kind),
                      u->instructions);
             hl_set_text(L, "buffer", a.name);
             mean(L, "lanes", u->lanes, u->instructions);
@@ -459,10 +461,10 @@ static void push_profile(lua_State *L, heddle_workload *w,
         }
 }
 
-static int walk_profile(lua_State *L)
+static int survey_profile(lua_State *L)
 {
     heddle_workload *w = hl_workload_check(L, 1);
-    const heddle_survey *s = push_survey(L, "walk.profile");
+    const heddle_survey *s = push_survey(L, "survey.profile");
 
     lua_newtable(L);
     for (uint32_t i = 0; i < heddle_survey_result(s)->kernels; i++)
@@ -470,25 +472,16 @@ static int walk_profile(lua_State *L)
     return 1;
 }
 
-/* ---- the modules ---------------------------------------------------------- */
-
-int luaopen_heddle_walk(lua_State *L)
-{
-    static const luaL_Reg functions[] = {
-        {"each", walk_each},
-        {"profile", walk_profile},
-        {"buffers", hl_allocations},
-        {"ahead", walk_ahead},
-        {NULL, NULL},
-    };
-
-    luaL_newlib(L, functions);
-    return 1;
-}
+/* ---- the module -----------------------------------------------------------
+ */
 
 int luaopen_heddle_survey(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"run", survey_run}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"each", survey_each},       {"profile", survey_profile},
+        {"buffers", hl_allocations}, {"ahead", survey_ahead},
+        {"run", survey_run},         {NULL, NULL},
+    };
 
     luaL_newlib(L, functions);
     return 1;

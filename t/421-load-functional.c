@@ -1,5 +1,5 @@
 /*
- * 421-load-walk.c - running a workload without a machine.
+ * 421-load-functional.c - running a workload without a machine.
  *
  * Pinned, with a source of the test's own: the order (warps by number, each to
  * its barrier, then again), affine and per-lane addresses, masks, `every` and
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "core/env.h"
-#include "heddle_walk.h"
+#include "heddle_survey.h"
 #include "load/source.h"
 #include "texts.h"
 
@@ -151,7 +151,7 @@ struct log {
     int stop_after;
 };
 
-static int note(void *ud, const struct heddle_walk_op *op)
+static int note(void *ud, const struct heddle_each_op *op)
 {
     struct log *log = ud;
     size_t n = strlen(log->text);
@@ -174,11 +174,11 @@ static void order_is_canonical(void **state)
 {
     struct fake f;
     struct log log = {0};
-    struct heddle_walk_options o = {.launches = 1};
+    struct heddle_each_options o = {.launches = 1};
 
     (void)state;
     fake_make(&f);
-    assert_int_equal(heddle_walk(hd_workload(&f.src), &o, note, &log, NULL, 0),
+    assert_int_equal(heddle_each(hd_workload(&f.src), &o, note, &log, NULL, 0),
                      0);
     assert_string_equal(log.text,
                         "k0.0.0.load k0.0.0.alu k0.0.0.barrier "
@@ -191,11 +191,11 @@ static void every_second_block(void **state)
 {
     struct fake f;
     struct log log = {0};
-    struct heddle_walk_options o = {.every = 2};
+    struct heddle_each_options o = {.every = 2};
 
     (void)state;
     fake_make(&f);
-    assert_int_equal(heddle_walk(hd_workload(&f.src), &o, note, &log, NULL, 0),
+    assert_int_equal(heddle_each(hd_workload(&f.src), &o, note, &log, NULL, 0),
                      0);
     assert_text(log.text, "k1.0.1.exit");
     assert_null(strstr(log.text, "k1.1."));
@@ -209,7 +209,7 @@ static void visitor_stops(void **state)
     (void)state;
     fake_make(&f);
     assert_int_equal(
-        heddle_walk(hd_workload(&f.src), NULL, note, &log, NULL, 0), 42);
+        heddle_each(hd_workload(&f.src), NULL, note, &log, NULL, 0), 42);
     assert_string_equal(log.text, "k0.0.0.load k0.0.0.alu k0.0.0.barrier ");
     assert_int_equal(f.unbound, 1);
 }
@@ -218,18 +218,18 @@ static void errors_have_words(void **state)
 {
     struct fake f;
     struct log log = {0};
-    struct heddle_walk_options o = {.lanes = 48};
+    struct heddle_each_options o = {.lanes = 48};
     char error[100] = "";
 
     (void)state;
     fake_make(&f);
     f.fail_at_store = 1;
     assert_int_equal(
-        heddle_walk(hd_workload(&f.src), NULL, note, &log, error, sizeof error),
+        heddle_each(hd_workload(&f.src), NULL, note, &log, error, sizeof error),
         HEDDLE_EPROGRAM);
     assert_string_equal(error, "the store is wrong");
     assert_int_equal(
-        heddle_walk(hd_workload(&f.src), &o, note, &log, error, sizeof error),
+        heddle_each(hd_workload(&f.src), &o, note, &log, error, sizeof error),
         HEDDLE_EINVAL);
     assert_text(error, "48 lanes");
 }

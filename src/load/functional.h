@@ -1,10 +1,9 @@
 /*
- * walk.h - runs a source without time: block by block, or with a machine's
- * crowd of warps.
- * SPDX-License-Identifier: MIT
+ * functional.h - runs a source without time: block by block, or with a
+ * machine's crowd of warps. SPDX-License-Identifier: MIT
  */
-#ifndef HD_WALK_H
-#define HD_WALK_H
+#ifndef HD_FUNCTIONAL_H
+#define HD_FUNCTIONAL_H
 
 #include "../heddle_survey.h"
 #include "source.h"
@@ -29,9 +28,9 @@ struct hd_visitor {
     void *ud;
 };
 
-struct hd_walk {
+struct hd_functional {
     struct hd_source *src;
-    const char *name; /* of the run, in errors: "walk" */
+    const char *name; /* in errors: "survey" */
     struct hd_visitor v;
     uint32_t lanes;    /* 32 or 64; 0: 32 */
     uint32_t launches; /* stops after so many; 0: never */
@@ -45,18 +44,18 @@ struct hd_walk {
 
 /* Binds, runs and unbinds the source.  0, what a visitor returned, or an
  * error. */
-int hd_walk_run(const struct hd_walk *o, struct hd_err *err);
+int hd_functional_run(const struct hd_functional *o, struct hd_err *err);
 
 /* A bound source that has not begun goes on behind launches of which it is kept
  * what they left, if they are before `first`.  0 or an error. */
-int hd_walk_begin(struct hd_source *s, uint32_t first, uint32_t lanes);
+int hd_functional_begin(struct hd_source *s, uint32_t first, uint32_t lanes);
 
 /* Runs the launch that a bound source is at, for its effects on buffers.  0 or
  * an error. */
-int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
-                   struct hd_err *err);
+int hd_functional_launch(struct hd_source *s, const struct hd_launch *l,
+                         struct hd_err *err);
 
 /* The lanes of a warp: *lanes, or 32 for 0.  0 or an error. */
-int hd_walk_lanes(uint32_t *lanes, struct hd_err *err);
+int hd_functional_lanes(uint32_t *lanes, struct hd_err *err);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * walk.c - runs a workload without a machine: walks, and the runs of surveys
- * and recordings.
+ * functional.c - runs a workload without a machine: instruction by instruction,
+ * for surveys, for recordings, and for what its launches leave in buffers.
  *
  * A source is asked exactly as a core asks it (source.h): launch, block_start,
  * next and access for each warp, block_end.  Nothing has a latency here.
  * Invariant: a warp is asked for its next instruction once after its start and
  * once after each instruction.
  *
- * In a walk a block is alone on the machine and each warp runs to its next
+ * Without a room a block is alone on the machine and each warp runs to its next
  * barrier before the following one starts: fine for what an instruction
  * touches, wrong for the order of what all of them touch.  With a room as many
  * blocks are resident as the machine has room for, and they take turns: in a
@@ -17,22 +17,22 @@
  * is fair to them, and a picture over rounds looks like one over time.
  *
  * Room is that of one core times the number of cores; all blocks of a launch
- * need the same.  A block that fits no core gets one to itself, as the walk
- * would give it.
+ * need the same.  A block that fits no core gets one to itself, as without
+ * a room.
  *
  * Left out: latencies, dependences (the wait sets), the scheduler's
- * preferences, and in a walk occupancy.
+ * preferences, and without a room occupancy.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "walk.h"
+#include "functional.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/bits.h"
 #include "../core/env.h"
-#include "../heddle_walk.h"
+#include "../heddle_survey.h"
 
 enum { MOST_WARPS = 64 };
 
@@ -48,7 +48,7 @@ struct place {
 };
 
 struct run {
-    const struct hd_walk *o;
+    const struct hd_functional *o;
     struct hd_err *err;
     struct hd_launch launch;
     struct place *place; /* [most]: resident blocks, in no order */
@@ -203,7 +203,7 @@ static int run_launches(struct run *r)
     return rc;
 }
 
-int hd_walk_lanes(uint32_t *lanes, struct hd_err *err)
+int hd_functional_lanes(uint32_t *lanes, struct hd_err *err)
 {
     if (*lanes == 0)
         *lanes = 32;
@@ -213,14 +213,14 @@ int hd_walk_lanes(uint32_t *lanes, struct hd_err *err)
                       "a warp of %u lanes; expected 32 or 64", *lanes);
 }
 
-int hd_walk_begin(struct hd_source *s, uint32_t first, uint32_t lanes)
+int hd_functional_begin(struct hd_source *s, uint32_t first, uint32_t lanes)
 {
     return s->kept != NULL && s->ahead <= first && s->ahead_lanes == lanes
                ? s->ops->load(s->self, s->kept)
                : 0;
 }
 
-int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
+int hd_functional_run(const struct hd_functional *o, struct hd_err *err)
 {
     uint32_t slots = o->room != NULL ? o->room->cores * o->room->warps : 0;
     uint32_t lanes = o->lanes;
@@ -232,7 +232,7 @@ int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
         .arena = &arena, .stats = &stats, .err = err, .seed = 1, .apps = 1};
     int rc;
 
-    if (hd_walk_lanes(&lanes, err) != 0)
+    if (hd_functional_lanes(&lanes, err) != 0)
         return err->code;
     slots = slots < MOST_WARPS ? MOST_WARPS : slots;
     r.place = calloc(slots, sizeof *r.place);
@@ -243,7 +243,7 @@ int hd_walk_run(const struct hd_walk *o, struct hd_err *err)
     hd_stats_open(&stats, &arena, 1);
     rc = s->ops->bind(s->self, &env, 0, lanes, slots);
     if (rc == 0) {
-        rc = hd_walk_begin(s, o->first, lanes);
+        rc = hd_functional_begin(s, o->first, lanes);
         rc = rc < 0 ? rc : run_launches(&r);
         s->ops->unbind(s->self);
     }
@@ -260,10 +260,10 @@ static int no_step(void *ud, const struct hd_step *s)
     return 0;
 }
 
-int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
-                   struct hd_err *err)
+int hd_functional_launch(struct hd_source *s, const struct hd_launch *l,
+                         struct hd_err *err)
 {
-    struct hd_walk o = {.src = s, .v = {.step = no_step}};
+    struct hd_functional o = {.src = s, .v = {.step = no_step}};
     struct place place;
     struct run r = {.o = &o, .err = err, .launch = *l, .place = &place};
 
@@ -274,19 +274,20 @@ int hd_walk_launch(struct hd_source *s, const struct hd_launch *l,
     return run_launch(&r);
 }
 
-/* ---- walks --------------------------------------------------------------- */
+/* ---- instruction by instruction --------------------------------------------
+ */
 
-struct walk {
-    heddle_walk_fn *fn;
+struct each {
+    heddle_each_fn *fn;
     void *ud;
     uint32_t first;
-    struct heddle_walk_op op;
+    struct heddle_each_op op;
     uint64_t address[HD_MAX_LANES];
 };
 
 static int on_step(void *ud, const struct hd_step *s)
 {
-    struct walk *w = ud;
+    struct each *w = ud;
     const struct hd_op *op = s->op;
 
     if (s->launch->id < w->first)
@@ -310,13 +311,13 @@ static int on_step(void *ud, const struct hd_step *s)
     return w->fn(w->ud, &w->op);
 }
 
-int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
-                heddle_walk_fn *fn, void *ud, char *error, size_t room)
+int heddle_each(heddle_workload *workload, const struct heddle_each_options *o,
+                heddle_each_fn *fn, void *ud, char *error, size_t room)
 {
-    struct walk w = {.fn = fn, .ud = ud};
-    struct hd_walk run = {.src = hd_workload_source(workload),
-                          .name = "walk",
-                          .v = {.step = on_step, .ud = &w}};
+    struct each w = {.fn = fn, .ud = ud};
+    struct hd_functional run = {.src = hd_workload_source(workload),
+                                .name = "run",
+                                .v = {.step = on_step, .ud = &w}};
     struct hd_err err = {0};
     int rc;
 
@@ -327,14 +328,14 @@ int heddle_walk(heddle_workload *workload, const struct heddle_walk_options *o,
         run.first = w.first = o->first;
     }
     w.op.address = w.address;
-    rc = hd_walk_run(&run, &err);
+    rc = hd_functional_run(&run, &err);
     if (rc < 0)
         hd_err_tell(&err, error, room);
     return rc;
 }
 
-int heddle_walk_alloc(heddle_workload *workload, uint32_t i,
-                      struct heddle_walk_alloc *out)
+int heddle_workload_alloc(heddle_workload *workload, uint32_t i,
+                          struct heddle_workload_alloc *out)
 {
     struct hd_source *src = hd_workload_source(workload);
     struct hd_alloc a = {0};
@@ -406,17 +407,16 @@ static int ahead_between(void *ud, uint32_t next)
     return THERE;
 }
 
-int heddle_walk_ahead(heddle_workload *workload, uint32_t lanes,
-                      uint32_t launch, int (*stop)(void *ud), void *ud,
-                      char *error, size_t room)
+int heddle_ahead(heddle_workload *workload, uint32_t lanes, uint32_t launch,
+                 int (*stop)(void *ud), void *ud, char *error, size_t room)
 {
     struct hd_source *src = hd_workload_source(workload);
     struct ahead a = {.src = src, .goal = launch, .stop = stop, .ud = ud};
-    struct hd_walk run = {.src = src,
-                          .name = "walk",
-                          .lanes = lanes,
-                          .between = ahead_between,
-                          .v = {.step = ahead_step, .ud = &a}};
+    struct hd_functional run = {.src = src,
+                                .name = "run",
+                                .lanes = lanes,
+                                .between = ahead_between,
+                                .v = {.step = ahead_step, .ud = &a}};
     struct hd_err err = {0};
     int rc;
 
@@ -426,7 +426,7 @@ int heddle_walk_ahead(heddle_workload *workload, uint32_t lanes,
                         "programs leave can be kept",
                         src->name);
     else
-        rc = hd_walk_run(&run, &err);
+        rc = hd_functional_run(&run, &err);
     if (rc == 0 && a.kept == NULL)
         rc = hd_err_set(&err, HEDDLE_EINVAL,
                         "workload %s: launch %u is expected to be at most %u",
