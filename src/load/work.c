@@ -39,12 +39,6 @@
 #include "../base/grow.h"
 #include "source.h"
 
-/* A buffer where it lies. */
-struct buffer {
-    char name[32];
-    uint64_t base, bytes;
-};
-
 /* State of the whole, in the arena. */
 struct state {
     uint32_t launch;   /* in progress, 1, 2, ...; 0: none yet */
@@ -74,7 +68,7 @@ struct work {
     const struct heddle_work *work;
     void *self; /* of open() */
     bool opened;
-    struct buffer *buffer;
+    struct hd_alloc *buffer;
     uint32_t buffers;
     size_t shared_bytes, state_bytes;
     size_t stride; /* from warp to warp in the arena */
@@ -188,7 +182,7 @@ static void refuse(struct heddle_work_open *o, int code, const char *text)
 static int place(struct work *w, const struct heddle_work_buffer *b,
                  uint64_t *next, struct hd_err *err)
 {
-    struct buffer *to = &w->buffer[w->buffers];
+    struct hd_alloc *to = &w->buffer[w->buffers];
     uint64_t align = b->align != 0 ? b->align : 256, va;
 
     if (memchr(b->name, 0, sizeof b->name) == NULL || b->name[0] == '\0')
@@ -215,7 +209,7 @@ static int place(struct work *w, const struct heddle_work_buffer *b,
                           w->source.name, b->name,
                           (unsigned long long)b->bytes);
     memcpy(to->name, b->name, sizeof to->name);
-    to->base = va;
+    to->base.v = va;
     to->bytes = b->bytes;
     *next = va + b->bytes;
     mix(w, to, sizeof *to);
@@ -477,9 +471,7 @@ static bool work_alloc(void *self, uint32_t i, struct hd_alloc *out)
 
     if (i >= w->buffers)
         return false;
-    memcpy(out->name, w->buffer[i].name, sizeof out->name);
-    out->base.v = w->buffer[i].base;
-    out->bytes = w->buffer[i].bytes;
+    *out = w->buffer[i];
     return true;
 }
 
@@ -713,7 +705,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
 }
 
 /* A lane is out of its buffer. */
-static int outside(struct heddle_work_call *c, const struct buffer *b,
+static int outside(struct heddle_work_call *c, const struct hd_alloc *b,
                    uint32_t lane, int64_t at, uint32_t bytes)
 {
     char text[256];
@@ -725,7 +717,7 @@ static int outside(struct heddle_work_call *c, const struct buffer *b,
     return fail(c, HEDDLE_EPROGRAM, text);
 }
 
-static bool holds(const struct buffer *b, uint64_t at, uint32_t bytes)
+static bool holds(const struct hd_alloc *b, uint64_t at, uint32_t bytes)
 {
     return at < b->bytes && bytes <= b->bytes - at;
 }
@@ -736,7 +728,7 @@ static int affine(struct work *w, struct heddle_work_call *c,
                   const struct warp *x, const struct heddle_work_access *a,
                   struct hd_access *acc)
 {
-    const struct buffer *b = &w->buffer[a->buffer];
+    const struct hd_alloc *b = &w->buffer[a->buffer];
     uint32_t end[2] = {hd_bit_first(x->mask), hd_log2(x->mask)};
     int64_t most = INT64_C(1) << 50;
 
@@ -750,7 +742,7 @@ static int affine(struct work *w, struct heddle_work_call *c,
         if (!holds(b, (uint64_t)at, x->bytes))
             return outside(c, b, end[i], at, x->bytes);
     }
-    acc->base.v = b->base + (uint64_t)a->base;
+    acc->base.v = b->base.v + (uint64_t)a->base;
     acc->stride = a->stride;
     return 0;
 }
@@ -759,13 +751,13 @@ static int scattered(struct work *w, struct heddle_work_call *c,
                      const struct warp *x, uint32_t buffer,
                      struct hd_access *acc)
 {
-    const struct buffer *b = &w->buffer[buffer];
+    const struct hd_alloc *b = &w->buffer[buffer];
 
     for (uint64_t m = x->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
         if (!holds(b, w->byte[l], x->bytes))
             return outside(c, b, l, (int64_t)w->byte[l], x->bytes);
-        w->lane[l].v = b->base + w->byte[l];
+        w->lane[l].v = b->base.v + w->byte[l];
     }
     acc->lane = w->lane;
     return 0;

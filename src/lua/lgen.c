@@ -5,12 +5,12 @@
  *         name =, text =, seed =, instructions =, memory =,
  *         buffers = { { name =, bytes =, align =, width =, freed = }, ... },
  *         numbers = { [buffer] = number }, begin =,
- *         launches = { { name =, regs =, shared =, fn =, nx ny nz =,
- *                        tx ty tz = }, ... },
+ *         launches = { { name =, regs =, shared =, nx ny nz =, tx ty tz = },
+ *                      ... },
  *     }
  *
- * begin(launch, block, warp, lanes, live) gives the function of a warp and its
- * arguments t, b and p.  heddle.generator makes the table: `text` is what
+ * begin(launch, block, warp, lanes, live), which holds the functions of warps,
+ * gives that of a warp and its arguments t, b and p.  heddle.generator makes the table: `text` is what
  * defines the generator, `freed` the launch whose end gives a buffer back (0:
  * none).
  *
@@ -336,19 +336,6 @@ static uint64_t byte_of(lua_State *L, const struct buffer *b, int64_t index,
     return (uint64_t)index * b->width;
 }
 
-/* Whether the index on top of the stack is there: a lane without is inactive.
- */
-static int index_on_top(lua_State *L, uint32_t lane, int64_t *index)
-{
-    int whole;
-
-    *index = lua_tointegerx(L, -1, &whole);
-    if (!whole && lua_toboolean(L, -1))
-        luaL_error(L, "lane %d: an index is a whole number, not %s", (int)lane,
-                   lp_text(L, -1));
-    return whole;
-}
-
 /* The value at index 3 is a list, or a function of the lane: an index each.
  * Fills lane[] for those that are active; returns how many. */
 static uint32_t scattered(lua_State *L, const struct buffer *b,
@@ -360,6 +347,7 @@ static uint32_t scattered(lua_State *L, const struct buffer *b,
     for (uint64_t m = out->mask; m != 0; m &= m - 1) {
         uint32_t l = (uint32_t)__builtin_ctzll(m);
         int64_t index;
+        int whole;
         if (call) {
             lua_pushvalue(L, 3);
             lua_pushinteger(L, l);
@@ -367,10 +355,14 @@ static uint32_t scattered(lua_State *L, const struct buffer *b,
         } else {
             lua_rawgeti(L, 3, (lua_Integer)l + 1);
         }
-        if (index_on_top(L, l, &index))
+        index = lua_tointegerx(L, -1, &whole);
+        if (whole)
             lane[n++] = byte_of(L, b, index, l, out->bytes);
-        else
+        else if (!lua_toboolean(L, -1)) /* without one it is inactive */
             out->mask &= ~(1ull << l);
+        else
+            luaL_error(L, "lane %d: an index is a whole number, not %s", (int)l,
+                       lp_text(L, -1));
         lua_pop(L, 1);
     }
     out->scattered = n != 0;
@@ -918,7 +910,7 @@ static const struct heddle_work functions = {
 
 enum { SPEC = 1, LG, LOCALS }; /* places on the stack of lg_open */
 
-/* Reads a list of the spec into structures of `size'; on top afterwards. */
+/* Reads a list of the spec into structures of `size'. */
 static void *read_list(lua_State *L, struct lg *g, const char *name,
                        const struct hl_field *fields, size_t size, uint32_t *n)
 {
@@ -935,6 +927,7 @@ static void *read_list(lua_State *L, struct lg *g, const char *name,
         hl_get_fields(L, -1, fields, to + i * size);
         lua_pop(L, 1);
     }
+    lua_pop(L, 1);
     return to;
 }
 
@@ -960,14 +953,6 @@ static void read_lists(lua_State *L, struct lg *g)
         read_list(L, g, "buffers", buffer, sizeof *g->buffer, &g->buffers);
     g->launch =
         read_list(L, g, "launches", launches, sizeof *g->launch, &g->launches);
-    for (uint32_t i = 0; i < g->launches; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        lua_getfield(L, -1, "fn");
-        luaL_checktype(L, -1, LUA_TFUNCTION);
-        lp_sandbox_enter(L, &lg_fence, -1, &g->locals, LOCALS);
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 2);
 }
 
 /* Pushes the metatable of t. */
@@ -1000,24 +985,6 @@ static void push_methods(lua_State *L)
     hl_set_function(L, "__index", t_missing);
     lua_setmetatable(L, -2); /* of the methods, too */
     lua_setfield(L, -2, "__index");
-}
-
-/* Makes how warps start; what `begin' holds must not change, either. */
-static void make_prepare(lua_State *L, struct lg *g)
-{
-    const char *name;
-    int begin;
-
-    lua_getfield(L, SPEC, "begin");
-    luaL_checktype(L, -1, LUA_TFUNCTION);
-    begin = lua_gettop(L);
-    for (int i = 1; (name = lua_getupvalue(L, begin, i)) != NULL; i++) {
-        lp_locals_note(L, &g->locals, LOCALS, begin, name, i);
-        lua_pop(L, 1);
-    }
-    push_methods(L);
-    lua_pushcclosure(L, prepare, 2);
-    lua_xmove(L, g->H, 1);
 }
 
 /* A generator that no workload has takes its memory along.  Coroutines that are
@@ -1072,7 +1039,12 @@ int lg_open(lua_State *L)
     hl_get_fields(L, SPEC, fields, g);
     g->budget.collect_at = g->budget.bytes / 2;
     g->budget.per = "without one of the warp";
-    make_prepare(L, g);
+    lua_getfield(L, SPEC, "begin"); /* and the functions of warps, which it holds */
+    luaL_checktype(L, -1, LUA_TFUNCTION);
+    lp_sandbox_enter(L, &lg_fence, -1, &g->locals, LOCALS);
+    push_methods(L);
+    lua_pushcclosure(L, prepare, 2);
+    lua_xmove(L, g->H, 1);
     read_lists(L, g);
     o.ud = g;
     lua_getfield(L, SPEC, "text");
