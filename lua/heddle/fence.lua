@@ -5,7 +5,8 @@ fence.lua - the library of code behind a fence: of policies and generators
 lsandbox.c calls it with the functions that are in C and with what is said of the
 fence, and gets: the globals; the list of all functions that can be reached, {
 library =, name =, what = } each; enter(f), which takes a function behind the
-fence; and check(), which looks at metatables once more.  The globals of this
+fence; check(), which looks at metatables once more; and seal(t), which makes the
+fields of a table all that it has.  The globals of this
 file are Lua's functions as they were made, whatever a script has put into its
 own.
 
@@ -806,6 +807,17 @@ local function enter(entered, note)
     visit_value(entered, "(the function itself)", -1)
 end
 
-return env, reach, enter, check_metas
+local function seal(t, what, name, fixed)
+    local class = { __metatable = false, __index = function(_, key)
+        key = C.tostring(key)
+        local near = C.nearest(key, C.keys(t))
+        fail("%s has no %s'%s'%s", what, name, key,
+            near and "; did you mean '" .. near .. "'?" or "")
+    end }
+    if fixed then class.__newindex = function() fail("%s", fixed) end end
+    setmetatable(t, class)
+end
+
+return env, reach, enter, check_metas, seal
 
 end

@@ -157,14 +157,10 @@ static int view_index(lua_State *L)
             lua_pushinteger(L, (lua_Integer)lp_word(v->q, f->offset));
             return 1;
         }
-        if (f->count == NULL) {
-            lua_getiuservalue(L, 1, 2); /* view key texts */
-            lua_rawgeti(L, -1,
-                        (lua_Integer)(i * WORDS + lp_word(v->q, f->offset)));
-            return 1;
-        }
-        lua_getiuservalue(L, 1, 1); /* view key arrays */
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_getiuservalue(L, 1, 1);
+        lua_rawgeti(L, -1,
+                    (lua_Integer)(i * WORDS +
+                                  (f->count ? 0 : lp_word(v->q, f->offset))));
         return 1;
     }
     return unknown(L, v, key ? key : luaL_typename(L, 2));
@@ -244,35 +240,42 @@ static size_t offset_of(const struct heddle_field_info *field, uint32_t n,
     return 0;
 }
 
-/* Puts words into the table on top, from place `at` on. */
-static void push_words(lua_State *L, const char *words, lua_Integer at)
+/* Puts words, "a|b|c", into the table at index t, from place `at` on; returns how
+ * many, and which. */
+static int put_words(lua_State *L, int t, lua_Integer at, const char *words,
+                     const char *word[WORDS])
 {
-    for (size_t n; words != NULL && *words; words += n + (words[n] == '|')) {
+    int k = 0;
+
+    for (size_t n; *words && k < WORDS; words += n + (words[n] == '|')) {
         n = strcspn(words, "|");
-        lua_pushlstring(L, words, n);
-        lua_rawseti(L, -2, at++);
+        word[k] = lua_pushlstring(L, words, n);
+        lua_rawseti(L, t, at + k++);
     }
+    return k;
 }
 
-/* Pushes a new view of a question or note with these fields. */
+/* Pushes a new view of a question or note with these fields.  Its user value has
+ * at i * WORDS the array that field i is, or the first of its words. */
 static struct view *push_view(lua_State *L, const char *name,
                               const struct heddle_field_info *field, uint32_t n)
 {
-    struct view *v = lua_newuserdatauv(L, sizeof *v, 2);
+    struct view *v = lua_newuserdatauv(L, sizeof *v, 1);
+    const char *word[WORDS];
 
     memset(v, 0, sizeof *v);
     v->name = name;
     v->field = field;
     v->n = n;
     set_metatable(L, VIEW, view_index, NULL);
-    lua_createtable(L, (int)n, 0); /* view arrays */
-    lua_createtable(L, (int)n, 0); /* view arrays texts */
+    lua_createtable(L, (int)n, 0);
     for (uint32_t i = 0; i < n; i++) {
         struct array *a;
 
         v->key[i] = lua_pushstring(L, field[i].name);
         lua_rawseti(L, -2, -(lua_Integer)i - 1);
-        push_words(L, field[i].words, i * WORDS);
+        if (field[i].words != NULL)
+            put_words(L, lua_gettop(L), i * WORDS, field[i].words, word);
         if (field[i].count == NULL)
             continue;
         a = lua_newuserdatauv(L, sizeof *a, 0);
@@ -280,9 +283,8 @@ static struct view *push_view(lua_State *L, const char *name,
         a->field = &field[i];
         a->count = offset_of(field, n, field[i].count);
         set_metatable(L, ARRAY, array_index, array_length);
-        lua_rawseti(L, -3, (lua_Integer)i + 1);
+        lua_rawseti(L, -2, i * WORDS);
     }
-    lua_setiuservalue(L, -3, 2);
     lua_setiuservalue(L, -2, 1);
     return v;
 }
@@ -678,43 +680,6 @@ static void check(void *self)
 
 /* ---- binding -------------------------------------------------------------- */
 
-/* What init reads of the place, or anybody of the parameters, is there. */
-static int missing(lua_State *L)
-{
-    const char *names[HEDDLE_MAX_PARAMS];
-    const char *key = lp_text(L, 2);
-    size_t n = 0;
-
-    lua_pushnil(L);
-    while (n < HEDDLE_MAX_PARAMS && lua_next(L, 1)) {
-        names[n++] = lua_tostring(L, -2);
-        lua_pop(L, 1);
-    }
-    return luaL_error(
-        L, "%s has no %s'%s'%s", lua_tostring(L, lua_upvalueindex(1)),
-        lua_tostring(L, lua_upvalueindex(2)), key, hl_meant(L, key, names, n));
-}
-
-static int param_fixed(lua_State *L)
-{
-    return luaL_error(L, "parameters are fixed while a policy is bound");
-}
-
-/* Gives the table on top its metatable. */
-static void seal(lua_State *L, const char *what, const char *kind,
-                 lua_CFunction writing)
-{
-    lua_createtable(L, 0, 3);
-    lua_pushstring(L, what);
-    lua_pushstring(L, kind);
-    lua_pushcclosure(L, missing, 2);
-    lua_setfield(L, -2, "__index");
-    if (writing)
-        hl_set_function(L, "__newindex", writing);
-    hl_set_bool(L, "__metatable", 0);
-    lua_setmetatable(L, -2);
-}
-
 static void push_params(lua_State *L, const struct lp *p)
 {
     lua_newtable(L);
@@ -722,7 +687,8 @@ static void push_params(lua_State *L, const struct lp *p)
         lp_push_value(L, &p->c->param[i], p->param[i]);
         lua_setfield(L, -2, p->c->param[i].name);
     }
-    seal(L, "the policy", "parameter ", param_fixed);
+    lp_sandbox_seal(L, "the policy", "parameter ",
+                    "parameters are fixed while a policy is bound");
 }
 
 static void push_place(lua_State *L, const struct heddle_place *place)
@@ -735,7 +701,7 @@ static void push_place(lua_State *L, const struct heddle_place *place)
         HL_END};
 
     hl_push_fields(L, fields, place);
-    seal(L, "the place", "", NULL);
+    lp_sandbox_seal(L, "the place", "", NULL);
 }
 
 /* Takes the function on top of the stack behind the fence. */
@@ -765,12 +731,7 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
 
     pt->call = open_call(L, p, info->name, info->field, info->fields);
     pt->kind = info->kind;
-    while (*s && pt->words < WORDS) { /* "a|b|c" */
-        size_t n = strcspn(s, "|");
-        pt->word[pt->words++] = lua_pushlstring(L, s, n);
-        luaL_ref(L, AT_WORDS);
-        s += n + (s[n] == '|');
-    }
+    pt->words = put_words(L, AT_WORDS, i * WORDS, s, pt->word);
     for (uint32_t k = 0; k < info->fields; k++) {
         const struct heddle_field_info *f = &info->field[k];
         if (strcmp(f->name, info->limit) == 0)

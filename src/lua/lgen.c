@@ -10,9 +10,9 @@
  *     }
  *
  * begin(launch, block, warp, lanes, live), which holds the functions of warps,
- * gives that of a warp and its arguments t, b and p.  heddle.generator makes the table: `text` is what
- * defines the generator, `freed` the launch whose end gives a buffer back (0:
- * none).
+ * gives that of a warp and its arguments t, b and p.  heddle.generator makes the
+ * table: `text` is what defines the generator, `freed` the launch whose end gives
+ * a buffer back (0: none).
  *
  * The engine sees a struct heddle_work (heddle_work.h) like that of any
  * plug-in. When a block starts, the coroutine of each of its warps runs, to its

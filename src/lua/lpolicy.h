@@ -156,6 +156,11 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
  * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
  * any more. */
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last);
+/* Seals the table on top, for policies: what it has not raises, "WHAT has no
+ * KIND'x'", and so does a new field, with the words of `fixed` (NULL: it does
+ * not). */
+void lp_sandbox_seal(lua_State *L, const char *what, const char *kind,
+                     const char *fixed);
 /*
  * Makes the function at index i safe: its globals, and those of functions
  * that it holds in locals, become the sandbox's; raises where a local holds

@@ -50,7 +50,9 @@ enum {
     SANDBOX = 1, /* the globals */
     REACH,       /* the functions that are to be had, described */
     ENTER,       /* enter(function, note) */
-    CHECK        /* check(last): of metatables */
+    CHECK,       /* check(last): of metatables */
+    SEAL,        /* seal(table, what, kind, fixed) */
+    PARTS = SEAL
 };
 
 /* More counters than there are; the nearest of these is looked for. */
@@ -638,14 +640,14 @@ static void build(lua_State *L, const struct lp_fence *fence)
 {
     int list;
 
-    lua_createtable(L, CHECK, 0);
+    lua_createtable(L, PARTS, 0);
     list = lua_gettop(L);
     push_library(L);
     lua_call(L, 0, 1);
     push_functions(L);
     push_kind(L, fence);
-    lua_call(L, 2, CHECK);
-    for (int i = CHECK; i >= SANDBOX; i--)
+    lua_call(L, 2, PARTS);
+    for (int i = PARTS; i >= SANDBOX; i--)
         lua_rawseti(L, list, i);
 }
 
@@ -698,6 +700,17 @@ int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last)
     if (bad || last)
         lp_world(T)->metas &= ~fence->bit;
     return bad;
+}
+
+void lp_sandbox_seal(lua_State *L, const char *what, const char *kind,
+                     const char *fixed)
+{
+    push_of(L, &lp_policy_fence, SEAL);
+    lua_pushvalue(L, -2);
+    lua_pushstring(L, what);
+    lua_pushstring(L, kind);
+    lua_pushstring(L, fixed);
+    lua_call(L, 4, 0);
 }
 
 /* note(function, number, name, value).  Upvalues: the struct lp_locals, the
