@@ -259,6 +259,11 @@ refuses(function(t) t:var(true):set(1) end, "a bool variable, a int value",
 refuses(function(t) t:arg("s") end, "no value for argument 's'",
     "a launch without an argument")
 
+for _ = 1, 8 do -- whatever the order in which a table is walked
+    tap.raises(function() app { nam = "a", kernel = 1, buffer = 2 } end,
+        "app: no field 'buffer', 'kernel', 'nam'; it has align, buffers",
+        "unknown fields are named together")
+end
 tap.raises(function() app { name = "a", kernel = 1 } end, "no field 'kernel'",
     "unknown field of an application")
 tap.raises(function() one(print):instance { m = 1 } end,

@@ -95,6 +95,8 @@ local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 local plain = require "heddle.plain"
 local work = require "heddle.work"
+
+local known_names = launch.known
 local unpack = table.unpack
 
 local M = {}
@@ -185,12 +187,8 @@ local KERNEL_FIELDS = { name = true, grid = true, block = true, regs = true,
 --- The kernel of heddle.kernel's form that a table with `warp` stands for.
 local function kernel_from(def, known)
     if known[def] then return known[def] end
-    for key in next, def do
-        if not KERNEL_FIELDS[key] then
-            fail("kernel %s: no field '%s'; it has name, grid, block, regs, "
-                .. "shared, args, warp", tostring(def.name), tostring(key))
-        end
-    end
+    known_names(("kernel %s: no field"):format(tostring(def.name)), def,
+        KERNEL_FIELDS)
     if type(def.name) ~= "string" or type(def.warp) ~= "function" then
         fail("a kernel is { name =, grid =, block =, warp = function(t) ... "
             .. "end }")
@@ -233,13 +231,9 @@ local function args_of(entry, k)
         fail("launch of %s: args: expected { name = value }, got %s", k.name,
             tostring(given))
     end
-    for name, value in next, given do
-        if args[name] == nil then
-            fail("launch of %s: it has no argument '%s'", k.name,
-                tostring(name))
-        end
-        args[name] = value
-    end
+    known_names(("launch of %s: it has no argument"):format(k.name), given,
+        args)
+    for name, value in next, given do args[name] = value end
     return args
 end
 
@@ -379,11 +373,7 @@ function M.generator(a)
     if type(a) ~= "table" then
         fail("H.generator takes a table: { name =, buffers =, kernels = }")
     end
-    for key in next, a do
-        if not FIELDS[key] then
-            fail("generator: no field '%s'", tostring(key))
-        end
-    end
+    known_names("generator: no field", a, FIELDS)
     for _, key in ipairs { "name", "buffers", "kernels" } do
         if a[key] == nil then fail("generator: '%s' is missing", key) end
     end

@@ -190,6 +190,7 @@ local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 
 local fail, triple, kernel_of = launch.fail, launch.triple, launch.kernel_of
+local known_names = launch.known
 
 -- Not what application code has under this name (pure.lua).
 local next = next
@@ -244,12 +245,7 @@ local function buffer(kind, name, ...)
         count = count * whole
     end
     if n == 0 then fail("buffer %s: it has no size", name) end
-    for key in next, options do
-        if not BUFFER_OPTIONS[key] then
-            fail("buffer %s: no option '%s'; it has advise, contents, data, "
-                .. "scratch, texture", name, tostring(key))
-        end
-    end
+    known_names("buffer " .. name .. ": no option", options, BUFFER_OPTIONS)
     return { name = name, type = kind, width = WIDTH[kind], count = count,
         dims = dims, data = options.data,
         scratch = options.scratch or nil,
@@ -309,12 +305,7 @@ function M.kernel(name, options, fn)
         or type(fn) ~= "function" then
         fail("kernel(name, { grid =, block = }, function(t) ... end)")
     end
-    for key in next, options do
-        if not KERNEL_OPTIONS[key] then
-            fail("kernel %s: no option '%s'; it has args, block, grid, regs, "
-                .. "shared", name, tostring(key))
-        end
-    end
+    known_names("kernel " .. name .. ": no option", options, KERNEL_OPTIONS)
     if options.args ~= nil and type(options.args) ~= "table" then
         fail("kernel %s: args: expected { name = value }, got %s", name,
             tostring(options.args))
@@ -364,11 +355,7 @@ end
 
 --- app { name =, params =, buffers =, kernels =, ... }
 function M.app(a)
-    for key in next, a do
-        if not APP_FIELDS[key] then
-            fail("app: no field '%s'", tostring(key))
-        end
-    end
+    known_names("app: no field", a, APP_FIELDS)
     for _, key in ipairs { "name", "buffers", "kernels" } do
         if a[key] == nil then fail("app: '%s' is missing", key) end
     end

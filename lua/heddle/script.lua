@@ -121,7 +121,8 @@ function script.declare(defaults)
         error({ exit = 0 }, 0)
     end
     local words = given or words_of_lua()
-    for name, default in pairs(defaults) do
+    for _, name in ipairs(names_of(defaults)) do
+        local default = defaults[name]
         local t = type(default)
         if t ~= "number" and t ~= "boolean" and t ~= "string" then
             error(core.error(-2, ("H.args: %s: a default is a number, a "

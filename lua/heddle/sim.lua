@@ -44,7 +44,7 @@ local function check_options(o)
     if type(o) ~= "table" then
         fail(-2, "H.sim: a table of options is expected, not a %s", type(o))
     end
-    for k in pairs(o) do
+    for _, k in ipairs(core.keys(o)) do -- in order
         if not OPTIONS[k] then
             local names = config.sorted_keys(OPTIONS)
             local near = require("heddle.index").nearest(tostring(k), names)

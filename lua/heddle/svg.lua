@@ -56,7 +56,7 @@ local function check_names(what, t, known, inside)
     for name in known:gmatch "%S+" do
         names[#names + 1], names[name] = name, true
     end
-    for k in pairs(t) do
+    for _, k in ipairs(require("heddle.core").keys(t)) do -- in order
         if not names[k] then
             local near = require("heddle.index").nearest(tostring(k), names)
             misuse("%s has no field '%s'%s; it takes %s", what, tostring(k),

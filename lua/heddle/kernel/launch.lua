@@ -17,6 +17,26 @@ local function fail(text, ...)
 end
 M.fail = fail
 
+--- Refuses what of t neither `has` nor `more` has: all of it, in order.
+function M.known(what, t, has, more)
+    local wrong, names = {}, {}
+    for key in next, t do
+        if not has[key] and not (more and more[key]) then
+            wrong[#wrong + 1] = ("'%s'"):format(tostring(key))
+        end
+    end
+    if not wrong[1] then return end
+    for _, list in ipairs { has, more } do
+        for key in next, list do
+            if type(key) == "string" then names[#names + 1] = key end
+        end
+    end
+    table.sort(wrong)
+    table.sort(names)
+    fail("%s %s; it has %s", what, table.concat(wrong, ", "),
+        names[1] and table.concat(names, ", ") or "none")
+end
+
 --- n or {x, y, z}, each from 1 to 2^31 - 1, as {x, y, z}.
 function M.triple(x, what)
     if type(x) == "number" then x = { x } end
@@ -88,13 +108,8 @@ local HOST_FIELDS = { prefetch = true, prefetch_host = true, host_reads = true,
 --- Refuses fields that a launch of kernel k does not have; hosted: it may say
 -- what the host does before.
 function M.check_fields(entry, k, hosted)
-    for key in next, entry do
-        if not LAUNCH_FIELDS[key] and not (hosted and HOST_FIELDS[key]) then
-            fail("launch of %s: no field '%s'; it has grid, args, free%s",
-                k.name, tostring(key), hosted and
-                ", prefetch, prefetch_host, host_reads, host_writes" or "")
-        end
-    end
+    M.known(("launch of %s: no field"):format(k.name), entry, LAUNCH_FIELDS,
+        hosted and HOST_FIELDS or nil)
 end
 
 --- The grid and the values of all arguments of a launch.
@@ -117,12 +132,8 @@ function M.launch_of(entry, k, declared)
         known[a.name] = true
         values[i] = require("heddle.kernel.build").number_as(a.kind, x)
     end
-    for name in next, given do
-        if not known[name] and k.args[name] == nil then
-            fail("launch of %s: it has no argument '%s'", k.name,
-                tostring(name))
-        end
-    end
+    M.known(("launch of %s: it has no argument"):format(k.name), given, known,
+        k.args)
     local grid = entry.fn == nil and entry.grid or k.grid
     return M.triple(grid, "launch of " .. k.name .. ": grid"), values
 end
