@@ -206,7 +206,7 @@ refuses(function(t) t:alu(1.5) end, "410-kernel-builder.lua:",
 refuses(function(t) local _ = t.foo end, "t has no 'foo'", "unknown field")
 refuses(function(t, b) t:peek(b.x, 0) end, "buffer x has no contents",
     "a peek at a buffer without contents")
-refuses(function(t) t:laod() end, "t has no 'laod'; did you mean 'load'?",
+refuses(function(t) t:laod() end, "t has no 'laod' (did you mean 'load'?)",
     "a call with two letters changed")
 refuses(function(t, b) t:store(b.r, t.gid) end, "a value is expected",
     "a store of nothing where values are kept")

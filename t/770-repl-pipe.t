@@ -198,7 +198,7 @@ line "string.rep(...)" "a function in C"
 grep -q "^  :look  *The entries of an object" "$dir/out"
 ok $? "a simulation's methods"
 line "sim:restore(snapshot)" "a method by its name"
-line "nothing is called 'l1tlb.entires'; did you mean 'l1tlb.entries'?" \
+line "nothing is called 'l1tlb.entires' (did you mean 'l1tlb.entries'?)" \
     "an unknown name suggests one"
 line "12 (integer)" "any value"
 

@@ -86,34 +86,7 @@ function M.names()
     return table.move(NAMES, 1, #NAMES, 1, {})
 end
 
--- Edits that turn a into b (insert, delete, change).
-local function distance(a, b)
-    local row = {}
-    for j = 0, #b do row[j] = j end
-    for i = 1, #a do
-        local corner = row[0]
-        row[0] = i
-        for j = 1, #b do
-            local change = corner + (a:byte(i) == b:byte(j) and 0 or 1)
-            corner = row[j]
-            row[j] = math.min(change, row[j] + 1, row[j - 1] + 1)
-        end
-    end
-    return row[#b]
-end
-
-local function nearest(name)
-    local best, least = nil, 3
-    local function try(known)
-        local d = distance(name:upper(), known)
-        if d < least then best, least = known, d end
-    end
-    for _, known in ipairs(NAMES) do try(known) end
-    for _, alias in ipairs(ALIASES) do try(alias[1]) end
-    return best
-end
-
--- The application of that name or alias in any case, or nil and the nearest.
+-- The application of that name or alias in any case, or nil.
 function M.find(name)
     local wanted = tostring(name):upper()
     for _, alias in ipairs(ALIASES) do
@@ -126,7 +99,7 @@ function M.find(name)
             return a
         end
     end
-    return nil, nearest(tostring(name))
+    return nil
 end
 
 -- What else an application is called: { { alias, who calls it so }, ... }.
@@ -139,11 +112,13 @@ function M.aliases(name)
 end
 
 function M.get(name)
-    local a, near = M.find(name)
+    local a, known = M.find(name), M.names()
     if a then return a end
-    error(string.format("there is no application '%s'%s; known: %s",
-        tostring(name), near and " (did you mean " .. near .. "?)" or "",
-        table.concat(NAMES, " ")), 0)
+    for _, alias in ipairs(ALIASES) do known[#known + 1] = alias[1] end
+    error(require("heddle.core").error(-2,
+        ("there is no application '%s'%s; known: %s"):format(tostring(name),
+            require("heddle.index").meant(name, known),
+            table.concat(NAMES, ", "))), 0)
 end
 
 -- The sizes that an application has, from small to large.

@@ -266,10 +266,9 @@ function designs.get(name)
             end
         end
     end
-    local near = require("heddle.index").nearest(tostring(name), names)
     error(require("heddle.core").error(-2,
         ("there is no design '%s'%s; known: %s"):format(tostring(name),
-            near and " (did you mean '" .. near .. "'?)" or "",
+            require("heddle.index").meant(name, names),
             table.concat(names, ", "))), 0)
 end
 

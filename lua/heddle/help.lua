@@ -196,8 +196,6 @@ end
 --- Modules written in C.
 local IN_C = {
     ["heddle.core"] = "core - the engine, as the scripts of heddle see it.",
-    ["heddle.part"] = "part - a DRAM system, a TLB or a cache driven alone.",
-    ["heddle.policy"] = "policy - policies: find, bind and list them.",
     ["heddle.work"] = "work - workloads of functions: plug-ins, coroutines.",
     ["heddle.trace"] = "trace - traces: open, convert, record and print them.",
     ["heddle.process"] = "process - processes and pipes, for the runner.",
@@ -286,18 +284,9 @@ local function group(name, scope)
                 :format(name, name, o.instances - 1)
         end
     end
-    for _, kind in ipairs(index.grouped) do
-        local title = kind
-        for _, row in ipairs(index.rows(kind)) do
-            if row[1]:sub(1, #name + 1) == name .. "." then
-                if title then
-                    out[#out + 1] = #out > 0 and "" or nil
-                    out[#out + 1], title = title, nil
-                end
-                out[#out + 1] = ("  %-26s %s"):format(row[1], row[#row])
-            end
-        end
-    end
+    local lines = index.group(name) or {}
+    out[#out + 1] = lines[1] and out[1] and "" or nil
+    table.move(lines, 1, #lines, #out + 1, out)
     return #out > 0 and out or nil
 end
 
@@ -314,11 +303,7 @@ local function explain_name(name, scope)
     if v ~= nil then
         return help.lines(v, scope)
     end
-    local near = index.near(name)
-    return {
-        ("nothing is called '%s'%s"):format(name,
-            near and "; did you mean '" .. near .. "'?" or ""),
-    }
+    return { ("nothing is called '%s'%s"):format(name, index.near(name)) }
 end
 
 --- The lines of help(x).  `scope` is that of completion.

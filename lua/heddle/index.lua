@@ -16,13 +16,6 @@ local index = {
     },
 }
 
---- A module that may not be part of this build.
-local function optional(name)
-    if package.preload[name] or package.loaded[name] then
-        return require(name)
-    end
-end
-
 --- "1 to 64", or the choices, of a setting.
 local function range(s)
     if s.choices ~= "" then
@@ -150,14 +143,12 @@ end
 
 --- Names of the applications of the library.
 function index.app_names()
-    local library = optional "heddle.app"
-    return library and library.names() or {}
+    return require("heddle.app").names()
 end
 
 --- The application of a name or an alias (in any case), or nil.
 function index.app(name)
-    local library = optional "heddle.app"
-    return library and (library.find(name)) or nil
+    return require("heddle.app").find(name)
 end
 
 function rows.apps()
@@ -170,14 +161,12 @@ function rows.apps()
 end
 
 function rows.suites()
-    local suites = optional "heddle.suites"
-    return suites and suites.rows() or {}
+    return require("heddle.suites").rows()
 end
 
 function rows.machines()
-    local machines = optional "heddle.machines"
-    local out = {}
-    for _, name in ipairs(machines and machines.names() or {}) do
+    local machines, out = require "heddle.machines", {}
+    for _, name in ipairs(machines.names()) do
         local m = machines.get(name)
         out[#out + 1] = { name, m.from or "", m.summary or "" }
     end
@@ -470,19 +459,10 @@ function index.is_file(name)
     return name:find "%.lua$" or name:find "/.*%.so$"
 end
 
-function explain.apps(name)
-    local library = optional "heddle.app"
-    return library and library.explain(name)
-end
-
-function explain.suites(name)
-    local suites = optional "heddle.suites"
-    return suites and suites.explain(name)
-end
-
-function explain.machines(name)
-    local machines = optional "heddle.machines"
-    return machines and machines.explain(name)
+for _, kind in ipairs { "app", "suites", "machines" } do
+    explain[kind == "app" and "apps" or kind] = function(name)
+        return require("heddle." .. kind).explain(name)
+    end
 end
 
 --- Explains a name: a list of lines, or nil and the nearest names.
@@ -508,19 +488,16 @@ function index.explain(name)
     return out
 end
 
---- What has a group in its name.
-index.grouped = { "settings", "counters", "histograms" }
-
 --- The settings, counters and histograms of a group ("l2tlb"): lines, or nil.
 function index.group(name)
     local out = {}
-    for _, kind in ipairs(index.grouped) do
+    for _, kind in ipairs { "settings", "counters", "histograms" } do
         local first = true
         for _, row in ipairs(rows[kind]()) do
             if row[1]:sub(1, #name + 1) == name .. "." then
                 if first then
-                    out[#out + 1] = ("%s%s (%s)"):format(
-                        #out > 0 and "\n" or "", name, kind)
+                    out[#out + 1] = #out > 0 and "" or nil
+                    out[#out + 1] = ("%s (%s)"):format(name, kind)
                     first = false
                 end
                 out[#out + 1] = ("  %-24s %s"):format(row[1], row[#row])
@@ -564,6 +541,13 @@ function index.nearest(name, names)
     return at
 end
 
+--- The end of a sentence that names no name of a list: " (did you mean 'x'?)" of
+-- the nearest, or "".
+function index.meant(name, names)
+    local near = index.nearest(tostring(name), names)
+    return near and (" (did you mean '%s'?)"):format(near) or ""
+end
+
 --- Every name that explain knows.
 function index.names()
     local out = {}
@@ -575,15 +559,15 @@ function index.names()
     return out
 end
 
---- The name nearest to one that explain does not know, or nil; a counter may
--- be named without its group.
+--- The same of a name that explain does not know; a counter may be named without
+-- its group.
 function index.near(name)
     local names = index.names()
     local bare = {}
     for _, full in ipairs(names) do
         bare[#bare + 1] = full:match "%.([^.]+)$"
     end
-    return index.nearest(name, names) or index.nearest(name, bare)
+    return index.meant(name, index.nearest(name, names) and names or bare)
 end
 
 return index

@@ -84,9 +84,8 @@ end
 
 --- An error about a name that `what` has not, with the nearest one it has.
 local function no_name(what, key, has)
-    local near = require("heddle.index").nearest(tostring(key), has)
     error(core.error(-2, ("%s has no '%s'%s"):format(what, tostring(key),
-        near and "; did you mean '" .. near .. "'?" or "")), 0)
+        require("heddle.index").meant(key, has))), 0)
 end
 
 --- Lets a part refuse names that it has not.

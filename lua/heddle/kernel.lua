@@ -418,12 +418,10 @@ function App:parameters(o)
                 local words = table.concat(known, ", ")
                 table.move({ "size", "align", "label", "budget", "start" }, 1,
                     5, #known + 1, known)
-                local near = require("heddle.index").nearest(tostring(name),
-                    known)
                 misuse("application %s: no parameter '%s'%s; it has %s, beside "
                     .. "size, align, label, budget and start", a.name,
-                    tostring(name), near and " (did you mean '" .. near
-                    .. "'?)" or "", words ~= "" and words or "none")
+                    tostring(name), require("heddle.index").meant(name, known),
+                    words ~= "" and words or "none")
             end
             p[name] = parameter(a, name, p[name], x)
         end

@@ -658,12 +658,11 @@ function machines.machine(what)
     end
     local preset = by_name[what]
     if not preset then
-        local index = require "heddle.index"
-        local near = index.nearest(tostring(what), machines.names())
+        local names = machines.names()
         error(require("heddle.core").error(-3,
             ("there is no machine '%s'%s; known: %s"):format(tostring(what),
-                near and " (did you mean '" .. near .. "'?)" or "",
-                table.concat(machines.names(), ", "))), 0)
+                require("heddle.index").meant(what, names),
+                table.concat(names, ", "))), 0)
     end
     return new(what, nil, preset_settings(preset))
 end

@@ -275,11 +275,6 @@ function report.collect(sim)
     return results
 end
 
-local function nearest(name, names)
-    local near = require("heddle.index").nearest(name, names)
-    return near and "; did you mean '" .. near .. "'?" or ""
-end
-
 --- Looks a metric up: of application i (from 0), or of all.  Nil: it cannot be
 -- had here; a name that no metric has raises.
 function report.metric(results, name, i)
@@ -297,7 +292,7 @@ function report.metric(results, name, i)
     if not metrics.known(name) then
         name = tostring(name)
         error(core.error(-2, ("there is no metric '%s'%s"):format(name,
-            nearest(name, names))), 0)
+            require("heddle.index").meant(name, names))), 0)
     end
 end
 
@@ -324,7 +319,7 @@ function report.counter(results, name, i)
         end
         name = tostring(name)
         error(core.error(-2, ("there is no counter '%s'%s"):format(name,
-            nearest(name, names))), 0)
+            require("heddle.index").meant(name, names))), 0)
     end
 end
 

@@ -74,10 +74,9 @@ function reproduce.select(list, only, variant)
         word = word:gsub("%.lua$", "")
         if not known[word] then
             local names = require("heddle.config").sorted_keys(known)
-            local near = require("heddle.index").nearest(word, names)
             error({ usage = ("only=%s: no paper or experiment '%s'%s; there "
-                .. "are %s"):format(only, word, near and " (did you mean '"
-                .. near .. "'?)" or "", table.concat(names, " ")) }, 0)
+                .. "are %s"):format(only, word, require("heddle.index").meant(
+                word, names), table.concat(names, " ")) }, 0)
         end
         wanted[word] = true
     end

@@ -72,8 +72,7 @@ local function convert(name, text, default)
 end
 
 local function did_you_mean(name, names)
-    local near = require("heddle.index").nearest(name, names)
-    return near and " (did you mean '" .. near .. "'?)" or ""
+    return require("heddle.index").meant(name, names)
 end
 
 --- Whatever of the words is no argument of the script is told, before it runs.

@@ -47,9 +47,8 @@ local function check_options(o)
     for _, k in ipairs(core.keys(o)) do -- in order
         if not OPTIONS[k] then
             local names = config.sorted_keys(OPTIONS)
-            local near = require("heddle.index").nearest(tostring(k), names)
             fail(-2, "H.sim has no option '%s'%s; it takes %s", tostring(k),
-                near and " (did you mean '" .. near .. "'?)" or "",
+                require("heddle.index").meant(k, names),
                 table.concat(names, ", "))
         end
     end
@@ -393,9 +392,8 @@ function methods:look(object, instance)
             return self.core:look(object, n)
         end
     end
-    local near = require("heddle.index").nearest(tostring(object), names)
     fail(-2, "there is no object '%s'%s; known: %s", tostring(object),
-        near and " (did you mean '" .. near .. "'?)" or "",
+        require("heddle.index").meant(object, names),
         table.concat(names, ", "))
 end
 
@@ -527,9 +525,8 @@ Sim.__index = function(self, key)
         or key == "meter" then
         return nil
     end
-    local near = require("heddle.index").nearest(tostring(key), Sim.__names())
     fail(-2, "a simulation has no '%s'%s", tostring(key),
-        near and "; did you mean '" .. near .. "'?" or "")
+        require("heddle.index").meant(key, Sim.__names()))
 end
 
 --- The names that can be used on a simulation, for completion.

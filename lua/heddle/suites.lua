@@ -130,10 +130,9 @@ end
 --- A suite.
 function M.get(name)
     local names = M.names()
-    local near = require("heddle.index").nearest(tostring(name), names)
     return find(name) or error(require("heddle.core").error(-2,
         ("there is no suite '%s'%s; known: %s"):format(tostring(name),
-            near and " (did you mean '" .. near .. "'?)" or "",
+            require("heddle.index").meant(name, names),
             table.concat(names, ", "))), 0)
 end
 

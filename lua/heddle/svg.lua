@@ -58,10 +58,9 @@ local function check_names(what, t, known, inside)
     end
     for _, k in ipairs(require("heddle.core").keys(t)) do -- in order
         if not names[k] then
-            local near = require("heddle.index").nearest(tostring(k), names)
+            local meant = require("heddle.index").meant(k, names)
             misuse("%s has no field '%s'%s; it takes %s", what, tostring(k),
-                near and " (did you mean '" .. near .. "'?)"
-                or inside and (" " .. inside .. " "):find(" " .. tostring(k)
+                meant ~= "" and meant or inside and (" " .. inside .. " "):find(" " .. tostring(k)
                     .. " ", 1, true) and " (a series has)" or "",
                 table.concat(names, ", "))
         end

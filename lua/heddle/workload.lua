@@ -103,16 +103,7 @@ end
 
 --- H.app(name [, { size =, label =, parameter = ... }])
 function workload.app(name, options)
-    local index = require "heddle.index"
-    local app = index.app(name)
-    if not app then
-        local names = index.app_names()
-        local near = index.nearest(tostring(name), names)
-        error(core.error(-2, ("there is no application '%s'%s; known: %s")
-            :format(tostring(name),
-                near and " (did you mean '" .. near .. "'?)" or "",
-                table.concat(names, ", "))), 0)
-    end
+    local app = require("heddle.app").get(name)
     local rest, own = split(options, app.name)
     local p = app:parameters(rest)
     local d = new(own, "app", app.name, rest, function()
@@ -213,10 +204,9 @@ function workload.named(word, options)
     elseif word:find "[./]" then
         error(core.error(-5, why), 0)
     end
-    local near = index.nearest(word, index.app_names())
     error(core.error(-5, ("%s: there is neither such a file nor such an "
-        .. "application%s"):format(word,
-        near and "; did you mean " .. near .. "?" or "")), 0)
+        .. "application%s"):format(word, index.meant(word, index.app_names()))),
+        0)
 end
 
 --- The description of anything that can be one: a description, the name of an

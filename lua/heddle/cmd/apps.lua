@@ -103,10 +103,8 @@ local function check_params(o)
     if #o.unknown > 0 then
         local known = require("heddle.config").sorted_keys(OPTIONS)
         local name = o.unknown[1]
-        local near = index.nearest(name, known)
         cli.usage("apps: no option '%s'%s; it takes %s", name,
-            near and " (did you mean '" .. near .. "'?)" or "",
-            table.concat(known, ", "))
+            index.meant(name, known), table.concat(known, ", "))
     end
 end
 
@@ -123,7 +121,7 @@ local function names_of(o)
         cli.usage("apps: names or a suite is expected, not both")
     end
     for _, name in ipairs(asked) do
-        local a, near = library.find(name)
+        local a = library.find(name)
         if name:find "[./]" then
             local given = { size = o.size }
             for k, v in pairs(o.params) do
@@ -133,7 +131,7 @@ local function names_of(o)
             o.unknown = {}
         elseif not a then
             cli.usage("apps: no application '%s'%s; see heddle list apps",
-                name, near and " (did you mean '" .. near .. "'?)" or "")
+                name, index.meant(name, library.names()))
         elseif not seen[a.name] then
             seen[a.name] = true
             if a.sizes[size] then

@@ -23,9 +23,8 @@ function explain.run(args)
     for i, name in ipairs(args) do
         local lines = index.explain(name) or index.group(name)
         if not lines then
-            local near = index.near(name)
             cli.usage("explain: nothing is called '%s'%s", name,
-                near and "; did you mean '" .. near .. "'?" or "")
+                index.near(name))
         end
         io.write(i > 1 and "\n" or "", table.concat(lines, "\n"), "\n")
     end

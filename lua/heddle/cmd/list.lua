@@ -64,11 +64,9 @@ function list.run(args)
     end
     local rows = rows_of(kind)
     if not rows then
-        local near = index.nearest(kind, index.kinds)
-        cli.usage("list: no kind '%s'%s%s; expected %s", kind,
-            near and " (did you mean '" .. near .. "'?)" or "",
-            near and "" or ", and no name has it in it",
-            table.concat(index.kinds, ", "))
+        local meant = index.meant(kind, index.kinds)
+        cli.usage("list: no kind '%s'%s; expected %s", kind, meant ~= "" and meant
+            or ", and no name has it in it", table.concat(index.kinds, ", "))
     end
     local out = {}
     for _, row in ipairs(rows) do

@@ -243,10 +243,8 @@ function M.run(args)
             return M[v](args) or 0
         end
     end
-    local near = verb and require("heddle.index").nearest(verb, VERBS)
     cli.usage("trace: %sexpected one of %s", verb and ("there is no '%s'%s; ")
-        :format(verb, near and " (did you mean '" .. near .. "'?)" or "")
-        or "", table.concat(VERBS, ", "))
+        :format(verb, require("heddle.index").meant(verb, VERBS)) or "", table.concat(VERBS, ", "))
 end
 
 return M

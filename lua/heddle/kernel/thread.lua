@@ -54,9 +54,8 @@ local function index(t, name)
         for n in next, names do known[#known + 1] = n end
     end
     table.sort(known)
-    local near = require("heddle.index").nearest(tostring(name), known)
     fail("t has no '%s'%s", tostring(name),
-        near and "; did you mean '" .. near .. "'?" or "")
+        require("heddle.index").meant(name, known))
 end
 
 function Thread:arg(name, kind)
