@@ -576,10 +576,9 @@ static void free_warp(struct warp *x)
 }
 
 /* A warp that starts; NULL: no memory. */
-static struct warp *new_warp(struct lg *g, struct heddle_work_call *c)
+static struct warp *new_warp(struct lg *g, const struct heddle_work_call *c)
 {
     struct warp *x = g->spare != NULL ? g->spare : calloc(1, sizeof *x);
-    lua_State *H = g->H;
 
     if (x == NULL)
         return NULL;
@@ -596,14 +595,7 @@ static struct warp *new_warp(struct lg *g, struct heddle_work_call *c)
     x->threads = c->threads;
     x->key = heddle_work_mix(g->seed ^ heddle_work_mix(c->launch)) +
              heddle_work_mix(c->block) * 64 + c->warp;
-    lua_pushvalue(H, H_PREPARE);
-    lua_pushlightuserdata(H, x);
-    lua_pushlightuserdata(H, c);
-    if (lua_pcall(H, 2, 0, 0) == LUA_OK)
-        return x;
-    lua_settop(H, H_KEPT);
-    free_warp(x);
-    return NULL;
+    return x;
 }
 
 /* ---- errors ----------------------------------------------------------------- */
@@ -699,9 +691,33 @@ static void append_exit(struct lg *g, struct warp *x)
     item->wait = take_waits(x, UINT32_MAX);
 }
 
+/* Goes on with a coroutine, or begins it (c is not NULL). */
+static int resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
+{
+    lua_State *H = g->H;
+    int rc;
+
+    if (c != NULL) {
+        lua_pushvalue(H, H_PREPARE);
+        lua_pushlightuserdata(H, x);
+        lua_pushlightuserdata(H, c);
+        if (lua_pcall(H, 2, 0, 0) != LUA_OK) {
+            failed(g, x, LUA_ERRMEM);
+            return LUA_ERRMEM;
+        }
+    }
+    g->w->T = x->T;
+    rc = lua_resume(x->T, NULL, x->args, &x->args);
+    if (rc == LUA_OK)
+        append_exit(g, x);
+    else if (rc != LUA_YIELD)
+        failed(g, x, rc);
+    return rc;
+}
+
 /* Lets a coroutine give what is next.  NULL: no memory; the warp is the
  * caller's still. */
-static struct piece *run(struct warp *x)
+static struct piece *run(struct warp *x, struct heddle_work_call *c)
 {
     struct lg *g = x->g;
     struct lp_world *w = g->w;
@@ -716,12 +732,7 @@ static struct piece *run(struct warp *x)
     w->fence = &lg_fence;
     g->running = x;
     lp_budget_begin(w, g->H, &g->budget);
-    w->T = x->T;
-    rc = lua_resume(x->T, NULL, x->args, &x->args);
-    if (rc == LUA_OK)
-        append_exit(g, x);
-    else if (rc != LUA_YIELD)
-        failed(g, x, rc);
+    rc = resume(g, x, c);
     lp_budget_end(w, g->H);
     g->running = NULL;
     w->fence = NULL;
@@ -753,7 +764,7 @@ static struct piece *follow(struct piece *p, const char **error)
     if (p->next == NULL) {
         *error = p->more->error;
         if (**error == '\0')
-            p->next = run(p->more);
+            p->next = run(p->more, NULL);
         if (p->next == NULL)
             return NULL;
         p->more = NULL;
@@ -840,7 +851,7 @@ static int start(struct heddle_work_call *c)
 {
     struct warp *x = new_warp(c->self, c);
 
-    *c->kept = x != NULL ? run(x) : NULL;
+    *c->kept = x != NULL ? run(x, c) : NULL;
     if (*c->kept != NULL)
         return 0;
     if (x != NULL)
