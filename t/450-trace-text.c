@@ -5,11 +5,14 @@
  * Pinned: the counts of runs; slots and waits; versions 1 and 2 with their
  * prefix, 3, 4 with and without line numbers, 5 with immediates, 6 with two
  * immediates, values, commit flags, clusters, bulk copies and REPLAY markers;
- * modes 0 to 4; a header that lies about its version.
+ * modes 0 to 4; a header that lies about its version; warps that begin alike,
+ * against the same with blanks, which are looked at line by line.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "tracekit.h"
+
+#include "base/rng.h"
 #include "texts.h"
 
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)
@@ -324,6 +327,72 @@ static void blocks(void **state)
     heddle_workload_free(w);
 }
 
+/* Lines of one of a few warps of arithmetic, which share how they begin; a line
+ * may touch memory, be odd, or have another mask.  `blanks` end the first. */
+static char *warp_of(char *at, unsigned w, unsigned kind, unsigned blanks)
+{
+    struct hd_rng r = hd_rng_make(kind / 4, 7); /* alike for a while */
+    unsigned n = 1 + kind % 23;
+
+    at += sprintf(at, "warp = %u\ninsts = %u\n", w, n + 2);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned what = hd_rng_below(&r, 40), pc = i * 16;
+        unsigned d = hd_rng_below(&r, 9), s = hd_rng_below(&r, 9);
+        if (i == kind % 5 + 3)
+            r = hd_rng_make(kind, 8);
+        at += what == 0 ? sprintf(at,
+                                  "%04x ffffffff 1 R%u LDG.E 1 R%u 4 1 "
+                                  "0x%x 4 0",
+                                  pc, d, s, (w + 1) * 4096)
+              : what == 1
+                  ? sprintf(at, "%04x ffffffff 1 R%u LDG.E 1 R%u 0 0", pc, d, s)
+              : what == 2
+                  ? sprintf(at, "%04x 0000ffff 1 R%u IADD3 1 R%u 0 0", pc, d, s)
+              : what == 3
+                  ? sprintf(at, "%04x ffffffff 0 BAR.SYNC 0 0 0", pc)
+                  : sprintf(at, "%04x ffffffff 1 R%u IADD3 2 R%u R4 0 0", pc, d,
+                            s);
+        at += sprintf(at, "%*s\n", i == 0 ? (int)blanks : 0, "");
+    }
+    at += sprintf(at,
+                  "0800 ffffffff 1 R1 LDG.E 1 R2 4 1 0x%x 4 0\n"
+                  "0810 ffffffff 0 EXIT 0 0 0\n",
+                  (w + 1) * 256);
+    return at;
+}
+
+static void alike(void **state)
+{
+    struct heddle_trace_info info[2];
+    struct heddle_trace_note note[2];
+    heddle_workload *w[2];
+    char *body = malloc(1 << 20);
+
+    (void)state;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        for (unsigned blanks = 0; blanks < 2; blanks++) {
+            struct hd_rng r = hd_rng_make(seed, 9);
+            char *at = body;
+            for (unsigned i = 0; i < 32; i++)
+                at = warp_of(at, i, seed * 8 + hd_rng_below(&r, 1 + seed % 8),
+                             blanks ? 1 + i : 0);
+            char *text = kit_kernel(4, 1024, body);
+            w[blanks] = kit_trace(&kit, kit_write(&kit, "alike.traceg", text));
+            free(text);
+            assert_int_equal(heddle_trace_info(w[blanks], &info[blanks]), 0);
+        }
+        assert_int_equal(info[0].hash, info[1].hash);
+        for (uint32_t i = 0; heddle_trace_note(w[0], i, &note[0]) == 0; i++) {
+            assert_int_equal(heddle_trace_note(w[1], i, &note[1]), 0);
+            assert_int_equal(note[0].count, note[1].count);
+            assert_string_equal(note[0].where, note[1].where);
+        }
+        heddle_workload_free(w[0]);
+        heddle_workload_free(w[1]);
+    }
+    free(body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +402,7 @@ int main(void)
         cmocka_unit_test(old_versions), cmocka_unit_test(line_numbers),
         cmocka_unit_test(version_6),    cmocka_unit_test(bulk),
         cmocka_unit_test(replay),       cmocka_unit_test(blocks),
+        cmocka_unit_test(alike),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

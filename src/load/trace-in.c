@@ -213,46 +213,40 @@ static int fill(struct hd_trace_in *in, struct hd_bytes *b, struct hd_err *err)
     return got < 0 ? (int)got : 0;
 }
 
-/* Fills a text with what follows the one before.  What it gives. */
-static int make(struct hd_trace_in *in, const struct text *before,
-                struct text *t)
+/* Fills the next text with what follows the one before.  What it gives; the
+ * last one may be empty, or an error. */
+static int make(struct hd_trace_in *in)
 {
+    struct text *t = &in->text[in->made % TEXTS];
+    const struct text *before = &in->text[(in->made + TEXTS - 1) % TEXTS];
     struct hd_bytes *b = &t->buf;
     size_t seen = 0, n; /* of the rest, known to hold no newline */
-    int more = 1;
 
     b->n = t->done = 0;
+    t->more = 1;
     if (before->buf.n != before->done)
         hd_bytes_add(b, before->buf.p + before->done,
                      before->buf.n - before->done);
     for (;; seen = b->n) {
         if (!in->eof && fill(in, b, &t->err) != 0)
-            return t->err.code;
+            return t->more = t->err.code;
         for (n = b->n; n > seen && b->p[n - 1] != '\n'; n--)
             ;
         if (n > seen || in->eof)
             break;
     }
     if (!hd_bytes_room(b, PAD + 1))
-        return hd_err_memory(&t->err);
+        return t->more = hd_err_memory(&t->err);
     if (b->n == 0)
-        return 0;
+        return t->more = 0;
     if (n == seen) {
-        more = 2;
+        t->more = 2;
         b->p[b->n++] = '\n';
         n = b->n;
     }
     memset(b->p + b->n, 0, PAD);
     t->done = n;
-    return more;
-}
-
-/* Makes the next text; the last one may be empty, or an error. */
-static void make_next(struct hd_trace_in *in)
-{
-    struct text *t = &in->text[in->made % TEXTS];
-
-    t->more = make(in, &in->text[(in->made + TEXTS - 1) % TEXTS], t);
+    return t->more;
 }
 
 static void *help(void *self)
@@ -266,9 +260,10 @@ static void *help(void *self)
             continue;
         }
         pthread_mutex_unlock(&in->lock);
-        make_next(in);
+        bool last = make(in) <= 0;
         pthread_mutex_lock(&in->lock);
-        in->stop |= in->text[in->made++ % TEXTS].more <= 0;
+        in->made++;
+        in->stop |= last;
         pthread_cond_signal(&in->turn);
     }
     pthread_mutex_unlock(&in->lock);
@@ -303,7 +298,7 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
         in->taken++;
         pthread_mutex_unlock(&in->lock);
     } else {
-        make_next(in);
+        make(in);
         in->taken = ++in->made;
     }
     *p = (const char *)t->buf.p;

@@ -361,7 +361,7 @@ static inline const char *fits(const struct inst *s, const char *p,
         return NULL;
     p += s->pre_len;
     *mask = s->mask;
-    if (memcmp(p, s->digits, 8) != 0 && !hd_scan_hex8(p, mask))
+    if (memcmp(p, s->digits, 8) != 0 && hd_scan_nibbles(p, mask) != 8)
         return NULL;
     if (!hd_scan_same(p + 8, s->post, s->post_len))
         return NULL;
@@ -407,6 +407,11 @@ void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 void hd_lines_warp(struct hd_lines *c)
 {
     c->next = &c->place[PLACES];
+}
+
+void hd_lines_after(struct hd_lines *c, uint32_t pc)
+{
+    c->next = &c->place[(pc * 0x9e3779b1u) >> 22];
 }
 
 const struct hd_err *hd_lines_error(const struct hd_lines *c)
@@ -647,7 +652,7 @@ static const char *read_line(struct hd_lines *c, const char *p,
     out->addressed = s->addressed;
     if (HD_UNLIKELY(s->i.op.replay))
         return hd_scan_line_end(q) + 1;
-    c->next = &c->place[(s->i.pc * 0x9e3779b1u) >> 22];
+    hd_lines_after(c, s->i.pc);
     if (s->addressed && (q = scan_addresses(c, q, s, out)) == NULL)
         return NULL;
     if (q[0] == '\n')

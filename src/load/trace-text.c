@@ -51,6 +51,9 @@ enum {
     BULK_STEP = 32,    /* bytes from lane to lane of a bulk copy */
     BULK_LANES = 8192, /* of one instruction: 256 KB */
     RUNS = 64,         /* of the blocks of a kernel that are remembered */
+    START = 4096,      /* characters of a start */
+    START_REGS = 128,  /* that it writes */
+    START_TRIES = 16,  /* in a kernel, to learn one */
     TRACER_KNOWN = 6   /* last version of the tracer whose lines are known */
 };
 
@@ -83,6 +86,23 @@ struct held {
     uint64_t addr[LANES];
 };
 
+/* The run that a warp begins with, which most warps of a kernel do with the
+ * same lines: these are compared as a whole, and what they come to is known. */
+struct start {
+    size_t len;
+    char text[START];
+    struct hd_top run;
+    uint32_t longest, pc; /* pc: of the last */
+    uint32_t regs;
+    struct {
+        uint32_t reg, depth;
+    } reg[START_REGS];
+    /* while it is learnt from a warp */
+    bool learning;
+    uint32_t tries, number; /* so far; of the run */
+    const char *from, *to;
+};
+
 /* Blocks from, .. to - 1. */
 struct run {
     uint64_t from, to;
@@ -93,6 +113,7 @@ struct hd_trace_text {
     struct hd_pack *pack;
     struct hd_lines *lines;
     struct warp warp;
+    struct start start;
     struct hd_pages *pages;
     struct hd_trace_kernel *k; /* in the container, once the header is read */
     struct hd_trace_context *x;
@@ -155,6 +176,7 @@ void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
 /* The same for the line that is being read. */
 static void note(struct hd_trace_text *t, enum hd_trace_note n)
 {
+    t->start.learning = false; /* a note is made for each line */
     hd_trace_note(t->box, n, t->path, t->line);
 }
 
@@ -366,6 +388,63 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
             pending(w, reg, slot);
         }
     }
+}
+
+/* A warp is at its first line, p: what follows those that it begins with, if
+ * they are known; else NULL, and they are learnt. */
+static const char *same_start(struct hd_trace_text *t, const char *p,
+                              const char *end)
+{
+    struct start *s = &t->start;
+    struct warp *w = &t->warp;
+
+    if ((size_t)(end - p) < s->len)
+        return NULL;
+    if (s->len == 0 || memcmp(p, s->text, s->len) != 0) {
+        s->learning = s->tries++ < START_TRIES;
+        s->number = w->number + 1;
+        s->from = s->to = p;
+        return NULL;
+    }
+    open_run(w);
+    w->run = s->run;
+    w->longest = s->longest;
+    for (uint32_t i = 0; i < s->regs; i++) {
+        w->reg[s->reg[i].reg].run = w->number;
+        w->reg[s->reg[i].reg].depth = s->reg[i].depth;
+    }
+    hd_lines_after(t->lines, s->pc);
+    t->line += s->run.count - 1;
+    t->lines_read = s->run.count;
+    return p + s->len;
+}
+
+/* Another line, which ends before `to`, has been read while a start is learnt:
+ * it belongs to it, or the start is complete. */
+static void learn_start(struct hd_trace_text *t, uint32_t pc, const char *to)
+{
+    struct start *s = &t->start;
+    const struct warp *w = &t->warp;
+
+    if (w->in_run && w->number == s->number && w->run.count == t->lines_read) {
+        s->to = to;
+        s->pc = pc;
+        return;
+    }
+    s->learning = false;
+    s->len = (size_t)(s->to - s->from);
+    s->run = w->run;
+    s->longest = w->longest;
+    s->regs = 0;
+    for (uint32_t r = 0; r < HD_TREGS && s->regs < START_REGS; r++) {
+        if (w->reg[r].run != s->number)
+            continue;
+        s->reg[s->regs].reg = r;
+        s->reg[s->regs++].depth = w->reg[r].depth;
+    }
+    if (w->number != s->number || s->len > START || s->regs == START_REGS)
+        s->len = 0;
+    memcpy(s->text, s->from, s->len);
 }
 
 /* The warp has no more instructions. */
@@ -961,10 +1040,17 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
 {
     struct hd_line l;
 
+    t->start.learning = false; /* that text is gone */
     while (p < end) {
+        const char *q = NULL;
+
         t->line++;
         if (HD_LIKELY(t->in_warp && t->sized && is_inst(p))) {
-            const char *q = hd_lines_read(t->lines, p, &l);
+            if (t->lines_read == 0 && (q = same_start(t, p, end)) != NULL) {
+                p = q;
+                continue;
+            }
+            q = hd_lines_read(t->lines, p, &l);
             if (HD_UNLIKELY(q == NULL)) {
                 const struct hd_err *e = hd_lines_error(t->lines);
                 return hd_err_set(t->err, e->code, "%s:%llu: %s", t->path,
@@ -974,6 +1060,8 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
             t->lines_read++;
             if (put_inst(t, &l) != 0)
                 return t->err->code;
+            if (HD_UNLIKELY(t->start.learning))
+                learn_start(t, l.inst->pc, p);
             continue;
         }
         const char *next = hd_scan_line_end(p);
@@ -1030,6 +1118,7 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->pages = pages;
     t->line = 0;
     t->runs = 0;
+    t->start.len = t->start.tries = 0;
     t->in_block = t->in_warp = t->held.any = false;
     t->x = &t->box->context[t->box->contexts - 1];
     h.k.context = (uint32_t)t->box->contexts - 1;

@@ -74,12 +74,6 @@ static inline unsigned hd_scan_nibbles(const char *p, uint64_t *out)
     return n;
 }
 
-/* Eight hexadecimal digits; false if one is none. */
-static inline bool hd_scan_hex8(const char *p, uint64_t *out)
-{
-    return hd_scan_nibbles(p, out) == 8;
-}
-
 /* A hexadecimal number of at most 16 digits, with or without 0x. */
 static inline const char *hd_scan_hex(const char *p, uint64_t *out)
 {
@@ -252,6 +246,8 @@ void hd_lines_free(struct hd_lines *c);
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo);
 /* A new warp begins. */
 void hd_lines_warp(struct hd_lines *c);
+/* What is read next follows the instruction at pc. */
+void hd_lines_after(struct hd_lines *c, uint32_t pc);
 
 /*
  * Reads the line at p, which ends with '\n' and has 64 bytes of anything
