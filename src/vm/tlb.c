@@ -145,7 +145,7 @@ const struct hd_setting hd_l2tlb_settings[] = {
      "ways of a set, from the first, that may hold entries of subregions, runs of "
      "64 pages inside 2 MB that the page table's bits say to be contiguous: they "
      "are probed first, all others then, each at the full latency, and walkers "
-     "read what tells them (walk.heads); 0: there are no such entries",
+     "read what tells them (msc.bits); 0: there are no such entries",
      "MESC: 8 of 16"},
 };
 const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
@@ -272,16 +272,13 @@ static uint32_t find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
     return e != HD_NONE && vpn - v < t->run[e] ? e : HD_NONE;
 }
 
-/* The entry of 2 MB that holds a page, wherever such entries are. */
+/* The entry of the large array for the 2 MB of a page, or HD_NONE. */
 static uint32_t find_large(const struct hd_tlb *t, uint32_t app, uint64_t vpn)
 {
     uint64_t n = vpn / HD_LARGE_PAGES;
-    uint32_t e;
+    uint32_t e = hd_assoc_find(&t->large, set_of(&t->large, t->large_mask, n),
+                               key_of(HD_TLB_2M, app, n * HD_LARGE_PAGES));
 
-    if (t->large.sets == 0)
-        return find_base(t, HD_TLB_2M, app, vpn);
-    e = hd_assoc_find(&t->large, set_of(&t->large, t->large_mask, n),
-                      key_of(HD_TLB_2M, app, n * HD_LARGE_PAGES));
     return e == HD_NONE ? HD_NONE : t->base_n + e;
 }
 
