@@ -284,6 +284,29 @@ HEDDLE_API int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **k);
  * Where memory ends on the way, it has failed until a snapshot is restored. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
+
+/* What is in the file of a snapshot beside it. */
+struct heddle_checkpoint {
+    const char *build; /* a line that tells programs apart, and */
+    const char *note;  /* one of the caller's, 200 bytes at most: lines 2 and 3
+                          of the file begin with "build " and "note " */
+    const void *more;  /* bytes of the caller's; those read are the snapshot's */
+    size_t bytes;
+};
+
+/* Writes a file that is there whole or not at all: settings, hashes of workloads
+ * and policies, and the state, compressed and with a checksum. */
+HEDDLE_API int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
+                                     const struct heddle_checkpoint *c,
+                                     char *error, size_t room);
+/* Reads one into *k (returns owned), for a simulation of the same settings,
+ * workloads and policies in a program of the same build.  Else HEDDLE_EINVAL,
+ * and heddle_error(s) says what differs; HEDDLE_EDATA: it is damaged.  The
+ * simulation stays as it is.  The checksum is against damage, not against
+ * malice: a state is believed as a program is. */
+HEDDLE_API int heddle_snapshot_read(heddle_sim *s, const char *path,
+                                    heddle_snapshot **k,
+                                    struct heddle_checkpoint *c);
 #ifdef __cplusplus
 }
 #endif

@@ -149,7 +149,8 @@ struct heddle_work {
     /* Where a warp has something outside of the arena (what a coroutine gave),
      * *c->kept points to it.  It is counted: hold() is one user more, for a
      * snapshot, drop() one less.  It can be found in another workload of the
-     * same hash.  Both NULL: there is nothing. */
+     * same hash.  It is in no file: there a warp starts again and is asked for
+     * what it had given.  Both NULL: there is nothing. */
     void (*hold)(void *kept);
     void (*drop)(void *kept);
 };

@@ -20,10 +20,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include <zstd.h>
 
+#include "base/grow.h"
 #include "simulation.h"
 
 /* What one source saved, and how that is freed. */
@@ -48,6 +51,7 @@ struct heddle_snapshot {
     struct outside source[HD_MAX_APPS];
     void *scripts;
     size_t script_bytes;
+    void *more; /* the caller's, from a file */
 };
 
 /* Keeps the memory of the arena's copy, for what is taken next. */
@@ -57,8 +61,9 @@ static void drop_outside(heddle_snapshot *k)
         if (k->source[i].saved != NULL)
             k->source[i].ops->drop(k->source[i].saved);
     free(k->scripts);
+    free(k->more);
     memset(k->source, 0, sizeof k->source);
-    k->scripts = NULL;
+    k->scripts = k->more = NULL;
     k->script_bytes = 0;
 }
 
@@ -276,6 +281,217 @@ int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
         return s->run->status = s->err.code; /* until another is restored */
     s->err.code = s->run->status;
     return 0;
+}
+
+/* ---- files ---------------------------------------------------------------- */
+
+static const char magic[] = "heddle checkpoint 1\n";
+enum { LEVEL = 1, SUM = 8 };
+
+/* All but the lines: what it belongs to, and the state. */
+static void pack(const heddle_snapshot *k, const struct heddle_checkpoint *c,
+                 struct hd_bytes *out)
+{
+    hd_bytes_add(out, &k->to, sizeof k->to);
+    hd_bytes_put(out, k->used);
+    hd_bytes_add(out, k->arena, k->used);
+    for (uint32_t i = 0; i < k->to.apps; i++)
+        if (k->source[i].saved != NULL)
+            k->source[i].ops->pack(k->source[i].saved, out);
+    hd_bytes_put(out, k->script_bytes);
+    hd_bytes_add(out, k->scripts, k->script_bytes);
+    hd_bytes_put(out, c->bytes);
+    hd_bytes_add(out, c->more, c->bytes);
+}
+
+int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
+                          const struct heddle_checkpoint *c, char *error,
+                          size_t room)
+{
+    struct hd_bytes raw = {0}, out = {0};
+    struct hd_err err = {0};
+    char head[512];
+    size_t n = 0;
+    int rc;
+
+    snprintf(head, sizeof head, "%sbuild %.200s\nnote %.200s\n\n", magic,
+             c->build, c->note);
+    hd_bytes_add(&out, head, strlen(head));
+    pack(k, c, &raw);
+    if (hd_bytes_room(&out, ZSTD_compressBound(raw.n) + SUM))
+        n = ZSTD_compress(out.p + out.n, out.room - out.n, raw.p, raw.n, LEVEL);
+    if (raw.oom || out.oom || ZSTD_isError(n)) {
+        hd_err_memory(&err);
+        rc = hd_err_tell(&err, error, room);
+    } else {
+        out.n += n;
+        hd_store64(out.p + out.n, XXH64(out.p, out.n, 0));
+        rc = heddle_save(path, out.p, out.n + SUM, error, room);
+    }
+    hd_bytes_free(&raw);
+    hd_bytes_free(&out);
+    return rc;
+}
+
+static int damaged(heddle_sim *s, const char *path, const char *what)
+{
+    return hd_err_set(&s->err, HEDDLE_EDATA, "%s: %s", path, what);
+}
+
+/* All of a file; its checksum is right. */
+static int read_file(heddle_sim *s, const char *path, struct hd_bytes *in)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n = 1;
+
+    if (f == NULL)
+        return hd_err_set(&s->err, hd_err_errno(HEDDLE_ENOINPUT), "%s: %s",
+                          path, strerror(errno));
+    while (n > 0 && hd_bytes_room(in, 1 << 20)) {
+        n = fread(in->p + in->n, 1, in->room - in->n, f);
+        in->n += n;
+    }
+    n = ferror(f) != 0;
+    fclose(f);
+    if (in->oom)
+        return hd_err_memory(&s->err);
+    if (n != 0)
+        return hd_err_set(&s->err, HEDDLE_EIO, "%s: cannot be read", path);
+    if (in->n < sizeof magic || memcmp(in->p, magic, sizeof magic - 3) != 0)
+        return damaged(s, path, "no checkpoint of heddle");
+    if (memcmp(in->p, magic, sizeof magic - 1) != 0)
+        return damaged(s, path, "a checkpoint of another version of heddle");
+    in->n -= SUM;
+    if (hd_load64(in->p + in->n) != XXH64(in->p, in->n, 0))
+        return damaged(s, path, "the checkpoint is damaged, or not whole");
+    return 0;
+}
+
+/* The line that begins so, which ends with a zero from now on; NULL: another. */
+static char *take_line(struct hd_cursor *c, const char *begin)
+{
+    const char *p = (const char *)c->p;
+    char *end = memchr(c->p, '\n', hd_cursor_left(c));
+    size_t n = strlen(begin);
+
+    if (end == NULL || (size_t)(end - p) < n || memcmp(p, begin, n) != 0)
+        return NULL;
+    *end = '\0';
+    c->p = (const unsigned char *)end + 1;
+    return end - (end - p) + n;
+}
+
+/* The frame behind the lines, unpacked. */
+static int inflate(heddle_sim *s, const char *path, const struct hd_cursor *c,
+                   struct hd_bytes *raw)
+{
+    unsigned long long n = ZSTD_getFrameContentSize(c->p, hd_cursor_left(c));
+    size_t got;
+
+    if (n >= ZSTD_CONTENTSIZE_ERROR || n > SIZE_MAX / 2)
+        return damaged(s, path, "the checkpoint's data are damaged");
+    if (!hd_bytes_room(raw, n + 1))
+        return hd_err_memory(&s->err);
+    got = ZSTD_decompress(raw->p, n, c->p, hd_cursor_left(c));
+    raw->n = ZSTD_isError(got) ? 0 : got;
+    return got == n ? 0 : damaged(s, path, "the checkpoint's data are damaged");
+}
+
+static void *copy(struct hd_cursor *in, uint64_t n)
+{
+    const void *from = hd_cursor_take(in, n);
+    void *to = from != NULL ? malloc(n + 1) : NULL;
+
+    in->oom |= from != NULL && to == NULL;
+    if (to != NULL)
+        memcpy(to, from, n);
+    return to;
+}
+
+/* The state, behind what it belongs to, which is as it must be. */
+static int unpack(heddle_sim *s, const char *path, struct hd_cursor *in,
+                  heddle_snapshot *k, struct heddle_checkpoint *c)
+{
+    k->used = k->room = hd_cursor_count(in, 1);
+    in->bad |= k->used < s->built;
+    k->arena = copy(in, k->used);
+    for (uint32_t i = 0; i < s->apps; i++) {
+        const struct hd_source *src = s->source[i];
+
+        if ((k->source[i].ops = src->ops)->unpack != NULL)
+            k->source[i].saved = src->ops->unpack(src->self, in);
+    }
+    k->script_bytes = hd_cursor_count(in, 1);
+    k->scripts = copy(in, k->script_bytes);
+    c->bytes = hd_cursor_count(in, 1);
+    c->more = k->more = copy(in, c->bytes);
+    if (in->oom)
+        hd_err_memory(&s->err);
+    else if (in->bad || hd_cursor_left(in) > 0)
+        damaged(s, path, "the checkpoint's data are damaged");
+    return s->err.code;
+}
+
+/* The file in memory becomes a snapshot. */
+static int parse(heddle_sim *s, const char *path, struct hd_bytes *in,
+                 struct hd_bytes *raw, heddle_snapshot *k,
+                 struct heddle_checkpoint *c)
+{
+    struct hd_cursor at = {.p = in->p + sizeof magic - 1, .end = in->p + in->n};
+    const char *build = take_line(&at, "build ");
+    const void *to;
+
+    if (build == NULL || take_line(&at, "note ") == NULL ||
+        take_line(&at, "") == NULL)
+        return damaged(s, path, "the checkpoint's first lines are damaged");
+    if (strcmp(build, c->build) != 0)
+        return hd_err_set(&s->err, HEDDLE_EINVAL,
+                          "%s: it was written by another build of heddle, %s; "
+                          "this is %s",
+                          path, build, c->build);
+    if (inflate(s, path, &at, raw) != 0)
+        return s->err.code;
+    at = (struct hd_cursor){.p = raw->p, .end = raw->p + raw->n};
+    to = hd_cursor_take(&at, sizeof k->to);
+    if (to == NULL)
+        return damaged(s, path, "the checkpoint's data are damaged");
+    memcpy(&k->to, to, sizeof k->to);
+    if (k->to.apps > HD_MAX_APPS) {
+        k->to.apps = 0;
+        return damaged(s, path, "the checkpoint's data are damaged");
+    }
+    for (uint32_t i = 0; i < k->to.apps; i++)
+        k->to.name[i][sizeof k->to.name[i] - 1] = 0;
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
+        k->to.policy[i].name[sizeof k->to.policy[i].name - 1] = 0;
+    return same(s, &k->to) == 0 ? unpack(s, path, &at, k, c) : s->err.code;
+}
+
+int heddle_snapshot_read(heddle_sim *s, const char *path, heddle_snapshot **k,
+                         struct heddle_checkpoint *c)
+{
+    struct hd_bytes in = {0}, raw = {0};
+    struct hd_err before = s->err;
+    int rc;
+
+    s->refused = false;
+    hd_err_clear(&s->err);
+    *k = calloc(1, sizeof **k);
+    if (*k == NULL)
+        rc = hd_err_memory(&s->err);
+    else if ((rc = read_file(s, path, &in)) == 0)
+        rc = parse(s, path, &in, &raw, *k, c);
+    hd_bytes_free(&in);
+    hd_bytes_free(&raw);
+    if (rc != 0) {
+        heddle_snapshot_free(*k);
+        *k = NULL;
+    }
+    s->refused = rc != 0;
+    if (rc != 0)
+        hd_slots_told(&s->slots, &s->err);
+    s->err = before; /* it goes on as it was */
+    return rc;
 }
 
 void heddle_memory(const heddle_sim *s, uint64_t *arena, uint64_t *outside)

@@ -5,8 +5,9 @@
  * simulation runs to the same end, a snapshot is restored and is taken again.
  * All 120 orders are tried, with a program that writes its buffers and has a
  * host with state, so that a snapshot holds all that there is outside the
- * arena; a generator's outlives the script, too.  A simulation that found fewer addresses refuses the snapshot of a
- * larger one, and goes on.
+ * arena; a generator's outlives the script, too.  A simulation that found fewer
+ * addresses refuses the snapshot of a larger one, and goes on.  One that reads a
+ * file whose checksum is right, whatever is behind it, takes it or refuses it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +19,14 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
 
 #include "kasm.h"
+#include "base/grow.h"
+#include "base/rng.h"
 #include "lua/lheddle.h"
 #include "simulation.h"
 #include "texts.h"
@@ -225,12 +232,86 @@ static void fewer_addresses(void **state)
         let_go(&t, i);
 }
 
+/* Reads the file of these bytes, packed; 0 or an error. */
+static int read_packed(heddle_sim *s, const char *path, const void *head,
+                       size_t lines, const void *raw, size_t n)
+{
+    size_t room = lines + ZSTD_compressBound(n) + 8, at = lines;
+    struct heddle_checkpoint c = {.build = "b"};
+    unsigned char *out = malloc(room);
+    heddle_snapshot *k;
+    int rc;
+
+    memcpy(out, head, lines);
+    at += ZSTD_compress(out + at, room - at, raw, n, 1);
+    hd_store64(out + at, XXH64(out, at, 0));
+    assert_int_equal(heddle_save(path, out, at + 8, NULL, 0), 0);
+    free(out);
+    rc = heddle_snapshot_read(s, path, &k, &c);
+    assert_true((rc == 0) == (k != NULL));
+    assert_true(rc == 0 || rc == HEDDLE_EDATA || rc == HEDDLE_EINVAL);
+    assert_true(rc == 0 || heddle_error(s)[0] != '\0');
+    heddle_snapshot_free(k);
+    return rc;
+}
+
+static void right_checksums(void **state)
+{
+    struct heddle_checkpoint c = {
+        .build = "b", .note = "", .more = "more", .bytes = 4};
+    char path[] = "/tmp/811-XXXXXX";
+    struct hd_rng r = hd_rng_make(1, 811);
+    unsigned char *file, *raw, *bad;
+    size_t bytes, lines, n;
+    struct all t;
+    int taken = 0;
+    FILE *f;
+
+    (void)state;
+    close(mkstemp(path));
+    make(&t);
+    assert_int_equal(heddle_snapshot_write(t.k, path, &c, NULL, 0), 0);
+    f = fopen(path, "rb");
+    fseek(f, 0, SEEK_END);
+    bytes = (size_t)ftell(f);
+    rewind(f);
+    file = malloc(bytes);
+    assert_int_equal(fread(file, 1, bytes, f), bytes);
+    fclose(f);
+    lines = (size_t)(strstr((char *)file, "\n\n") - (char *)file) + 2;
+    n = ZSTD_getFrameContentSize(file + lines, bytes - lines - 8);
+    raw = malloc(n);
+    bad = malloc(n);
+    assert_int_equal(ZSTD_decompress(raw, n, file + lines, bytes - lines - 8),
+                     n);
+    assert_int_equal(read_packed(t.s[1], path, file, lines, raw, n), 0);
+    for (int i = 0; i < 200; i++) {
+        size_t size = i % 5 == 0 ? n - hd_rng_below(&r, 4000) : n;
+
+        memcpy(bad, raw, n);
+        for (int k = i % 5 != 0; k > 0; k = hd_rng_below(&r, 3) - 1) {
+            uint32_t at = hd_rng_below(&r, 12000);
+            bad[i % 2 == 0 ? at : n - 1 - at] = (unsigned char)hd_rng_next(&r);
+        }
+        taken += read_packed(t.s[1], path, file, lines, bad, size) == 0;
+    }
+    assert_in_range(taken, 1, 199); /* contents are believed, sizes are not */
+    finish(t.s[1]);
+    free(file);
+    free(raw);
+    free(bad);
+    unlink(path);
+    for (int i = 0; i < KINDS; i++)
+        let_go(&t, i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order),
         cmocka_unit_test(behind_the_script),
         cmocka_unit_test(fewer_addresses),
+        cmocka_unit_test(right_checksums),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

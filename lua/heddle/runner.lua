@@ -166,6 +166,7 @@ end
 
 --- In a child: what fn(i) returns, as text.
 local function answer(fn, i)
+    script.options.checkpoint = nil
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()

@@ -177,6 +177,7 @@ function script.begin(options)
     script.dir = options.file and (options.file:match("^(.*)/[^/]*$") or ".")
     script.options.check = options.check
     script.options.follow = options.follow
+    script.options.checkpoint = options.checkpoint
     script.options.help = options.help
     if not next(given) then
         return
@@ -238,6 +239,12 @@ local function partial()
     end
 end
 
+--- The path of the n-th checkpoint of --checkpoint.
+function script.checkpoint(n)
+    local path = script.options.checkpoint.path
+    return n == 1 and path or ("%s.%d"):format(path, n)
+end
+
 --- The words name=value that the script was given.
 function script.words()
     return given or words_of_lua()
@@ -258,6 +265,10 @@ function script.finish(ok, err)
         ok, err = false, core.error(-130, "interrupted")
     end
     if ok then
+        local c = script.options.checkpoint
+        for i = 1, c and c.files or 0 do -- nothing is left to go on with
+            os.remove(script.checkpoint(i))
+        end
         for sim in pairs(script.options.follow and script.live or {}) do
             require("heddle.follow").show(sim, true)
         end

@@ -20,6 +20,7 @@
 local config = require "heddle.config"
 local core = require "heddle.core"
 local machines = require "heddle.machines"
+local plain = require "heddle.plain"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
@@ -261,8 +262,10 @@ local function metered(self, cycles)
     return setmetatable({}, { __close = close or function() end })
 end
 
-local function run(self, cycles)
-    local left = cycles or math.maxinteger
+local function run(self, cycles, resumes)
+    local from = self.core:now()
+    time.begin(self, resumes)
+    local left = (cycles or math.maxinteger) - (self.core:now() - from)
     local word = "ok"
     local _ <close> = metered(self, cycles)
     if self.interval and #self.samples == 0 then
@@ -270,9 +273,10 @@ local function run(self, cycles)
     end
     while left > 0 do
         local n = slice(self, left)
-        local from = self.core:now()
+        local since = self.core:now()
         local ok, err = pcall(self.core.run, self.core, n)
-        if self.interval then
+        if self.interval and (self.core:now() % self.interval == 0 or not ok
+            or err ~= "ok" or left <= n) then
             sample(self)
         end
         if not ok then
@@ -284,9 +288,12 @@ local function run(self, cycles)
             error(err, 0)
         end
         word = time.passed(self, err)
+        if self.interval and word ~= err then
+            sample(self)
+        end
         left = left - n
         progress.show(self)
-        if word ~= "ok" or n > 0 and self.core:now() == from then
+        if word ~= "ok" or n > 0 and self.core:now() == since then
             break
         end
     end
@@ -303,12 +310,12 @@ end
 --- Runs to the end, or at most so many core cycles.  Returns "done" (every
 -- application has finished), "stopped" (a stop condition) or "ok".
 function methods:run(cycles)
-    return run(self, cycles and whole("run: cycles", cycles, 0))
+    return run(self, cycles and whole("run: cycles", cycles, 0), true)
 end
 
 --- Runs n cycles (1).
 function methods:step(n)
-    return run(self, whole("step: cycles", n or 1, 0))
+    return run(self, whole("step: cycles", n or 1, 0), true)
 end
 
 --- Runs until fn(sim) is true; asks every `every` cycles (1000).
@@ -479,6 +486,21 @@ function methods:restore(snapshot)
     return self
 end
 
+--- Writes the state to a file, for a simulation of the same machine, applications
+-- and policies in another process.  `note`: a line that is in it.
+function methods:save(path, note)
+    local snapshot = self:snapshot()
+    self.core:write(snapshot, path, require("heddle.store").build(), note or "",
+        plain.write(beside[snapshot], "the samples"))
+end
+
+--- Puts back the state of such a file.
+function methods:load(path)
+    local snapshot, more = self.core:read(path, require("heddle.store").build())
+    beside[snapshot] = plain.read(more)
+    return self:restore(snapshot)
+end
+
 --- A number that is equal for equal states.
 function methods:state_hash()
     return self.core:state_hash()
@@ -498,7 +520,7 @@ function methods:close()
     end
     script.live[self] = nil
     self.closed = true
-    self.time = time.new()
+    self.time.points, self.time.stops = {}, {}
     self.core:close()
 end
 

@@ -17,14 +17,23 @@
 -- person's deed goes last, and what followed it is then out of reach.  In a
 -- replay nobody who only watches hears anything.
 --
+-- heddle run --checkpoint writes a simulation's state to a file now and then, with
+-- the number of the call of run() or step() and a fingerprint of the script.  When
+-- the command is given again the script does all anew, and that call of that
+-- simulation goes on from the file: the same script has come to it in the same
+-- way.  In run_until() the script looks on, so nothing is written there.
+--
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local policy = require "heddle.policy"
+local process = require "heddle.process"
+local script = require "heddle.script"
 
 local time = {}
 
---- Cycles from one checkpoint to the next, and bytes of all of them.
-local EVERY, LIMIT = 50000, 512 << 20
+--- Cycles from one checkpoint to the next, and bytes of all of them; cycles after
+-- which the clock is looked at.
+local EVERY, LIMIT, LOOK = 50000, 512 << 20, 10000
 
 local function fail(format, ...)
     error(core.error(-2, format:format(...)), 0)
@@ -41,7 +50,12 @@ end
 
 --- What a new simulation has of it.
 function time.new()
-    return { stops = {}, made = 0, points = {}, reached = 0 }
+    local c = script.options.checkpoint
+    if c then
+        c.files = c.files + 1
+    end
+    return { stops = {}, made = 0, points = {}, reached = 0, calls = 0,
+        file = c and script.checkpoint(c.files), written = process.time() }
 end
 
 -- ---- stops ------------------------------------------------------------------
@@ -194,6 +208,58 @@ function time.deed(self, anew)
     end
 end
 
+-- ---- files ------------------------------------------------------------------
+
+--- What tells scripts apart, and what they are given.
+local function fingerprint()
+    local words, f = script.words(), io.open(script.file or "", "rb")
+    local out = { f and f:read "a" or "" }
+    if f then
+        f:close()
+    end
+    for _, name in ipairs(require("heddle.config").sorted_keys(words)) do
+        out[#out + 1] = name .. "=" .. words[name]
+    end
+    return core.fingerprint(table.concat(out, "\n"))
+end
+
+--- The call in which the file was written, or nil: there is none.
+local function awaited(t)
+    local f = io.open(t.file, "rb")
+    if not f then
+        return nil
+    end
+    local _, _, note = f:read("l", "l", "l")
+    f:close()
+    local call, of = tostring(note):match "^note (%d+) (%x+)$"
+    if call and of ~= t.script then
+        fail("%s: the checkpoint is of another script, or one that was given "
+            .. "other arguments; remove it to begin anew", t.file)
+    end
+    return call and math.tointeger(call) or 1 -- what it is load() says
+end
+
+--- A run begins: from the file, if this is the call in which it was written.
+function time.begin(self, resumes)
+    local t = self.time
+    t.note = nil
+    if not resumes or not t.file or not script.options.checkpoint then
+        return
+    elseif t.calls == 0 then
+        t.script = fingerprint()
+        t.awaited = awaited(t)
+    end
+    t.calls = t.calls + 1
+    if t.awaited == t.calls then
+        self:load(t.file)
+        io.stderr:write(("heddle: %s: goes on at cycle %d\n"):format(t.file,
+            self.core:now()))
+    end
+    if t.calls >= (t.awaited or 0) then -- else it is still needed
+        t.note = ("%d %s"):format(t.calls, t.script)
+    end
+end
+
 -- ---- a run ------------------------------------------------------------------
 
 --- Cycles to run at a time, at most n.
@@ -201,6 +267,9 @@ function time.slice(self, n)
     local t, now = self.time, self.core:now()
     for _, s in ipairs(t.stops) do
         n = math.min(n, s.every - now % s.every)
+    end
+    if t.note then
+        n = math.min(n, LOOK - now % LOOK)
     end
     return t.every and math.min(n, t.every - now % t.every) or n
 end
@@ -220,6 +289,11 @@ function time.passed(self, word)
     if t.every and word == "ok" and now % t.every == 0
         and t.points[#t.points].at < now then
         take(self)
+    end
+    if t.note and word == "ok" and not t.replays and script.options.checkpoint
+        and process.time() - t.written >= script.options.checkpoint.seconds then
+        self:save(t.file, t.note)
+        t.written = process.time()
     end
     t.reached = math.max(t.reached, now)
     return word

@@ -32,6 +32,7 @@
 #include <xxhash.h>
 
 #include "../base/bits.h"
+#include "../base/grow.h"
 #include "../base/numbers.h"
 #include "../core/env.h"
 #include "../core/library.h"
@@ -62,6 +63,14 @@ struct kept {
     uint32_t n; /* slots, or 0 */
     void *at[];
 };
+
+/* In the place of what was not in a file: its warp starts again. */
+static const char lost;
+
+static bool is_kept(const void *p)
+{
+    return p != NULL && p != &lost;
+}
 
 struct work {
     struct hd_source source;
@@ -384,7 +393,7 @@ static void drop_kept(void *saved)
     struct kept *k = saved;
 
     for (uint32_t i = 0; k != NULL && i < k->n; i++)
-        if (k->at[i] != NULL)
+        if (is_kept(k->at[i]))
             k->drop(k->at[i]);
     free(k);
 }
@@ -398,7 +407,7 @@ static struct kept *copy_kept(const struct work *w, const struct kept *from)
         return NULL;
     memcpy(k, from, bytes);
     for (uint32_t i = 0; i < k->n; i++)
-        if (k->at[i] != NULL)
+        if (is_kept(k->at[i]))
             w->work->hold(k->at[i]);
     return k;
 }
@@ -408,6 +417,25 @@ static void *work_save(const void *self)
     const struct work *w = self;
 
     return copy_kept(w, w->kept);
+}
+
+/* Nothing of it is in a file: a warp that needs it starts again. */
+static void work_pack(const void *saved, struct hd_bytes *out)
+{
+    (void)saved, (void)out;
+}
+
+static void *work_unpack(const void *self, struct hd_cursor *in)
+{
+    const struct kept *now = ((const struct work *)self)->kept;
+    struct kept *k = calloc(1, sizeof *k + now->n * sizeof k->at[0]);
+
+    in->oom |= k == NULL;
+    if (k != NULL)
+        *k = (struct kept){.drop = now->drop, .n = now->n};
+    for (uint32_t i = 0; k != NULL && i < k->n; i++)
+        k->at[i] = (void *)(uintptr_t)&lost;
+    return k;
 }
 
 static int work_load(void *self, const void *saved)
@@ -621,7 +649,7 @@ static int work_block_start(void *self, uint64_t block, uint32_t *ctx)
     memset(warp_at(w, *ctx * s->warps), 0, s->warps * w->stride);
     for (uint32_t i = 0; i < s->warps; i++) {
         enter(w, *ctx, i, &c);
-        if (c.kept != NULL && *c.kept != NULL)
+        if (c.kept != NULL && is_kept(*c.kept))
             w->work->drop(*c.kept);
         if (c.kept != NULL)
             *c.kept = NULL;
@@ -640,6 +668,40 @@ static void work_block_end(void *self, uint32_t ctx)
 }
 
 /* ---- instructions ------------------------------------------------------- */
+
+/* A warp whose state is there, and not what it keeps: it starts again, and gives
+ * what it had given.  0, or an error that is recorded. */
+static int again(struct work *w, struct heddle_work_call *c,
+                 const struct warp *x)
+{
+    void *state = malloc(w->state_bytes + 1);
+    int r = HEDDLE_ENOMEM;
+
+    *c->kept = NULL;
+    if (state != NULL) {
+        memcpy(state, c->state, w->state_bytes);
+        memset(c->state, 0, w->state_bytes);
+        r = w->work->start != NULL ? w->work->start(c) : 0;
+        for (c->count = 0; r == 0 && c->count < x->count; c->count++)
+            r = w->work->next(c, &(struct heddle_work_op){0});
+        if (r == 0 && memcmp(state, c->state, w->state_bytes) != 0)
+            r = fail(c, HEDDLE_EPROGRAM,
+                     "it gave other instructions before: it depends on more "
+                     "than its parameters");
+    }
+    free(state);
+    return r;
+}
+
+/* Its call, and what it keeps is there. */
+static int call(struct work *w, uint32_t ctx, uint32_t warp,
+                struct heddle_work_call *c, struct warp **x)
+{
+    *x = enter(w, ctx, warp, c);
+    return HD_UNLIKELY(c->kept != NULL && *c->kept == &lost && (*x)->fault == 0)
+               ? again(w, c, *x)
+               : 0;
+}
 
 /* What is wrong with an instruction: 0, or an error that is recorded. */
 static int check_op(struct heddle_work_call *c, const struct heddle_work_op *op)
@@ -675,9 +737,12 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
 {
     struct work *w = self;
     struct heddle_work_call c;
-    struct warp *x = enter(w, ctx, warp, &c);
+    struct warp *x;
     struct heddle_work_op op = {0};
-    int r = x->fault != 0 ? 0 : w->work->next(&c, &op);
+    int r = call(w, ctx, warp, &c, &x);
+
+    if (r == 0 && x->fault == 0)
+        r = w->work->next(&c, &op);
 
     if (x->fault != 0 || r != 0 || hd_err_breaks(w->env->err->code) ||
         check_op(&c, &op) < 0) {
@@ -786,11 +851,12 @@ static void work_access(void *self, uint32_t ctx, uint32_t warp,
 {
     struct work *w = self;
     struct heddle_work_call c;
-    struct warp *x = enter(w, ctx, warp, &c);
+    struct warp *x;
+    int r = call(w, ctx, warp, &c, &x);
 
     c.count--; /* before this instruction */
     *acc = (struct hd_access){0};
-    if (ask_access(w, &c, x, acc) == 0)
+    if (r == 0 && ask_access(w, &c, x, acc) == 0)
         return;
     x->fault = 1;
     acc->lane = NULL;
@@ -811,5 +877,7 @@ static const struct hd_source_ops work_ops = {
     .save = work_save,
     .load = work_load,
     .drop = drop_kept,
+    .pack = work_pack,
+    .unpack = work_unpack,
     .unbind = work_unbind,
 };

@@ -469,6 +469,35 @@ static int sim_restore(lua_State *L)
     return 0;
 }
 
+/* sim:write(snapshot, path, build, note, more) */
+static int sim_write(lua_State *L)
+{
+    struct heddle_checkpoint c = {.build = luaL_checkstring(L, 4),
+                                  .note = luaL_checkstring(L, 5)};
+    char text[512];
+
+    c.more = luaL_checklstring(L, 6, &c.bytes);
+    hl_expect(L,
+              heddle_snapshot_write(
+                  hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up"),
+                  luaL_checkstring(L, 3), &c, text, sizeof text),
+              text);
+    return 0;
+}
+
+/* sim:read(path, build) -> snapshot, more */
+static int sim_read(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    const char *path = luaL_checkstring(L, 2);
+    struct heddle_checkpoint c = {.build = luaL_checkstring(L, 3)};
+    heddle_snapshot **k = hl_box(L, SNAPSHOT, snapshot_free, NULL);
+
+    expect(L, s, heddle_snapshot_read(s, path, k, &c));
+    lua_pushlstring(L, c.more, c.bytes);
+    return 2;
+}
+
 /* ---- what it has measured ------------------------------------------------- */
 
 #define APP(m)    HL_FIELD(struct heddle_app_info, m)
@@ -618,6 +647,8 @@ static const luaL_Reg methods[] = {
     {"translate", sim_translate},
     {"snapshot", sim_snapshot},
     {"restore", sim_restore},
+    {"write", sim_write},
+    {"read", sim_read},
     {"apps", sim_apps},
     {"kernels", sim_kernels},
     {"counters", sim_counters},

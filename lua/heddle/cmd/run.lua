@@ -6,7 +6,8 @@ local core = require "heddle.core"
 local run = {
     summary = "run a scenario script",
     usage = [[
-usage: heddle run [--check] [--follow app=0,warp=3] FILE.lua [name=value...]
+usage: heddle run [--check] [--follow app=0,warp=3] [--checkpoint PATH]
+                  FILE.lua [name=value...]
        heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
@@ -16,6 +17,10 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
   --follow WHAT   print the life of one memory instruction, station by station:
                   app=, warp=, core=, instruction= with numbers from 0, the
                   instruction from 1; what is not said is the first there is
+  --checkpoint PATH[,SECONDS]
+                  write the state of a simulation in sim:run() to this file, each
+                  so many seconds (60), and go on from there when the command is
+                  given again; the second simulation's is PATH.2, and so on
   --help          behind FILE: print its arguments, where it declares them
 ]],
 }
@@ -34,6 +39,15 @@ function run.parse(args, command)
         elseif options and not o.file and (a == "--follow"
             or a:find "^%-%-follow=") then
             o.follow = a:match "=(.*)" or table.remove(args, i + 1) or ""
+        elseif options and not o.file and (a == "--checkpoint"
+            or a:find "^%-%-checkpoint=") then
+            local value = a:match "=(.*)" or table.remove(args, i + 1) or ""
+            local path, seconds = value:match "^(.*),(%d+%.?%d*)$"
+            o.checkpoint = { path = path or value, files = 0,
+                seconds = tonumber(seconds) or 60 }
+            if o.checkpoint.path == "" then
+                cli.usage("%s: --checkpoint: a path is expected", command)
+            end
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
