@@ -273,8 +273,9 @@ static void get_field(lua_State *L, const struct hl_field *f, void *at)
                   f->kind == HL_TEXT ? "text" : "number", lp_text(L, -1));
 }
 
-void hl_option(lua_State *L, const char *whose, const struct hl_field *f,
-               void *to)
+/* One of them, whose name and value are on top. */
+static void take_option(lua_State *L, const char *whose,
+                        const struct hl_field *f, void *to)
 {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
     const char *name[32];
@@ -309,7 +310,7 @@ void hl_options(lua_State *L, int i, const char *whose,
     i = lua_absindex(L, i);
     luaL_checktype(L, i, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1))
-        hl_option(L, whose, f, to);
+        take_option(L, whose, f, to);
 }
 
 void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to)
@@ -372,11 +373,6 @@ heddle_workload **hl_workload_box(lua_State *L)
 heddle_workload *hl_workload_check(lua_State *L, int i)
 {
     return hl_unbox(L, i, HL_WORKLOAD, "this workload was closed");
-}
-
-void hl_push_pointer(lua_State *L, const void *p)
-{
-    lua_pushlightuserdata(L, (void *)(uintptr_t)p);
 }
 
 lua_State *hl_main_thread(lua_State *L)

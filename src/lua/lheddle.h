@@ -113,9 +113,6 @@ void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to);
  * is no option is an error. */
 void hl_options(lua_State *L, int i, const char *whose,
                 const struct hl_field *f, void *to);
-/* One of them, whose name and value are on top. */
-void hl_option(lua_State *L, const char *whose, const struct hl_field *f,
-               void *to);
 
 /* Defines a function f(...) that gives a list: `get` fills x with entry i, and
  * is 0 as long as there is one; `fields` make its table. */
@@ -158,9 +155,6 @@ void *hl_unbox(lua_State *L, int i, const char *class, const char *closed);
         give_back(it);                                                         \
         return 0;                                                              \
     }
-
-/* Pushes a pointer to what lives until it is used. */
-void hl_push_pointer(lua_State *L, const void *p);
 
 lua_State *hl_main_thread(lua_State *L);
 

@@ -57,9 +57,6 @@ static inline uint64_t lp_word(const void *q, size_t offset)
 void lp_state_plain(lua_State *L, const char *verb, int n);
 /* Pushes a copy of the state at index i, plain data. */
 void lp_state_copy(lua_State *L, int i);
-/* A fingerprint of any value: contents of tables and of their metatables,
- * identity of others. */
-uint64_t lp_state_mark(lua_State *L, int i);
 /* Locals of functions, whose contents are to stay as they are. */
 struct lp_locals {
     struct lp_local {
@@ -91,8 +88,6 @@ uint64_t lp_state_next(lua_State *L, int i);
 const char *lp_text(lua_State *L, int i);
 /* Raises an error at the place of the script. */
 int lp_raise(lua_State *L, const char *format, ...);
-/* The world, in a function that stands behind a fence. */
-struct lp_world *lp_lib_world(lua_State *L);
 /* Pushes what math.random(...) gives for the draw u. */
 int lp_lib_drawn(lua_State *L, uint64_t u);
 

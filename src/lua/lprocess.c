@@ -539,18 +539,17 @@ static int make_dir(lua_State *L)
         return luaL_error(L, "%s: a path of 1 to 4095 bytes is expected",
                           given);
     memcpy(path, given, n + 1);
-    for (char *at = path + 1;; at++) {
-        char c = *at;
-        if (c != '/' && c != '\0')
-            continue;
-        *at = '\0';
+    for (char *at = path; at != NULL;) {
+        at = strchr(at + 1, '/');
+        if (at != NULL)
+            *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             return hl_raisef(L, HEDDLE_ECREATE, "%s: %s", path,
                              strerror(errno));
-        *at = c;
-        if (c == '\0')
-            return 0;
+        if (at != NULL)
+            *at = '/';
     }
+    return 0;
 }
 
 /* process.list(path) -> the names in a directory, in no order, without those

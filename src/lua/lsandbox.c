@@ -78,7 +78,8 @@ struct lp_world *lp_world(lua_State *L)
     return w;
 }
 
-struct lp_world *lp_lib_world(lua_State *L)
+/* In a function that stands behind a fence. */
+static struct lp_world *world(lua_State *L)
 {
     return lua_touserdata(L, lua_upvalueindex(1));
 }
@@ -86,7 +87,7 @@ struct lp_world *lp_lib_world(lua_State *L)
 /* n steps of the function that runs. */
 static void use(lua_State *L, uint64_t n)
 {
-    lp_budget_use(L, lp_lib_world(L), n);
+    lp_budget_use(L, world(L), n);
 }
 
 static int lib_use(lua_State *L)
@@ -115,7 +116,7 @@ static int finish(lua_State *L, int status, lua_KContext below)
 {
     if (status == LUA_OK || status == LUA_YIELD)
         return lua_gettop(L) - (int)below;
-    if (lp_budget_over(lp_lib_world(L)))
+    if (lp_budget_over(world(L)))
         return lua_error(L);
     lua_pushboolean(L, 0);
     lua_pushvalue(L, -2);
@@ -135,7 +136,7 @@ static int lib_pcall(lua_State *L)
 static int handle(lua_State *L)
 {
     lua_settop(L, 1);
-    if (!lp_budget_over(lp_lib_world(L))) {
+    if (!lp_budget_over(world(L))) {
         lua_pushvalue(L, lua_upvalueindex(2));
         lua_insert(L, 1);
         lua_call(L, 1, 1);
@@ -181,7 +182,7 @@ static int lib_next(lua_State *L)
 /* note_metas(bit): behind a fence some were set. */
 static int lib_note_metas(lua_State *L)
 {
-    lp_lib_world(L)->metas |= (unsigned)luaL_checkinteger(L, 1);
+    world(L)->metas |= (unsigned)luaL_checkinteger(L, 1);
     return 0;
 }
 
@@ -226,7 +227,7 @@ static int lib_by_length(lua_State *L)
 
 static struct lp *running(lua_State *L, const char *what)
 {
-    struct lp *p = lp_lib_world(L)->running;
+    struct lp *p = world(L)->running;
 
     if (p == NULL)
         luaL_error(L, "%s works only while a policy answers", what);

@@ -235,7 +235,9 @@ static uint64_t mark_table(lua_State *L, int i, int depth, int seen)
     return h;
 }
 
-uint64_t lp_state_mark(lua_State *L, int i)
+/* A fingerprint of any value: contents of tables and of their metatables,
+ * identity of others. */
+static uint64_t mark_of(lua_State *L, int i)
 {
     int seen = 0;
     uint64_t h;
@@ -265,7 +267,7 @@ void lp_locals_note(lua_State *L, struct lp_locals *l, int keep, int f,
         l->v = v;
         l->room = room;
     }
-    l->v[l->n++] = (struct lp_local){name, lp_state_mark(L, -1), n};
+    l->v[l->n++] = (struct lp_local){name, mark_of(L, -1), n};
     lua_pushvalue(L, f);
     lua_rawseti(L, keep, l->n);
 }
@@ -275,7 +277,7 @@ const char *lp_locals_changed(lua_State *L, const struct lp_locals *l, int keep)
     for (int i = 0; i < l->n; i++) {
         lua_rawgeti(L, keep, i + 1);
         lua_getupvalue(L, -1, l->v[i].n);
-        if (lp_state_mark(L, -1) != l->v[i].mark)
+        if (mark_of(L, -1) != l->v[i].mark)
             return l->v[i].name;
         lua_pop(L, 2);
     }
