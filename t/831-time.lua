@@ -312,6 +312,33 @@ do
     tap.raises(function() sim:back(1) end, "no checkpoints", "none any more")
 end
 
+do -- what ends a run does not end its time
+    local sim <close> = whole.sim({ "MM", "GUP" }, whole.join(whole.SMALL,
+        { ["sim.stuck_cycles"] = 3000 }))
+    sim:checkpoints(500)
+    sim:run(1200)
+    local hash = sim:state_hash()
+    sim:use { name = "never", warp_limit = function() return 0 end }
+    tap.raises(function() sim:run() end, "no instruction has issued", "stuck")
+    sim:unuse "never"
+    tap.raises(function() sim:run() end, "no instruction has issued",
+        "an error that is no policy's stays")
+    sim:go(1199)
+    sim:run(1)
+    tap.is(sim:state_hash(), hash, "but before it all is as it was")
+    sim:use { name = "fails", tlb_fill = function(_, s)
+        s.n = (s.n or 0) + 1
+        return s.n == 5 and "x" or nil
+    end }
+    tap.raises(function() sim:run() end, "answered x", "a policy fails")
+    local at = sim.now
+    sim:back(1)
+    tap.is(sim.now, at - 1, "the cycle before can be looked at")
+    tap.raises(function() sim:run() end, "answered x", "it fails again")
+    sim:unuse "fails"
+    tap.is(sim:run(), "done", "and without it the run goes on")
+end
+
 -- ---- alternatives ---------------------------------------------------------------
 
 do

@@ -89,7 +89,7 @@ local function looker(self, what, o)
 end
 
 --- sim:stop_on("walk_done", fn): a run stops at the event of which fn(note,
--- state) is true; fn is policy code.  sim:stop_on("l2tlb.misses", fn [, { app =
+-- state) is true; fn is policy code.  sim:stop_on("l1tlb.misses", fn [, { app =
 -- 0, every = 1 }]): or where fn(value) becomes true of a counter, asked after
 -- every cycle; sim:stop_on("dram", fn [, { instance = 3, every = 1 }]): or of the
 -- rows of an object.  Returns the name with which sim:unuse() takes it away.
@@ -172,9 +172,14 @@ local function take(self, deed)
         end
         spare = freed
     end
-    t.points[#t.points + 1] = { at = self.core:now(), deed = deed,
-        bytes = arena + outside, snapshot = self:snapshot(spare) }
-    t.bytes = t.bytes + arena + outside
+    local ok, snapshot = pcall(self.snapshot, self, spare)
+    if ok then
+        t.points[#t.points + 1] = { at = self.core:now(), deed = deed,
+            bytes = arena + outside, snapshot = snapshot }
+        t.bytes = t.bytes + arena + outside
+    elseif core.problem(snapshot).code == -1 then
+        error(snapshot, 0)
+    end -- else it has failed, and from there nothing goes on
 end
 
 --- sim:checkpoints([every [, bytes]]): keeps a checkpoint each so many cycles
@@ -322,6 +327,7 @@ end
 function methods:go(cycle)
     local t, now, point = self.time, self.core:now(), nil
     whole("go: the cycle", cycle, 0)
+    t.reached = math.max(t.reached, now) -- an error may have ended the run
     for _, p in ipairs(t.points) do
         if p.at <= cycle and (cycle < now or p.at > now) then
             point = p
