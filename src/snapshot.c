@@ -357,7 +357,8 @@ static int read_file(heddle_sim *s, const char *path, struct hd_bytes *in)
         return hd_err_memory(&s->err);
     if (n != 0)
         return hd_err_set(&s->err, HEDDLE_EIO, "%s: cannot be read", path);
-    if (in->n < sizeof magic || memcmp(in->p, magic, sizeof magic - 3) != 0)
+    if (in->n < sizeof magic + SUM ||
+        memcmp(in->p, magic, sizeof magic - 3) != 0)
         return damaged(s, path, "no checkpoint of heddle");
     if (memcmp(in->p, magic, sizeof magic - 1) != 0)
         return damaged(s, path, "a checkpoint of another version of heddle");

@@ -143,6 +143,8 @@ do
     refuses(like(), "damaged", "a changed line")
     files.write(path, (text:gsub("checkpoint 1", "checkpoint 2", 1)))
     refuses(like(), "another version", "another version")
+    files.write(path, text:sub(1, 27))
+    refuses(like(), "no checkpoint of heddle", "its first line alone")
     files.write(path, "return 1\n")
     refuses(like(), "no checkpoint of heddle", "another file")
     files.write(path, "")
