@@ -249,7 +249,7 @@ $(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(STATIC) $(B)/libbinding.a
 	    $(STATIC) -lcmocka $(ALL_LDLIBS)
 
 # ---- install ----------------------------------------------------------
-HEADERS = $(wildcard src/heddle*.h) src/policy.h src/points.def src/notes.def src/words.def
+HEADERS = $(addprefix src/,heddle.h heddle_work.h policy.h points.def notes.def words.def)
 MANPAGES = $(wildcard man/*.[1-9])
 SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \
                 $(wildcard scenarios/*/*))))

@@ -4,7 +4,7 @@
  * Everything hangs from a heddle_sim; there are no globals, and two
  * simulations in one process give the same results as apart.  A simulation is
  * built from a configuration (settings, checked and then frozen) and one or
- * more workloads (heddle_load.h), each of which becomes an application with
+ * more workloads (heddle_work.h), each of which becomes an application with
  * an address space of its own.  Policies (policy.h) answer the engine's
  * questions.
  *
@@ -71,7 +71,7 @@ HEDDLE_API const char *heddle_version(void);
 
 typedef struct heddle_config heddle_config;
 typedef struct heddle_sim heddle_sim;
-typedef struct heddle_workload heddle_workload; /* heddle_load.h */
+typedef struct heddle_workload heddle_workload; /* heddle_work.h */
 typedef struct heddle_snapshot heddle_snapshot;
 
 /* ---- memory ---------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * permutations, random numbers, RandomAccess starts, clusters of points, a hash
  * table, suffix trees.
  *
- * Every call returns owned data (heddle_load.h), or NULL with words in
+ * Every call returns owned data (heddle_program.h), or NULL with words in
  * `error` (of `room` bytes; may be NULL with room 0).  The same arguments give
  * the same bits on every machine and compiler.
  *
@@ -12,11 +12,7 @@
 #ifndef HEDDLE_GENERATE_H
 #define HEDDLE_GENERATE_H
 
-#include "heddle_load.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "heddle_program.h"
 
 /* Which graph; what a kind does not use is ignored. */
 struct heddle_graph_spec {
@@ -47,32 +43,28 @@ struct heddle_graph {
 };
 
 /* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  Fills *g with owned data. */
-HEDDLE_API int heddle_generate_graph(const struct heddle_graph_spec *spec,
-                                     struct heddle_graph *g, char *error,
-                                     size_t room);
-HEDDLE_API void heddle_graph_free(struct heddle_graph *g);
+int heddle_generate_graph(const struct heddle_graph_spec *spec,
+                          struct heddle_graph *g, char *error, size_t room);
+void heddle_graph_free(struct heddle_graph *g);
 /* Breadth-first level of each node from `source`, -1 where unreached; i32. */
-HEDDLE_API heddle_data *heddle_generate_levels(const struct heddle_graph *g,
-                                               uint32_t source, char *error,
-                                               size_t room);
+heddle_data *heddle_generate_levels(const struct heddle_graph *g,
+                                    uint32_t source, char *error, size_t room);
 
 /* i32 uniform in [lo, hi]. */
-HEDDLE_API heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
-                                             uint64_t seed, char *error,
-                                             size_t room);
+heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
+                                  uint64_t seed, char *error, size_t room);
 /* f32 uniform in [0, 1). */
-HEDDLE_API heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed,
-                                               char *error, size_t room);
+heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed, char *error,
+                                    size_t room);
 /* i32: a permutation of 0 .. n-1. */
-HEDDLE_API heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed,
-                                                    char *error, size_t room);
+heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed, char *error,
+                                         size_t room);
 /* i32 in [0, keys): rank r with a chance proportional to (r + 1)^-s. */
-HEDDLE_API heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys,
-                                             double s, uint64_t seed,
-                                             char *error, size_t room);
+heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
+                                  uint64_t seed, char *error, size_t room);
 /* i64: HPCC RandomAccess values after 0, step, 2 step, .. steps from 1. */
-HEDDLE_API heddle_data *heddle_generate_starts(uint64_t n, uint64_t step,
-                                               char *error, size_t room);
+heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
+                                    size_t room);
 
 /* Points uniform in the unit cube, k of them centres, each point with its
  * nearest centre (of equals the first). */
@@ -86,20 +78,18 @@ struct heddle_clusters {
 
 /* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  n * dim below 2^31, 1 <= k <= n, k at
  * most 4096.  Fills *c with owned data. */
-HEDDLE_API int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
-                                        uint64_t seed,
-                                        struct heddle_clusters *c, char *error,
-                                        size_t room);
-HEDDLE_API void heddle_clusters_free(struct heddle_clusters *c);
+int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
+                             uint64_t seed, struct heddle_clusters *c,
+                             char *error, size_t room);
+void heddle_clusters_free(struct heddle_clusters *c);
 
 /* u32 [2^h][42]: the table of MemcachedGPU, 2^h entries of 168 bytes in sets
  * of 16 (4 <= h <= 25), with the keys 0 .. keys-1 in random order; of more than
  * 16 keys of a set only the lowest 16 are there.  With m = SplitMix64's mix of
  * the key, the set is m mod 2^(h-4) and the 8-bit hash m >> 56; words of an
  * entry: 3 valid, 4 hash, 5 length of the key, 6 of the packet, 7 the key. */
-HEDDLE_API heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys,
-                                                  uint64_t seed, char *error,
-                                                  size_t room);
+heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys, uint64_t seed,
+                                       char *error, size_t room);
 
 /* What heddle_generate_mesh makes. */
 struct heddle_mesh_spec {
@@ -114,9 +104,8 @@ struct heddle_mesh_spec {
 /* i32 [4][padded]: the neighbour across each face of each element, -2 where
  * there is none.  Sizes, window and multiple are at least 1, and there are
  * fewer than 2^29 elements. */
-HEDDLE_API heddle_data *
-heddle_generate_mesh(const struct heddle_mesh_spec *spec, char *error,
-                     size_t room);
+heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
+                                  char *error, size_t room);
 
 /* A genome of random bases, of which the first are a reference. */
 struct heddle_genome_spec {
@@ -142,13 +131,9 @@ struct heddle_suffix_tree {
 
 /* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  Fills *t with owned data.  Takes about
  * 43 bytes a base beside them. */
-HEDDLE_API int heddle_generate_suffix_tree(const struct heddle_genome_spec *g,
-                                           struct heddle_suffix_tree *t,
-                                           char *error, size_t room);
-HEDDLE_API void heddle_suffix_tree_free(struct heddle_suffix_tree *t);
-
-#ifdef __cplusplus
-}
-#endif
+int heddle_generate_suffix_tree(const struct heddle_genome_spec *g,
+                                struct heddle_suffix_tree *t, char *error,
+                                size_t room);
+void heddle_suffix_tree_free(struct heddle_suffix_tree *t);
 
 #endif

@@ -15,11 +15,7 @@
 #ifndef HEDDLE_SURVEY_H
 #define HEDDLE_SURVEY_H
 
-#include "heddle_load.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "heddle_work.h"
 
 /* What a machine holds: so many cores, and the limits of each. */
 struct heddle_survey_room {
@@ -109,29 +105,28 @@ typedef struct heddle_survey heddle_survey;
  * (heddle_survey_free), or a negative code with words in `error`, or what
  * stop() returned.
  */
-HEDDLE_API int heddle_survey_run(heddle_workload *w,
-                                 const struct heddle_survey_options *o,
-                                 heddle_survey **out, char *error, size_t room);
-HEDDLE_API void heddle_survey_free(heddle_survey *s);
+int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
+                      heddle_survey **out, char *error, size_t room);
+void heddle_survey_free(heddle_survey *s);
 
 /* Borrowed until the survey is freed. */
-HEDDLE_API const struct heddle_survey_result *
-heddle_survey_result(const heddle_survey *s);
+const struct heddle_survey_result *heddle_survey_result(const heddle_survey *s);
 /* i < kernels, else NULL. */
-HEDDLE_API const struct heddle_survey_kernel *
-heddle_survey_kernel(const heddle_survey *s, uint32_t i);
+const struct heddle_survey_kernel *heddle_survey_kernel(const heddle_survey *s,
+                                                        uint32_t i);
 /* kind: 0 loads, 1 stores, 2 atomics; NULL past the last kernel, allocation
  * or kind, and for workloads of more than 1024 allocations. */
-HEDDLE_API const struct heddle_survey_use *
-heddle_survey_use(const heddle_survey *s, uint32_t kernel, uint32_t alloc,
-                  uint32_t kind);
+const struct heddle_survey_use *heddle_survey_use(const heddle_survey *s,
+                                                  uint32_t kernel,
+                                                  uint32_t alloc,
+                                                  uint32_t kind);
 /* Accesses of one cell; row 0 holds the lowest addresses. */
-HEDDLE_API uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
-                                       uint32_t row);
+uint64_t heddle_survey_cell(const heddle_survey *s, uint32_t column,
+                            uint32_t row);
 /* The kernel (index) that launch i (from 0) ran, and the memory instructions
  * before it; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_survey_launch(const heddle_survey *s, uint32_t i,
-                                    uint32_t *kernel, uint64_t *start);
+int heddle_survey_launch(const heddle_survey *s, uint32_t i, uint32_t *kernel,
+                         uint64_t *start);
 
 /* ---- instruction by instruction --------------------------------------------
  *
@@ -175,10 +170,8 @@ typedef int heddle_each_fn(void *ud, const struct heddle_each_op *op);
  * Runs a workload that no simulation uses.  0, what fn returned, or a
  * negative code with words in `error`.  `o` may be NULL.
  */
-HEDDLE_API int heddle_each(heddle_workload *w,
-                           const struct heddle_each_options *o,
-                           heddle_each_fn *fn, void *ud, char *error,
-                           size_t room);
+int heddle_each(heddle_workload *w, const struct heddle_each_options *o,
+                heddle_each_fn *fn, void *ud, char *error, size_t room);
 
 /*
  * Runs up to launch number `launch` (1, 2, ..; 0: the one with the most memory
@@ -189,9 +182,8 @@ HEDDLE_API int heddle_each(heddle_workload *w,
  * asked now and then, and may be NULL; not 0 ends it.  Returns the launch, or a
  * negative code with words in `error`, or what stop() returned.
  */
-HEDDLE_API int heddle_ahead(heddle_workload *w, uint32_t lanes, uint32_t launch,
-                            int (*stop)(void *ud), void *ud, char *error,
-                            size_t room);
+int heddle_ahead(heddle_workload *w, uint32_t lanes, uint32_t launch,
+                 int (*stop)(void *ud), void *ud, char *error, size_t room);
 
 /* One allocation of a workload. */
 struct heddle_workload_alloc {
@@ -200,11 +192,7 @@ struct heddle_workload_alloc {
 };
 
 /* The i-th allocation; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_workload_alloc(heddle_workload *w, uint32_t i,
-                                     struct heddle_workload_alloc *out);
-
-#ifdef __cplusplus
-}
-#endif
+int heddle_workload_alloc(heddle_workload *w, uint32_t i,
+                          struct heddle_workload_alloc *out);
 
 #endif

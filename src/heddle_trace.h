@@ -1,17 +1,9 @@
 /*
- * heddle_trace.h - traces: Accel-Sim's text and heddle's own container.
+ * heddle_trace.h - traces, beside heddle_trace_open(): conversion, recording,
+ * and looks into one.
  *
- * A trace becomes a workload like a kernel program does.  Text (kernelslist.g
- * with .traceg, .traceg.xz or .tracez, of tracer versions 1 to 6) is read once,
- * when it is opened; what is replayed is the compact form of the container, so
- * a trace and its conversion give the same results.  A container (.hdt) is
- * opened at once and read as it is replayed.
- *
- *     heddle_workload *w = heddle_trace_open("vecadd/kernelslist.g", NULL,
- *                                            &status, text, sizeof text);
- *
- * Errors: calls return a negative HEDDLE_E code (or set *status) and write
- * what was wrong, with file and line or byte, to `error` (room bytes).
+ * Calls return a negative HEDDLE_E code and write what was wrong, with file and
+ * line or byte, to `error` (room bytes).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,43 +12,20 @@
 
 #include "heddle_survey.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-struct heddle_trace_options {
-    uint32_t context;  /* which address space, 0, 1, ... */
-    uint64_t keep;     /* bytes of the compact form of a text trace that are
-                          kept in memory; the rest goes to a temporary file in
-                          TMPDIR.  0: 64 MB */
-    uint64_t resident; /* bytes of unpacked blocks; more is an error.  0:
-                          256 MB */
-};
-
-/*
- * Opens a list of kernels, a directory with lists, a single kernel, or a
- * container, and makes a workload of one of its address spaces.  Returns owned
- * (heddle_workload_free), or NULL with *status set.  o may be NULL.
- */
-HEDDLE_API heddle_workload *
-heddle_trace_open(const char *path, const struct heddle_trace_options *o,
-                  int *status, char *error, size_t room);
-
 /* How many address spaces (CUDA contexts) there are; < 0: an error. */
-HEDDLE_API int heddle_trace_contexts(const char *path, char *error,
-                                     size_t room);
+int heddle_trace_contexts(const char *path, char *error, size_t room);
 
 /* Writes a container of all address spaces of `in`. */
-HEDDLE_API int heddle_trace_convert(const char *in, const char *out,
-                                    char *error, size_t room);
+int heddle_trace_convert(const char *in, const char *out, char *error,
+                         size_t room);
 
 /*
  * Writes a container of what a workload does, run without time (in the order
  * of heddle_survey.h); a program's values are computed on the way.  The
  * workload must not be in use.  lanes: 32 or 64; 0: 32.
  */
-HEDDLE_API int heddle_trace_record(heddle_workload *w, const char *out,
-                                   uint32_t lanes, char *error, size_t room);
+int heddle_trace_record(heddle_workload *w, const char *out, uint32_t lanes,
+                        char *error, size_t room);
 
 /* ---- looking into one ---------------------------------------------------- */
 
@@ -78,8 +47,7 @@ struct heddle_trace_info {
 };
 
 /* Facts about a workload that is a trace; HEDDLE_EINVAL for another. */
-HEDDLE_API int heddle_trace_info(const heddle_workload *w,
-                                 struct heddle_trace_info *out);
+int heddle_trace_info(const heddle_workload *w, struct heddle_trace_info *out);
 
 struct heddle_trace_kernel {
     const char *name;
@@ -91,8 +59,8 @@ struct heddle_trace_kernel {
 };
 
 /* Kernel i, from 0; HEDDLE_EINVAL past the last. */
-HEDDLE_API int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
-                                   struct heddle_trace_kernel *out);
+int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
+                        struct heddle_trace_kernel *out);
 
 struct heddle_trace_note {
     const char *name; /* "ZERO_ADDRESS" */
@@ -104,8 +72,8 @@ struct heddle_trace_note {
 
 /* What the reader stumbled over, row i, count 0 if it did not; HEDDLE_EINVAL
  * past the last. */
-HEDDLE_API int heddle_trace_note(const heddle_workload *w, uint32_t i,
-                                 struct heddle_trace_note *out);
+int heddle_trace_note(const heddle_workload *w, uint32_t i,
+                      struct heddle_trace_note *out);
 
 struct heddle_trace_select {
     uint32_t kernel; /* only this one; 0: all */
@@ -119,17 +87,10 @@ struct heddle_trace_select {
  * heddle_each() runs them.  s may be NULL: all.  HEDDLE_EINVAL, with words, if
  * there is no such kernel or block.
  */
-HEDDLE_API int heddle_trace_dump(heddle_workload *w,
-                                 const struct heddle_trace_select *s,
-                                 heddle_each_fn *fn, void *ud, char *error,
-                                 size_t room);
+int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
+                      heddle_each_fn *fn, void *ud, char *error, size_t room);
 
 /* Unpacks every frame, so damage anywhere in a container is found. */
-HEDDLE_API int heddle_trace_verify(heddle_workload *w, char *error,
-                                   size_t room);
-
-#ifdef __cplusplus
-}
-#endif
+int heddle_trace_verify(heddle_workload *w, char *error, size_t room);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * heddle_work.h - workloads whose instructions functions make: plug-ins in C.
+ * heddle_work.h - workloads: what every kind of them has in common, traces, and
+ * works, whose instructions functions make (plug-ins in C).
  *
  * A work is one const struct of functions.  The engine asks them for buffers,
  * launches, and the instructions of each warp, one at a time and in order; it
@@ -26,12 +27,71 @@
 #ifndef HEDDLE_WORK_H
 #define HEDDLE_WORK_H
 
-#include "heddle_load.h"
+#include "heddle.h"
 #include "policy.h" /* struct heddle_param */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- workloads of every kind -----------------------------------------------
+ *
+ * A workload is given to heddle_new(), which shares it until heddle_free().  It
+ * serves one simulation at a time.
+ *
+ * In Lua it is a userdata with the metatable "heddle.workload" whose block
+ * begins with a heddle_workload *.
+ */
+
+/* Frees a workload; one that a simulation uses is freed with that.  NULL is
+ * allowed. */
+HEDDLE_API void heddle_workload_free(heddle_workload *w);
+HEDDLE_API const char *heddle_workload_name(const heddle_workload *w);
+/* xxh3 of everything that defines it. */
+HEDDLE_API uint64_t heddle_workload_hash(const heddle_workload *w);
+
+/* What an instruction of a warp is. */
+enum heddle_op {
+    HEDDLE_OP_ALU, /* a run of instructions without an access */
+    HEDDLE_OP_LOAD,
+    HEDDLE_OP_STORE,
+    HEDDLE_OP_ATOMIC,
+    HEDDLE_OP_BARRIER, /* waits for all live warps of the block */
+    HEDDLE_OP_EXIT,    /* the warp is done */
+    HEDDLE_OPS
+};
+
+/* "alu", "load", ... */
+HEDDLE_API const char *heddle_op_name(unsigned op);
+
+/* ---- traces ---------------------------------------------------------------
+ *
+ * Accel-Sim's text (kernelslist.g with .traceg, .traceg.xz or .tracez, of
+ * tracer versions 1 to 6) is read once, when it is opened, with a thread that
+ * unpacks ahead; what is replayed is the compact form of heddle's own container
+ * (.hdt, `heddle trace convert`), so both give the same results.
+ */
+
+struct heddle_trace_options {
+    uint32_t context;  /* which address space, 0, 1, ... */
+    uint64_t keep;     /* bytes of the compact form of a text trace that are
+                          kept in memory; the rest goes to a temporary file in
+                          TMPDIR.  0: 64 MB */
+    uint64_t resident; /* bytes of unpacked blocks; more is an error.  0:
+                          256 MB */
+};
+
+/*
+ * Opens a list of kernels, a directory with lists, a single kernel, or a
+ * container, and makes a workload of one of its address spaces.  Returns owned
+ * (heddle_workload_free), or NULL with *status set.  o may be NULL.
+ */
+HEDDLE_API heddle_workload *
+heddle_trace_open(const char *path, const struct heddle_trace_options *o,
+                  int *status, char *error, size_t room);
+
+/* ---- works -----------------------------------------------------------------
+ */
 
 #define HEDDLE_WORK_ABI 2
 

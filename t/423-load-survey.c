@@ -182,9 +182,9 @@ static const char *order(struct log *log, struct heddle_survey_room room)
 {
     struct fake *f = log->f;
     struct hd_functional t = {.src = &f->src,
-                        .name = "survey",
-                        .v = {.step = note, .ud = log},
-                        .room = &room};
+                              .name = "survey",
+                              .v = {.step = note, .ud = log},
+                              .room = &room};
     struct hd_err err = {0};
 
     fake_make(f);

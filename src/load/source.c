@@ -4,6 +4,8 @@
  */
 #include "source.h"
 
+#include "../heddle_program.h"
+
 #include <stdlib.h>
 
 void heddle_workload_free(heddle_workload *w)

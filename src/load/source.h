@@ -16,7 +16,7 @@
 
 #include "../base/base.h"
 #include "../base/diag.h"
-#include "../heddle_load.h"
+#include "../heddle_work.h"
 
 struct hd_env;
 struct hd_bytes; /* base/grow.h */
@@ -191,8 +191,8 @@ struct hd_source_ops {
      * where there are none.  What is saved shares with the source what is
      * counted by reference and points to nothing else of it: it may outlive
      * the source, and be loaded into another of the same hash.  Between two
-     * launches it is all that the source knows.  Save gives NULL, load an error,
-     * without memory. */
+     * launches it is all that the source knows.  Save gives NULL, load an
+     * error, without memory. */
     void *(*save)(const void *self);
     int (*load)(void *self, const void *saved);
     void (*drop)(void *saved);

@@ -394,12 +394,12 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
                   struct hd_err *err)
 {
     struct hd_functional run = {.src = src,
-                          .name = "survey",
-                          .v = {.step = count, .ud = s},
-                          .lanes = s->o.lanes,
-                          .launches = s->o.launches,
-                          .every = s->o.every,
-                          .room = &s->o.room};
+                                .name = "survey",
+                                .v = {.step = count, .ud = s},
+                                .lanes = s->o.lanes,
+                                .launches = s->o.launches,
+                                .every = s->o.every,
+                                .room = &s->o.room};
     int rc = list_allocs(s, src);
 
     if (rc == 0)

@@ -340,8 +340,7 @@ static int check_selected(const struct dump *d, struct hd_err *err)
 }
 
 int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
-                      heddle_each_fn *fn, void *ud, char *error,
-                      size_t room)
+                      heddle_each_fn *fn, void *ud, char *error, size_t room)
 {
     static const struct heddle_trace_select all;
     struct dump d = {.s = s != NULL ? s : &all, .fn = fn, .ud = ud};

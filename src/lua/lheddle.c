@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../heddle_load.h"
+#include "../heddle_work.h"
 #include "lpolicy.h"
 
 /* ---- errors --------------------------------------------------------------- */
