@@ -86,12 +86,14 @@ const struct hd_part_info hd_parts[] = {
     {"core", SETTINGS(core, core), COUNTERS(core_counter), COUNTERS(core_hist)},
     {"throttle", SETTINGS(throttle, throttle), COUNTERS(throttle_stat), NONE},
     {"l1tlb", SETTINGS(l1tlb, l1tlb), COUNTERS(l1tlb_counter), NONE},
+    {"l1side", SETTINGS(l1side, l1side), COUNTERS(bypass_stat), NONE},
     {"l1cache", SETTINGS(l1cache, l1cache), COUNTERS(l1cache_counter), NONE},
     {"xbar", SETTINGS(xbar, xbar), NONE, NONE},
     {"l2tlb", SETTINGS(l2tlb, l2tlb), COUNTERS(tlb_stat), NONE},
     {"bypass", SETTINGS(bypass, bypass), COUNTERS(bypass_stat), NONE},
     {"mmu", NO_SETTINGS, COUNTERS(mmu_stat), COUNTERS(mmu_hist)},
     {"walk", SETTINGS(walk, walk), COUNTERS(walk_stat), NONE},
+    {"prefetch", SETTINGS(prefetch, prefetch), COUNTERS(prefetch_stat), NONE},
     {"pwc", SETTINGS(pwc, pwc), COUNTERS(pwc_stat), NONE},
     {"msc", SETTINGS(msc, msc), COUNTERS(msc_stat), NONE},
     {"l2cache", SETTINGS(l2cache, l2cache), COUNTERS(l2_stat),
@@ -323,6 +325,8 @@ static bool shape(const struct hd_machine *m, uint32_t k,
         return of_entries(out, m->pwc.mode.kind != HD_OFF, m->pwc.entries,
                           m->pwc.ways, units);
     case 6:
+        return of_entries(out, l1, m->l1side.entries, 0, cores);
+    case 7:
         return of_bytes(out, &m->l1cache, cores, 1);
     default:
         return of_bytes(out, &m->l2cache, m->l2cache.slices, m->l2cache.slices);
@@ -334,7 +338,7 @@ int hd_machine_shape(const struct hd_machine *m, uint32_t i,
 {
     static const char *const name[] = {"l1tlb",       "l1tlb.large", "l2tlb",
                                        "l2tlb.large", "bypass",      "pwc",
-                                       "l1cache",     "l2cache"};
+                                       "l1side",      "l1cache",     "l2cache"};
 
     for (uint32_t k = 0; k < HD_LEN(name); k++) {
         *out = (struct heddle_shape_info){.name = name[k]};

@@ -42,7 +42,7 @@ struct hd_machine {
     struct hd_sim_cfg sim;
     struct hd_core_cfg core;
     struct hd_throttle_cfg throttle;
-    struct hd_tlb_cfg l1tlb;
+    struct hd_tlb_cfg l1tlb, l1side;
     struct hd_cache_cfg l1cache;
     struct hd_xbar_cfg xbar;
     struct hd_tlb_cfg l2tlb;
@@ -50,6 +50,7 @@ struct hd_machine {
     struct hd_walk_cfg walk;
     struct hd_pwc_cfg pwc;
     struct hd_msc_cfg msc;
+    struct hd_prefetch_cfg prefetch;
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
     struct hd_compress_cfg compress;

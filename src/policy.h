@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_POLICY_ABI 2
+#define HEDDLE_POLICY_ABI 3
 #define HEDDLE_PASS       INT64_MIN
 #define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
 
@@ -128,6 +128,13 @@ struct heddle_place {
     uint32_t l2tlbs; /* L2 TLBs that are looked up: 1 is shared by all cores */
 };
 
+/* A note that is told only where a field of it has that value. */
+struct heddle_filter {
+    enum heddle_note note;
+    const char *field;
+    uint64_t value;
+};
+
 struct heddle_policy {
     uint32_t abi; /* HEDDLE_POLICY_ABI */
     const char *name, *summary, *source;
@@ -143,6 +150,7 @@ struct heddle_policy {
     void (*epoch)(void *state, heddle_sim *s, uint64_t cycle);
     heddle_answer *answer[HEDDLE_POINT_COUNT];
     void (*watch[HEDDLE_NOTE_COUNT])(void *state, const void *note);
+    const struct heddle_filter *filters; /* ends with a NULL field; or NULL */
 
     /*
      * A policy with its state outside the arena.  open() returns what the
@@ -219,6 +227,19 @@ HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
  * else as soon as anything can reach it.  HEDDLE_EINVAL: no such core.
  */
 HEDDLE_API int heddle_renew_limit(heddle_sim *s, uint64_t core);
+
+/*
+ * For policies, from any point or note: has a page of an application translated
+ * by the walkers, behind what cores ask for, and put into the L2 TLB, or into the
+ * L1 TLB of a core or the buffer beside it (whatever it is for, `core` says whose
+ * port of the L2 TLB, or unit, it goes by).  What comes of it is in the counters
+ * `prefetch`.  HEDDLE_EINVAL: there is no such application, core or page;
+ * HEDDLE_ECONFIG: no such TLB.
+ */
+HEDDLE_API int heddle_start_translation(heddle_sim *s, uint64_t app,
+                                        uint64_t vpn,
+                                        enum heddle_translate_to to,
+                                        uint64_t core);
 
 /*
  * For policies: a counter's live value, "mmu.misses", summed over all copies

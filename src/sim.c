@@ -280,6 +280,10 @@ static int build_translation(heddle_sim *s)
     w.pwc = &m->pwc;
     w.msc = &m->msc;
     w.bypass = &m->bypass;
+    w.prefetch = &m->prefetch;
+    w.room[HEDDLE_TRANSLATE_TO_L1TLB] = m->l1tlb.mode.kind == HD_FULL;
+    w.room[HEDDLE_TRANSLATE_TO_L1SIDE] =
+        m->l1tlb.mode.kind == HD_FULL && m->l1side.entries != 0;
     w.cores = m->core.count;
     w.requests = m->core.count * m->l1tlb.mshrs + most_faults(m);
     w.tables = s->tables;
@@ -331,12 +335,14 @@ static int wire(heddle_sim *s)
     g->tlb_back = tlb_back;
     g->ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
     for (uint32_t i = 0; i < g->cores; i++) {
+        g->core[i].l1tlb.ahead = g->core[i].side.ahead =
+            hd_mmu_prefetches(s->mmu);
         s->client[i] = hd_core_client(&g->core[i]);
         s->tclient[i] = hd_core_tclient(&g->core[i], HD_MSG_XLATE);
         s->tclient[HD_MAX_CORES + i] =
             hd_core_tclient(&g->core[i], HD_MSG_REPLAY);
         s->fclient[i] = hd_core_tclient(&g->core[i], HD_MSG_FAULT);
-        g->core[i].below_tlb = hd_mmu_below(s->mmu, i);
+        hd_l1tlb_wire(&g->core[i], hd_mmu_below(s->mmu, i));
     }
     for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
         s->client[i] = hd_mmu_client(s->mmu);

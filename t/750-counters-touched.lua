@@ -230,6 +230,23 @@ for i, t in ipairs(whole.thrashing()) do
         policies = { i == 1 and everything or nil } }
 end
 
+-- Buffers beside L1 TLBs, and translations that a policy starts.
+runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
+    ["l1side.entries"] = 4, ["l1tlb.entries"] = 4, ["prefetch.queue"] = 2 },
+    apps = { whole.freer(700, 12), whole.freer(1500, 8, "y") },
+    policies = { { name = "ahead", state = { n = 0 },
+        tlb_keep = function(q, s)
+            s.n = s.n + 1
+            return q.level == 1 and s.n % 2 == 0
+        end,
+        tlb_merge = function(q) return q.run_pages end,
+        watch = { tlb_miss = { level = 1, function(n, s)
+            s.n = s.n + 1
+            translate(n.app, s.n % 64 == 0 and 1 or n.vpn + s.n % 3 * 16,
+                { to = ({ "l1side", "l1tlb", "l2tlb" })[s.n % 3 + 1],
+                    core = n.core })
+        end } } } } }
+
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do
     runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
@@ -258,9 +275,9 @@ for _, policy in ipairs { everything, { name = "apart",
 end
 
 --- What nothing can count: a point without an answer cannot be passed on, and
--- the bypass cache has one array, so there are no hits in a large one.
+-- the buffers beside TLBs have one array, so there are no hits in a large one.
 local function out_of_reach(name)
-    if name == "bypass.large_hits" then
+    if name == "bypass.large_hits" or name == "l1side.large_hits" then
         return true
     end
     local point = name:match("^policy%.([%w_]+)%.passed$")

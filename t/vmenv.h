@@ -186,7 +186,7 @@ static void vm_open_faults(struct vm *v)
 
     v->link = f.link = hd_link_open(v->env, &v->link_cfg, 16384);
     for (uint32_t i = 0; i < VM_CORES; i++)
-        v->told_of[i] = (struct hd_tclient){vm_faulted, v};
+        v->told_of[i] = (struct hd_tclient){vm_faulted, v, NULL};
     v->faults = hd_faults_open(v->env, &f);
 }
 
@@ -218,7 +218,7 @@ static void vm_open(struct vm *v, uint32_t apps)
     v->memory = hd_events_component(&v->m.ev, "memory", vm_memory, v);
     v->core = hd_events_component(&v->m.ev, "core", vm_core, v);
     for (uint32_t i = 0; i < 2 * VM_CORES; i++)
-        v->client[i] = (struct hd_tclient){vm_reply, v};
+        v->client[i] = (struct hd_tclient){vm_reply, v, NULL};
     v->pt = hd_ptables_open(v->env, &v->vm_cfg);
     assert_int_equal(hd_treqs_open(&v->treqs, &v->m.arena, 32768), 0);
     assert_int_equal(hd_reqs_open(&v->reqs, &v->m.arena, 8192), 0);

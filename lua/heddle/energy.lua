@@ -115,6 +115,10 @@ local function structures(c, n, config)
     if on "l1tlb" then
         tlb("l1tlb", cores, c("l1tlb", "lookups"),
             c("l1tlb", "fills") + c("l1tlb", "invalidations"))
+        if (tonumber(config["l1side.entries"]) or 0) > 0 then
+            add("l1side", "fa", n "l1side.entries", c("l1side", "lookups"),
+                c("l1side", "fills") + c("l1side", "invalidations"), cores)
+        end
     end
     if on "l2tlb" then
         local subs, ways = n "l2tlb.sub_ways", n "l2tlb.ways"

@@ -87,13 +87,14 @@ local IS_PARAM, PARAM = words "default min max unit meaning source choices"
 -- Options of sim:use, which would hide a parameter of their names.
 local OPTIONS = words "use at replace instructions memory check"
 
-local POINT_LIST, POINTS, NOTES, NOTE_NAMES = bridge.points(), {}, {}, {}
+local POINT_LIST, NOTE_LIST = bridge.points(), bridge.notes()
+local POINTS, NOTES, NOTE_NAMES = {}, {}, {}
 for _, p in ipairs(POINT_LIST) do
     POINTS[p.name] = true
     if p.old then POINTS[p.old] = true end
     FIELDS[#FIELDS + 1] = p.name
 end
-for i, n in ipairs(bridge.notes()) do
+for i, n in ipairs(NOTE_LIST) do
     NOTES[n.name], NOTE_NAMES[i] = true, n.name
 end
 
@@ -141,9 +142,13 @@ local function check_fields(refuse, t)
     for _, key in ipairs(names_in(refuse, "watch", t.watch or {})) do
         if not NOTES[key] then
             add("there is no note '%s'%s", key, meant(key, NOTE_NAMES))
-        elseif type(t.watch[key]) ~= "function" then
-            add("watch.%s must be a function, not a %s", key,
-                type(t.watch[key]))
+        else
+            local f = t.watch[key]
+            if type(f) == "table" then f = f[1] end
+            if type(f) ~= "function" then
+                add("watch.%s must be a function, or { field = value, function }"
+                    .. ", not a %s", key, type(t.watch[key]))
+            end
         end
     end
     for _, name in ipairs(names_in(refuse, "params", t.params or {})) do
@@ -161,6 +166,48 @@ local function check_fields(refuse, t)
         end
     end
     if #wrong > 0 then refuse("%s", table.concat(wrong, "; ")) end
+end
+
+--- The value that a filter compares a field with: a number, or that of a word.
+local function filter_value(refuse, note, field, v)
+    for i, word in ipairs(field.words and select(2, words(field.words:gsub("|",
+        " "))) or {}) do
+        if word == v then return i - 1 end
+    end
+    return not field.words and whole(v)
+        or refuse("watch.%s: %s is %s, not %s", note, field.name,
+            field.words and "one of " .. field.words
+            or "an integer of 0 or more", tostring(v))
+end
+
+--- The functions of notes, by number, and the filters of those that have some:
+-- { number from 0, field, value }.
+local function read_watch(refuse, watch)
+    local functions, filters = {}, {}
+    for i, note in ipairs(NOTE_LIST) do
+        local f, fields, names = watch[note.name] or false, {}, {}
+        for k, field in ipairs(note.fields) do
+            fields[field.name], names[k] = field, field.name
+        end
+        functions[i] = type(f) == "table" and f[1] or f
+        local count = 0
+        for _, key in ipairs(type(f) == "table" and bridge.keys(f) or {}) do
+            if key ~= 1 then
+                key = tostring(key)
+                local field = fields[key] or refuse(
+                    "watch.%s has no field '%s'%s", note.name, key,
+                    meant(key, names))
+                count = count + 1
+                filters[#filters + 1] = { i - 1, key,
+                    filter_value(refuse, note.name, field, f[key]) }
+            end
+        end
+        if count > 4 or #filters > bridge.max_filters then
+            refuse("watch.%s: at most four filters a note, %d in all", note.name,
+                bridge.max_filters)
+        end
+    end
+    return functions, filters
 end
 
 --- A parameter as bridge.class takes it.
@@ -239,6 +286,13 @@ local function code_of(t)
     for _, list in ipairs { t, t.watch or {}, t.every or {} } do
         for _, key in ipairs(bridge.keys(list)) do
             local f, n = list[key], 1
+            if list == t.watch and type(f) == "table" then
+                for _, name in ipairs(bridge.keys(f)) do
+                    out[#out + 1] = ("%s=%s"):format(name,
+                        name == 1 and "" or tostring(f[name]))
+                end
+                f = f[1]
+            end
             if type(f) == "function" and debug.getinfo(f, "S").what ~= "C" then
                 out[#out + 1] = string.dump(f, true)
                 local name, v = debug.getupvalue(f, 1)
@@ -291,14 +345,12 @@ local function class_of(t, limits)
         source = text_field(refuse, t, "source", ""),
         instructions = limits.instructions, memory = limits.memory,
         check = limits.check, state = t.state or {}, init = t.init,
-        points = answers_of(refuse, t), notes = {} }
+        points = answers_of(refuse, t) }
     if #spec.params > bridge.max_params then
         fail(EPOLICY, "policy %s has more than %d parameters", name,
             bridge.max_params)
     end
-    for i, note in ipairs(NOTE_NAMES) do
-        spec.notes[i] = t.watch and t.watch[note] or false
-    end
+    spec.notes, spec.filters = read_watch(refuse, t.watch or {})
     spec.cycles, spec.cycle_param = read_every(refuse, t.every, spec.params)
     spec.epoch = t.every and t.every[2]
     spec.code = code_of(t)

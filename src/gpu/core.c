@@ -331,6 +331,10 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
         break;
+    case HD_MSG_BRING:
+        hd_l1tlb_bring(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
+                       m->rest >> 9 & 15, m->rest >> 8 & 1);
+        break;
     case HD_MSG_STAND:
         stand(c, HD_STILL_STOPPED, m->a != 0, t);
         break;
@@ -442,6 +446,17 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
     told(c, at);
 }
 
+uint32_t hd_core_pc(const void *core)
+{
+    const struct hd_core *c = core;
+    const struct hd_core_state *s = c->s;
+
+    if (c->hand != HD_NEVER)
+        return (uint32_t)c->hand;
+    return c->pc[s->replay_first != HD_NONE ? c->parked[s->replay_first].memop
+                                            : c->lsu[s->lsu_first].memop];
+}
+
 struct hd_client hd_core_client(struct hd_core *c)
 {
     return (struct hd_client){reply_data, c};
@@ -472,12 +487,24 @@ static void reply_faulted(void *self, hd_time at, uint32_t treq)
     reply_treq(self, at, HD_MSG_FAULT, treq);
 }
 
+static void bring(void *self, hd_time at, uint32_t app, uint64_t vpn,
+                  uint32_t to)
+{
+    struct hd_core *c = self;
+    uint32_t side = to == HEDDLE_TRANSLATE_TO_L1SIDE;
+
+    hd_core_message(c,
+                    hd_recip_up(c->gpu->per_cycle, at + c->gpu->tlb_back),
+                    HD_MSG_BRING, (uint32_t)vpn,
+                    (uint32_t)(vpn >> 32) << 5 | app << 1 | side);
+}
+
 struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what)
 {
     return (struct hd_tclient){what == HD_MSG_XLATE    ? reply_translation
                                : what == HD_MSG_REPLAY ? reply_replayed
                                                        : reply_faulted,
-                               c};
+                               c, bring};
 }
 
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
@@ -628,6 +655,7 @@ static void bound(void *self)
 
     for (uint32_t i = 0; i < g->cores; i++) {
         hd_tlb_bound(&g->core[i].l1tlb);
+        hd_tlb_bound(&g->core[i].side);
         hd_cache_bound(&g->core[i].l1);
         hd_lsu_bound(&g->core[i]);
     }
@@ -680,6 +708,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->age = take(g, m->core.warps, sizeof *c->age, &bad);
     c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
     c->memop = take(g, c->memops, sizeof *c->memop, &bad);
+    c->pc = take(g, c->memops, sizeof *c->pc, &bad);
+    c->hand = HD_NEVER;
     c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
     if (m->vm.paging == HD_PAGING_FAULT) {
         lent = c->targets + 1; /* each has a line, but for one that is next */
@@ -710,6 +740,15 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
                       m->l1cache.bytes) != 0)
         return -1;
+    if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
+        m->l1side.entries != 0) {
+        if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)
+            return -1;
+        c->side.stat = g->side_stat;
+        hd_tlb_beside(&c->l1tlb, "l1tlb", &c->side);
+    }
+    c->l1.tags.pc = c->l1tlb.base.pc = c->l1tlb.large.pc = c->side.base.pc =
+        (struct hd_pc){hd_core_pc, c};
     hd_lsu_bound(c);
     return 0;
 }
@@ -786,6 +825,9 @@ int hd_gpu_open(struct hd_gpu *g)
     hd_stats_open_time(st, open_time, g);
     g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
                                  HD_L1TLB_COUNTERS, g->cores);
+    g->side_stat = hd_stats_group(st, "l1side", hd_bypass_stats,
+                                  hd_bypass_stat_count, g->cores);
+    g->side_ticks = g->m->l1side.latency * g->cycle;
     g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
                                 HD_L1_COUNTERS, g->cores);
     g->load_latency = hd_stats_hist(st, &hd_core_hists[LOAD_LATENCY]);
@@ -815,6 +857,10 @@ int hd_gpu_open(struct hd_gpu *g)
                                          .instances = g->cores,
                                          .self = g,
                                          .look = hd_l1tlb_look});
+    hd_env_part(g->env, (struct hd_part){.name = "l1side",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1tlb_look_side});
     hd_env_part(g->env, (struct hd_part){.name = "l1cache",
                                          .instances = g->cores,
                                          .self = g,

@@ -300,6 +300,9 @@ struct hd_core {
     struct hd_gpu *gpu;
     struct hd_lines *lsu;     /* ring of cfg.queue */
     struct hd_memop *memop;   /* pool */
+    uint32_t *pc;             /* of each memop, its program counter */
+    uint64_t hand; /* the pc of what the core does for others than the first in
+                      line; HD_NEVER: it does nothing such */
     struct hd_warp *warp;     /* [warps] */
     struct hd_parked *parked; /* pool: waiting lines and L1 MSHR targets */
     uint32_t component;       /* rank in the event queue */
@@ -346,12 +349,13 @@ struct hd_core {
 
     struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit, join;
-    struct hd_tbelow below_tlb;
+    struct hd_tbelow below_tlb, below_side;
     uint8_t *origin;  /* of each place in lsu, for its pages: hd_lsu_origin;
                          NULL: no threads are regrouped */
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
     uint32_t targets; /* sizes: of the pools parked, memop (memops) */
     _Alignas(64) struct hd_tlb l1tlb;
+    struct hd_tlb side; /* beside it; base_n 0: there is none */
     _Alignas(64) struct hd_cache l1;
     struct hd_guess guess[HD_MAX_WARPS];
     uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were missed last, by
@@ -378,6 +382,7 @@ struct hd_gpu {
     hd_time back;                /* data: way back from the L2 */
     hd_time tlb_back;            /* translations: way back */
     hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
+    hd_time side_ticks;          /* in the buffer beside the L1 TLB */
     hd_time both_ticks;          /* in both */
     hd_time ahead;               /* how far a core may run ahead */
     const int *stop;             /* not 0: an error stops the run */
@@ -388,7 +393,7 @@ struct hd_gpu {
     struct hd_treqs *treqs;
     struct hd_below memory;
     struct hd_source *source[HD_MAX_APPS];
-    struct hd_stat stat, tlb_stat, l1_stat;
+    struct hd_stat stat, tlb_stat, side_stat, l1_stat;
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
     struct hd_app_state *state; /* arena: [app], of the dispatcher */
@@ -423,13 +428,18 @@ enum hd_core_message {
     HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY, /* a: one that has, and was answered */
     HD_MSG_AGAIN,  /* the oldest miss without an MSHR is looked up again */
-    HD_MSG_WALK    /* a: request of a walk that leaves by this core's port */
+    HD_MSG_WALK,   /* a: request of a walk that leaves by this core's port */
+    HD_MSG_BRING   /* a, b: translation that a policy started: its page's low
+                      bits; 1 bit: beside the L1 TLB, 4: application, and the
+                      page's high bits */
 };
 
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint32_t b);
 /* Takes the acknowledgements of stores that have come by t. */
 void hd_core_acks(struct hd_core *c, hd_time t);
+/* The program counter of the access that the core's arrays see. */
+uint32_t hd_core_pc(const void *core);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
 /* Where it is told of its translation requests: HD_MSG_XLATE, _FAULT, _REPLAY.
@@ -532,6 +542,11 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t);
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
 /* Its entries and misses in flight; what holds of these. */
+/* HD_MSG_BRING */
+void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side);
+/* What lies below the L1 TLB, and the buffer beside it. */
+void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
+void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v);
 void hd_l1tlb_look(void *g, uint32_t core, struct heddle_visitor *v);
 void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err);
 

@@ -58,7 +58,7 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes)
 /* Sends a request at t over the core's port to the interconnect. */
 static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
                            uint64_t line, uint32_t bytes, uint32_t warp,
-                           uint32_t tag, uint32_t flags)
+                           uint32_t tag, uint32_t flags, uint32_t pc)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -81,6 +81,7 @@ static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
     q->flags = (uint8_t)flags;
     q->dram_class = q->hit = 0;
     q->bytes = (uint16_t)bytes;
+    q->pc = pc;
     g->memory.send(g->memory.self, at, r);
 }
 
@@ -157,7 +158,8 @@ static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
     e = take_l1_mshr(c, line, memop);
     if (e == HD_NONE)
         return false;
-    send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0);
+    send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0,
+         c->pc[memop]);
     return true;
 }
 
@@ -197,7 +199,7 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
     c->l1_count[HD_L1_WRITEBACKS]++;
     c->s->stores++;
     send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NO_WARP, HD_NONE,
-         HD_REQ_ACK);
+         HD_REQ_ACK, 0);
 }
 
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
@@ -247,7 +249,8 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     } else {
         c->s->stores++;
         send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
-             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0));
+             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0),
+             c->pc[memop]);
     }
     hd_lsu_line_done(c, memop, t);
     return true;
@@ -269,7 +272,8 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
         return false;
     if (is_full(c) && hd_cache_drop(&c->l1, line))
         write_back(c, line, t);
-    send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0);
+    send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0,
+         c->pc[memop]);
     return true;
 }
 
@@ -370,6 +374,15 @@ static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
     hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
 }
 
+/* fill() where somebody may be asked or told of it. */
+static HD_APART void fill_asked(struct hd_core *c, uint64_t line,
+                                const struct hd_req *q, hd_time t)
+{
+    c->hand = q->pc;
+    fill(c, line, false, (struct hd_who){c->app, q->warp}, t);
+    c->hand = HD_NEVER;
+}
+
 HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
 {
     struct hd_reqs *reqs = c->gpu->reqs;
@@ -380,8 +393,12 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
-    if (q->kind == HD_REQ_READ && is_full(c)) /* an atomic leaves nothing */
-        fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
+    if (q->kind == HD_REQ_READ && is_full(c)) { /* an atomic leaves nothing */
+        if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
+            fill_asked(c, m->key, q, t);
+        else
+            fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
+    }
     hd_mshr_give(&c->l1_mshr, q->tag);
     c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
     hd_req_give(reqs, req);

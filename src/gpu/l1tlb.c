@@ -168,6 +168,45 @@ static inline uint32_t flying(uint64_t vpn)
     return (uint32_t)(vpn * HD_MSHR_HASH >> 59);
 }
 
+/* A miss is looked up beside the L1 TLB first, and answered from there, as from
+ * below, or leaves later. */
+static void ask_side(void *core, hd_time now, uint32_t treq)
+{
+    struct hd_core *c = core;
+    const struct hd_gpu *g = c->gpu;
+    struct hd_treq *q = &g->treqs->v[treq];
+    struct hd_xlate x;
+    uint64_t hand = c->hand;
+
+    q->born = now + g->side_ticks;
+    c->hand = q->pc;
+    if (hd_tlb_lookup(&c->side, c->app, q->vpn, c->id, q->warp, &x, NULL) &&
+        hd_faults_here(g->faults, g->tables, c->app, q->vpn, &x)) {
+        if (g->env->check)
+            confirm(c, q->vpn.v, hd_xlate_frame(&x, q->vpn).v);
+        q->x = x;
+        hd_core_message(c, q->born, HD_MSG_XLATE, treq, 0);
+    } else {
+        c->below_side.send(c->below_side.self, q->born, treq);
+    }
+    c->hand = hand;
+}
+
+static void heard(void *core, uint32_t treq)
+{
+    const struct hd_core *c = core;
+
+    c->below_side.heard(c->below_side.self, treq);
+}
+
+void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
+{
+    c->below_side = below;
+    c->below_tlb = c->side.base_n == 0
+                       ? below
+                       : (struct hd_tbelow){ask_side, heard, c};
+}
+
 /* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken.
  */
 static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
@@ -191,6 +230,7 @@ static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
     q->writes = c->memop[memop].kind != HEDDLE_OP_LOAD;
+    q->pc = c->pc[memop];
     q->references = 0;
     c->tlb_mshr.v[e].flags = memop << 8;
     c->below_tlb.send(c->below_tlb.self, q->born, treq);
@@ -345,6 +385,8 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
             continue;
         c->tlb_count[HD_L1TLB_INVALIDATIONS] +=
             hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
+        if (c->side.base_n != 0)
+            hd_tlb_shoot(&c->side, app, vpn, pages);
         c->s->tlb_free = hd_max_u64(c->s->tlb_free, until);
         c->s->tlb_used = 0;
     }
@@ -555,6 +597,7 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     hd_vpn vpn = {c->page[oldest] & hd_ones(HD_PAGE_WARP)};
     struct hd_mshr_entry *m;
     uint64_t frame;
+    bool hit;
 
     s->again = 0;
     if (s->tlb_free > t || !may_walk(c)) { /* something has come between */
@@ -563,7 +606,10 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     }
     lines = take_page(c, &n);
     hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t, g->cycle);
-    if (find(c, vpn, warp, NULL, &frame)) {
+    c->hand = c->pc[memop];
+    hit = find(c, vpn, warp, NULL, &frame);
+    c->hand = HD_NEVER;
+    if (hit) {
         c->tlb_count[HD_L1TLB_PARKED_HITS]++;
         learn(c, memop, vpn.v, frame);
         release(c, lines,
@@ -604,6 +650,25 @@ static HD_APART void count_held(struct hd_core *c, uint32_t warp)
     c->tlb_count[HD_L1TLB_HELD] += hd_bit_count(held & ~(1ull << warp));
 }
 
+/* The instruction that sent a miss: that of its oldest line. */
+static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
+{
+    uint32_t p = x->first;
+
+    if (p == HD_NONE) /* there was no room for it */
+        return c->s->lsu_n > 0 ? c->lsu[c->s->lsu_first].memop : HD_NONE;
+    while (c->parked[p].next != HD_NONE)
+        p = c->parked[p].next;
+    return c->parked[p].memop;
+}
+
+static uint64_t first_pc(const struct hd_core *c, const struct hd_mshr_entry *m)
+{
+    uint32_t memop = sender(c, m);
+
+    return memop != HD_NONE ? c->pc[memop] : 0;
+}
+
 static HD_APART void tell_translated(const struct hd_core *c,
                                      const struct hd_treq *q, uint64_t frame,
                                      hd_time t)
@@ -615,9 +680,18 @@ static HD_APART void tell_translated(const struct hd_core *c,
         .warp = q->warp,
         .vpn = q->vpn.v,
         .frame = frame,
-        .cycles = hd_recip_div(g->per_cycle, t - q->born)};
+        .cycles = hd_recip_div(g->per_cycle, t - q->born),
+        .pc = (uint32_t)c->hand};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_translated, &n);
+}
+
+/* The L1 TLB has what came, or (not in) does not take it. */
+static HD_APART void filled(struct hd_core *c, hd_vpn vpn, bool in)
+{
+    c->hand = HD_NEVER;
+    if (in && c->side.base_n != 0) /* it moves, if it was there */
+        hd_tlb_drop(&c->side, c->app, vpn, 1);
 }
 
 HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
@@ -627,24 +701,30 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_treq *q = &g->treqs->v[treq];
     uint32_t i = q->tag;
     struct hd_mshr_entry *m = &c->tlb_mshr.v[i];
-    bool holds = true;
+    bool holds = true, in = false;
     uint64_t pfn;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(*g->changes != 0))
         holds = refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
-    if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_translated] != 0))
-        tell_translated(c, q, pfn, t);
+    if (HD_UNLIKELY(c->l1tlb.heard)) {
+        c->hand = first_pc(c, m);
+        if (c->l1tlb.watched[HEDDLE_NOTE_translated] != 0)
+            tell_translated(c, q, pfn, t);
+    }
 
     if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
         count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL && HD_LIKELY(holds)) {
-        c->tlb_count[HD_L1TLB_FILLS]++;
-        hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
-                    q->hit >= HD_TREQ_MERGED ? 0 : 1);
+        in = hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
+                         q->hit >= HD_TREQ_MERGED ? HEDDLE_INSERT_CAUSE_WALK
+                                                  : HEDDLE_INSERT_CAUSE_HIT);
+        c->tlb_count[HD_L1TLB_FILLS] += in;
     }
+    if (HD_UNLIKELY(c->l1tlb.heard))
+        filled(c, q->vpn, in);
     q->merged = merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;
@@ -659,6 +739,33 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     call(c, t);
     c->below_tlb.heard(c->below_tlb.self, treq);
     hd_treq_give(g->treqs, treq);
+}
+
+void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_tlb *to = side ? &c->side : &c->l1tlb;
+    enum hd_prefetch_stat what = HD_PREFETCH_FILLED;
+    hd_vpn v = {vpn};
+    struct hd_xlate x;
+
+    if (app != c->app) {
+        hd_err_set(g->env->err, HEDDLE_EPOLICY,
+                   "a policy has page 0x%llx of application %u translated for "
+                   "core %u, which is application %u's",
+                   (unsigned long long)vpn, app, c->id, c->app);
+        return;
+    }
+    c->hand = 0;
+    if (hd_tlb_peek(&c->l1tlb, app, v, &x) ||
+        (c->side.base_n != 0 && hd_tlb_peek(&c->side, app, v, &x)))
+        what = HD_PREFETCH_REDUNDANT;
+    else if (!hd_ptables_find(g->tables, app, v, &x))
+        what = HD_PREFETCH_ABSENT;
+    else if (!hd_tlb_bring(to, app, c->id, v, &x))
+        what = HD_PREFETCH_REDUNDANT;
+    (*hd_count(&c->l1tlb.ahead, 0, app, what))++;
+    c->hand = HD_NEVER;
 }
 
 /* ---- far faults --------------------------------------------------------- */
@@ -718,16 +825,12 @@ void hd_l1tlb_look(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
-/* The instruction that sent a miss: that of its oldest line. */
-static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
+void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v)
 {
-    uint32_t p = x->first;
+    struct hd_core *c = &((struct hd_gpu *)gpu)->core[core];
 
-    if (p == HD_NONE) /* there was no room for it */
-        return c->s->lsu_n > 0 ? c->lsu[c->s->lsu_first].memop : HD_NONE;
-    while (c->parked[p].next != HD_NONE)
-        p = c->parked[p].next;
-    return c->parked[p].memop;
+    if (c->side.base_n != 0)
+        hd_tlb_look(&c->side, v);
 }
 
 /* Where hits pass misses, one instruction owns the walks, and what parks waits

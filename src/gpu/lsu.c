@@ -62,7 +62,7 @@ static struct hd_lines *enter(struct hd_core *c, uint32_t w)
     return op;
 }
 
-static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
+static HD_APART void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
                         const struct hd_lines *l)
 {
     struct heddle_n_access n = {.core = c->id,
@@ -73,7 +73,8 @@ static void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
                                 .lines = l->n,
                                 .pages = l->pages};
 
-    hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
+    if (c->gpu->env->slots->watched[HEDDLE_NOTE_access] != 0)
+        hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
 /* Whose the pages of an instruction are (hd_lsu_origin); they are in the order
@@ -129,7 +130,8 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     }
     if (HD_UNLIKELY(c->origin != NULL))
         find_origins(c, w, acc, op);
-    if (HD_UNLIKELY(g->env->slots->watched[HEDDLE_NOTE_access] != 0))
+    c->pc[op->memop] = o->pc;
+    if (HD_UNLIKELY(!c->unheard))
         note_access(c, w, o, op);
     c->memop[op->memop] = (struct hd_memop){.issued = t,
                                             .warp = w & 0xff,

@@ -87,6 +87,21 @@ static int class(lua_State *L)
             hl_get_fields(L, lua_gettop(L), of_param, &c->param[i]);
         lua_pop(L, 1);
     }
+    c->policy.filters = c->filter;
+    lua_getfield(L, 1, "filters");
+    for (int i = 0; i < LP_MAX_FILTERS; i++) {
+        if (lua_rawgeti(L, -1, i + 1) == LUA_TTABLE) {
+            lua_rawgeti(L, -1, 1);
+            c->filter[i].note = (enum heddle_note)lua_tointeger(L, -1);
+            lua_rawgeti(L, -2, 2);
+            c->filter[i].field = lua_tostring(L, -1);
+            lua_rawgeti(L, -3, 3);
+            c->filter[i].value = (uint64_t)lua_tointeger(L, -1);
+            lua_pop(L, 3);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     lp_bridge_fill(L, 1, c);
@@ -455,5 +470,6 @@ int luaopen_heddle_bridge(lua_State *L)
 
     luaL_newlib(L, functions);
     hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);
+    hl_set_number(L, "max_filters", LP_MAX_FILTERS);
     return 1;
 }

@@ -210,10 +210,13 @@ void lp_budget_hook(lua_State *L, lua_Debug *ar);
  * A policy, as a userdata: one in C, or one that a table is.  User value 1 is
  * what policy.lua says of that, the strings that `policy` points to included.
  */
+enum { LP_MAX_FILTERS = 32 };
+
 struct lp_class {
     const struct heddle_policy *p; /* one in C, or `policy` */
     struct heddle_policy policy;
     struct heddle_param param[HEDDLE_MAX_PARAMS + 1];
+    struct heddle_filter filter[LP_MAX_FILTERS + 1];
     lua_State *L;         /* main thread */
     int ref;              /* registry: keeps the userdata while it is being bound */
     uint64_t cycles;      /* of `every`; 0: none */

@@ -321,6 +321,32 @@ static int lib_renew(lua_State *L)
     return 0;
 }
 
+/* translate(app, vpn [, { to = "l2tlb", core = 0 }]) */
+static int lib_translate(lua_State *L)
+{
+#define WORD(symbol, word) word
+    static const char words[] = HD_W_translate_to(WORD, "|");
+#undef WORD
+    heddle_sim *s = lp_sim(running(L, "translate"));
+    uint64_t app = (uint64_t)luaL_checkinteger(L, 1), to = 0, core = 0;
+    uint64_t vpn = (uint64_t)luaL_checkinteger(L, 2);
+
+    lua_settop(L, 3);
+    if (!lua_isnil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        if (lua_getfield(L, 3, "core") != LUA_TNIL)
+            core = (uint64_t)luaL_checkinteger(L, -1);
+        if (lua_getfield(L, 3, "to") != LUA_TNIL &&
+            heddle_word_value(words, luaL_checkstring(L, -1), &to) != 0)
+            return luaL_error(L, "translate: to is one of %s, not %s", words,
+                              lua_tostring(L, -1));
+    }
+    if (heddle_start_translation(s, app, vpn, (enum heddle_translate_to)to,
+                                 core) != 0)
+        return luaL_error(L, "%s", heddle_policy_error(s));
+    return 0;
+}
+
 /* An application's number, or what stands for all of them. */
 static uint32_t app_at(lua_State *L, int i)
 {
@@ -574,6 +600,7 @@ const struct lp_fence lp_policy_fence = {
             {"", "renew", lib_renew, "see The language"},
             {"", "steer", lib_steer, "see The language"},
             {"", "stop", lib_stop, "see The language"},
+            {"", "translate", lib_translate, "see The language"},
             {"math", "random", lib_random, "the simulation's stream"},
             {"math", "randomseed", lib_no_seed, "raises"},
             {NULL, NULL, NULL, NULL}},

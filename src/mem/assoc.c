@@ -60,7 +60,10 @@ static int64_t ask(const struct hd_slot *slot, const struct hd_assoc *a,
                                       .warp = who.warp,
                                       .last = last,
                                       .from = hd_assoc_from(a, who.app),
-                                      .to = hd_assoc_to(a, who.app)};
+                                      .to = hd_assoc_to(a, who.app),
+                                      .pc = who.app == HD_APP_NONE
+                                                ? 0
+                                                : hd_pc_now(&a->pc)};
     return slot->fn(slot->self, q);
 }
 

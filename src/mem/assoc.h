@@ -52,6 +52,17 @@ enum {
     HD_ASSOC_OWNER = 8  /* from here: the owner's */
 };
 
+/* Who knows the program counter of the access at hand; NULL: nobody. */
+struct hd_pc {
+    uint32_t (*of)(const void *self);
+    const void *self;
+};
+
+static inline uint32_t hd_pc_now(const struct hd_pc *p)
+{
+    return p->of != NULL ? p->of(p->self) : 0;
+}
+
 struct hd_assoc {
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
@@ -74,6 +85,7 @@ struct hd_assoc {
     uint32_t instance;
     struct hd_slot touch, fill, victim, gone;
     struct hd_env *env;
+    struct hd_pc pc; /* the owner's */
     struct {
         uint8_t from, to;
     } share[HD_MAX_APPS]; /* first and last way of each application */

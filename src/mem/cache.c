@@ -113,7 +113,8 @@ static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
                                    .kind = kind,
                                    .line = line,
                                    .filler = filler,
-                                   .waited = waited};
+                                   .waited = waited,
+                                   .pc = hd_pc_now(&c->tags.pc)};
 
     hd_slots_note(c->env->slots, note, &n);
 }
@@ -158,7 +159,8 @@ static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
                                       .warp = who.warp,
                                       .kind = kind,
                                       .level = level,
-                                      .line = line};
+                                      .line = line,
+                                      .pc = hd_pc_now(&c->tags.pc)};
 
     return hd_ask_cache_insert(&c->insert, &q);
 }
@@ -261,8 +263,8 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     uint32_t ways = cfg->ways;
 
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
-    c->watched = env->slots != NULL ? env->slots->watched : nobody;
     c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
+    c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : nobody;
     if (!hd_is_pow2(cfg->line))
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "%s.line: %u is not a power of two", at, cfg->line);

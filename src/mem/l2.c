@@ -380,9 +380,17 @@ static inline bool passes(const struct hd_l2_slice *sl, uint64_t pa)
     return is_far(sl, pa) && !sl->l2->far_kept;
 }
 
-static inline struct hd_who who(const struct hd_req *q)
+static inline struct hd_who who(struct hd_l2_slice *sl, const struct hd_req *q)
 {
+    sl->hand = q;
     return (struct hd_who){q->app, q->warp};
+}
+
+static uint32_t pc_of(const void *slice)
+{
+    const struct hd_req *q = ((const struct hd_l2_slice *)slice)->hand;
+
+    return q->kind == HD_REQ_WALK ? 0 : q->pc;
 }
 
 static inline void push(struct hd_l2_slice *sl, struct hd_l2_list *l,
@@ -600,7 +608,7 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
     uint64_t victim, *c = counters(sl, q->app);
     uint32_t owner;
     bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
-                               dirty, who(q), &victim, &owner);
+                               dirty, who(sl, q), &victim, &owner);
 
     c[HD_L2_FILLS]++;
     c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != q->line;
@@ -727,7 +735,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q),
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
                   false);
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!hit) {
@@ -752,7 +760,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(q),
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
                   false);
     count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!back) {
@@ -1199,6 +1207,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
                        l2->cfg.bytes / l2->cfg.slices);
     if (rc != 0)
         return rc;
+    sl->tags.tags.pc = (struct hd_pc){pc_of, sl};
     if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "l2cache.partition: %u ways cannot be shared by %u "

@@ -95,6 +95,7 @@ struct hd_l2_slice {
     struct hd_mshr mshr;
     struct hd_cache tags;
     struct hd_slot bypass;
+    const struct hd_req *hand; /* that is being looked up or entered */
 };
 
 /* How lines fall to slices: the channel changes every `granule` lines, each

@@ -62,7 +62,8 @@ struct hd_req {
     uint16_t bytes;     /* wanted by the requester, at most a line */
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
-    uint64_t unused;    /* so that it is a line of the host's cache */
+    uint32_t pc;        /* of the instruction, but for walks; 0: unknown */
+    uint32_t unused;    /* so that it is a line of the host's cache */
 };
 
 #define HD_NO_WARP 0xffffu

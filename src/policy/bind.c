@@ -310,6 +310,51 @@ static struct hd_cell *cell_for(struct hd_bound *b, uint32_t at)
     return &b->cell[0];
 }
 
+static const struct heddle_field_info *note_field(enum heddle_note n,
+                                                  const char *name)
+{
+    const struct heddle_note_info *info = heddle_note_info(n);
+
+    for (uint32_t i = 0; i < info->fields; i++)
+        if (strcmp(info->field[i].name, name) == 0)
+            return &info->field[i];
+    return NULL;
+}
+
+static struct hd_watcher watcher(const struct heddle_policy *p,
+                                 enum heddle_note n, struct hd_bound *b)
+{
+    struct hd_watcher w = {
+        .fn = p->watch[n], .state = b->cell[0].state, .by = b};
+
+    for (const struct heddle_filter *f = p->filters;
+         f != NULL && f->field != NULL; f++)
+        if (f->note == n) {
+            w.filter[w.filters].offset = note_field(n, f->field)->offset;
+            w.filter[w.filters++].value = f->value;
+        }
+    return w;
+}
+
+/* Which levels have watchers: one that filters them is no burden to the other. */
+static void count_told(struct hd_slots_registry *r)
+{
+    memset(r->slots->told, 0, sizeof r->slots->told);
+    for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++) {
+        const struct heddle_field_info *f =
+            note_field((enum heddle_note)n, "level");
+        for (uint32_t i = 0; i < r->slots->watched[n]; i++) {
+            const struct hd_watcher *w = &r->watcher[n][i];
+            uint64_t only = 0;
+            for (uint32_t k = 0; f != NULL && k < w->filters; k++)
+                if (w->filter[k].offset == f->offset)
+                    only = w->filter[k].value;
+            r->slots->told[0][n] += only == 0 || only == 1;
+            r->slots->told[1][n] += only == 0 || only == 2;
+        }
+    }
+}
+
 static void install(struct hd_slots_registry *r, struct hd_bound *b,
                     uint32_t at)
 {
@@ -327,7 +372,8 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n])
             r->watcher[n][r->slots->watched[n]++] =
-                (struct hd_watcher){p->watch[n], b->cell[0].state, b};
+                watcher(p, (enum heddle_note)n, b);
+    count_told(r);
     hd_env_bound(r->env);
     for (uint32_t i = 0; i < r->epochals; i++)
         if (p->answer[r->epochal[i].point])
@@ -338,6 +384,18 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
 static int check_watchers(const struct hd_slots_registry *r,
                           const struct heddle_policy *p, struct hd_err *err)
 {
+    uint32_t many[HEDDLE_NOTE_COUNT] = {0};
+
+    for (const struct heddle_filter *f = p->filters;
+         f != NULL && f->field != NULL; f++)
+        if (f->note >= HEDDLE_NOTE_COUNT || p->watch[f->note] == NULL ||
+            note_field(f->note, f->field) == NULL ||
+            ++many[f->note] > HD_MAX_FILTERS)
+            return hd_err_set(
+                err, HEDDLE_EPOLICY,
+                "policy %s: a filter on %s of a note that it does not watch or "
+                "that has no such field, or the note's fifth",
+                p->name, f->field);
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n] && r->slots->watched[n] == HD_MAX_WATCHERS)
             return hd_err_set(
@@ -364,6 +422,7 @@ void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b)
                 r->watcher[n][kept++] = r->watcher[n][i];
         r->slots->watched[n] = kept;
     }
+    count_told(r);
     hd_steer_defaults(r, b->owned[HD_OWN_TABLE]);
     hd_env_bound(r->env);
     for (uint32_t i = 0; i < b->cells; i++) {

@@ -326,6 +326,31 @@ int heddle_renew_limit(heddle_sim *sim, uint64_t core)
     return 0;
 }
 
+int heddle_start_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
+                             enum heddle_translate_to to, uint64_t core)
+{
+    struct hd_slots *s = hd_sim_env(sim)->slots;
+    struct hd_err *err = &s->registry->error;
+    char name[16];
+    int rc = s->translate == NULL ? HEDDLE_ECONFIG : HEDDLE_EINVAL;
+
+    heddle_word_name(HD_WORDS_OF(translate_to), to, name, sizeof name);
+    if (s->translate != NULL && app < s->registry->machine.apps &&
+        core < s->registry->machine.cores && to <= HEDDLE_TRANSLATE_TO_L1SIDE)
+        rc = s->translate(s->translate_self, (uint32_t)app, vpn, to,
+                          (uint32_t)core);
+    if (rc == HEDDLE_ECONFIG)
+        hd_err_set(err, rc,
+                   "translate: this machine has no %s that takes translations",
+                   name);
+    else if (rc != 0)
+        hd_err_set(err, rc,
+                   "translate: there is no application %" PRIu64 ", core %" PRIu64
+                   " or page 0x%" PRIx64 " to %s",
+                   app, core, vpn, name);
+    return rc;
+}
+
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
     struct hd_steer *s = r->slots->steer;

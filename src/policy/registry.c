@@ -303,7 +303,10 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at)
                                   listed(o->info->at, at));
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT && !busy; n++)
-        busy = s->watched[n] != 0 && listed(heddle_note_info(n)->at, at);
+        busy = (at[0] == 'l' && (at[1] == '1' || at[1] == '2')
+                    ? s->told[at[1] - '1'][n]
+                    : s->watched[n]) != 0 &&
+               listed(heddle_note_info(n)->at, at);
     for (uint32_t t = 0; t < HD_STEER_TABLES && !busy; t++)
         busy = hd_steered(s->steer, t) && listed(heddle_table_info(t)->at, at);
     return !busy;
@@ -316,6 +319,18 @@ struct head {
     uint64_t cycle;
     heddle_sim *sim;
 };
+
+static bool passes(const struct hd_watcher *w, const void *note)
+{
+    uint64_t v;
+
+    for (uint32_t i = 0; i < w->filters; i++) {
+        memcpy(&v, (const char *)note + w->filter[i].offset, sizeof v);
+        if (v != w->filter[i].value)
+            return false;
+    }
+    return true;
+}
 
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
 {
@@ -332,7 +347,8 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
         struct hd_bound *outer = r->told;
 
         r->told = r->watcher[n][i].by;
-        if (!(r->muted && hd_bind_watches(r->told)))
+        if (passes(&r->watcher[n][i], fields) &&
+            !(r->muted && hd_bind_watches(r->told)))
             r->watcher[n][i].fn(r->watcher[n][i].state, fields);
         r->told = outer;
     }

@@ -86,13 +86,18 @@ struct hd_slots_state {
     hd_time epoch[HEDDLE_MAX_BOUND][HD_MAX_AT];
 };
 
+enum { HD_MAX_WATCHERS = 16, HD_MAX_FILTERS = 4 };
+
 struct hd_watcher {
     void (*fn)(void *state, const void *note);
     void *state;
     struct hd_bound *by;
+    uint32_t filters; /* that a note must pass */
+    struct {
+        size_t offset;
+        uint64_t value;
+    } filter[HD_MAX_FILTERS];
 };
-
-enum { HD_MAX_WATCHERS = 16 };
 
 struct hd_slots_registry {
     struct hd_slots *slots;

@@ -93,6 +93,7 @@ struct hd_fact {
 struct hd_slots {
     struct hd_steer *steer;              /* arena */
     uint32_t watched[HEDDLE_NOTE_COUNT]; /* watchers of each note */
+    uint32_t told[2][HEDDLE_NOTE_COUNT]; /* .. of those at level 1, level 2 */
     struct hd_slots_registry *registry;  /* policy/registry.c */
     hd_time *epoch; /* arena: the next epoch of any policy, or HD_NEVER */
     /* Called when a cell of warp_limit was steered; may be NULL.  Warps that
@@ -103,6 +104,10 @@ struct hd_slots {
     void *limit_self;
     /* Called when a policy was unbound; may be NULL. */
     void (*released)(heddle_sim *sim);
+    /* Starts a translation (vm/prefetch.c); NULL: nothing is translated. */
+    int (*translate)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
+                     uint32_t core);
+    void *translate_self;
 };
 
 /*

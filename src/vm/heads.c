@@ -334,6 +334,7 @@ void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t i)
                           {c.head[first].v},
                           n * HD_SUB_PAGES,
                           1};
+    u->hand = NULL;
     hd_tlb_fill(&u->tlb, t->app, t->core, t->warp, t->vpn, &x, 0);
     t->bits = 0;
 }

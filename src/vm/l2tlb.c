@@ -240,7 +240,7 @@ static void settle(struct hd_unit *u, uint32_t treq, const struct hd_xlate *x,
 /* ---- looking up --------------------------------------------------------- */
 
 /* A port for a look-up that is here now: the instant at which it begins. */
-static hd_time port(struct hd_unit *u, hd_time now)
+hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
 
@@ -284,8 +284,10 @@ static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
     w->vpn = q->vpn;
     w->app = q->app;
     w->ready = hd_max_u64(now, q->looked);
+    w->ahead = 0;
     if (HD_UNLIKELY(u->heads.tail != NULL))
         hd_heads_missed(u, q->app, q->vpn);
+
     hd_ptw_take(u, now, i);
     return true;
 }
@@ -306,7 +308,12 @@ static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
     q->hit = HD_TREQ_MERGED;
     q->walk = now;
     q->next = HD_NONE;
-    u->treq[e->last].next = treq;
+    if (HD_UNLIKELY(e->n == 0)) {
+        e->first = treq;
+        hd_prefetch_joined(u, &u->walk[i]);
+    } else {
+        u->treq[e->last].next = treq;
+    }
     e->last = treq;
     e->n++;
     row(u, q->app)[HD_MMU_MERGES]++;
@@ -342,7 +349,8 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return admit_flat(u, now, treq);
-    q->looked = port(u, now) + m->lookup;
+    u->hand = q;
+    q->looked = hd_l2tlb_port(u, now) + m->lookup;
     q->hit = HD_TREQ_HIT_L2;
     if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
         hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
@@ -432,6 +440,8 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
         s->in_count--;
     }
     u->starting = outer;
+    if (HD_UNLIKELY(s->ahead_n != 0))
+        hd_prefetch_go(u, now);
 }
 
 /* ---- filling ---------------------------------------------------------- */
@@ -466,6 +476,7 @@ static uint32_t ask(struct hd_unit *u, const struct hd_mshr_entry *e,
                                   .vpn = first->vpn.v,
                                   .pages = x->pages,
                                   .requesters = e->n,
+                                  .pc = first->pc,
                                   .who = u->m->who};
     uint32_t n = 0;
 
@@ -482,6 +493,7 @@ static HD_HOT void fill(struct hd_unit *u, hd_time now, uint32_t walk,
     uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
+    u->hand = q;
     if (u->m->fill.bound || !may_fill(u->m->steer, q->app, q->core, q->warp))
         where = ask(u, e, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
@@ -510,6 +522,11 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
+    if (HD_UNLIKELY(w->ahead != 0) &&
+        hd_prefetch_answer(u, now, walk, found ? &x : NULL)) {
+        hd_mshr_give(&u->miss, walk);
+        return;
+    }
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         fill(u, now, walk, &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)

@@ -213,6 +213,11 @@ struct hd_client hd_mmu_client(struct hd_mmu *m)
     return (struct hd_client){hd_ptw_answer, m};
 }
 
+struct hd_stat hd_mmu_prefetches(const struct hd_mmu *m)
+{
+    return m->prefetch_stat;
+}
+
 struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app)
 {
     return &m->recent[app];
@@ -291,6 +296,13 @@ static int64_t first(void *mmu, const void *question)
 
 /* ---- building --------------------------------------------------------- */
 
+static uint32_t pc_of(const void *unit)
+{
+    const struct hd_treq *q = ((const struct hd_unit *)unit)->hand;
+
+    return q != NULL ? q->pc : 0;
+}
+
 static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
                      struct hd_stat bypass, struct hd_stat pwc,
                      struct hd_stat msc)
@@ -313,6 +325,9 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     /* requests of an instant come before the unit's own events */
     u->input_rank = hd_events_component(env->ev, "mmu", hd_l2tlb_serve, u);
     u->rank = hd_events_component(env->ev, "mmu", hd_ptw_serve, u);
+    u->ahead_rank = hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
+    u->ahead = hd_arena_take(env->arena, m->prefetch_cfg.queue,
+                             sizeof *u->ahead);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
@@ -322,6 +337,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (c->batch > 1)
         u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
+        u->ahead == NULL ||
         u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
         hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
         hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
@@ -330,7 +346,12 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->tlb.stat = tlb;
     if (rc == 0 && full && by.entries != 0)
         rc = hd_tlb_open(&u->bypass, env, &by, "bypass", 2, i);
+    u->tlb.base.pc = u->tlb.large.pc = u->bypass.base.pc =
+        (struct hd_pc){pc_of, u};
     u->bypass.stat = bypass;
+    u->tlb.ahead = u->bypass.ahead = m->prefetch_stat;
+    if (rc == 0 && by.entries != 0 && full)
+        hd_tlb_beside(&u->tlb, "l2tlb", &u->bypass);
     if (rc == 0)
         rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
     u->heads.cfg = m->msc_cfg;
@@ -400,6 +421,9 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     m->walk_cfg = *w->walk;
     m->pwc_cfg = *w->pwc;
     m->bypass_cfg = *w->bypass;
+    m->prefetch_cfg = (struct hd_prefetch_cfg){1, 1};
+    if (w->prefetch != NULL)
+        m->prefetch_cfg = *w->prefetch;
     if (w->msc != NULL)
         m->msc_cfg = *w->msc;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
@@ -468,6 +492,8 @@ static int open_units(struct hd_mmu *m)
     walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
     pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);
     msc = hd_stats_group(st, "msc", hd_msc_stats, HD_MSC_STATS, n);
+    m->prefetch_stat =
+        hd_stats_group(st, "prefetch", hd_prefetch_stats, HD_PREFETCH_STATS, n);
     open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
@@ -495,6 +521,9 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
          .stuck = hd_ptw_stuck,
          .check = hd_ptw_check,
          .sync = hd_ptw_sync},
+        {.name = "prefetch",
+         .look = hd_prefetch_look,
+         .check = hd_prefetch_check},
         {.name = "pwc", .look = look_pwc},
         {.name = "msc", .look = hd_heads_look, .check = hd_heads_check},
     };
@@ -524,6 +553,10 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         parts[i].instances = m->units;
         parts[i].self = m;
         hd_env_part(env, parts[i]);
+    }
+    if (env->slots != NULL) {
+        env->slots->translate = hd_prefetch_take;
+        env->slots->translate_self = m;
     }
     hd_contig_client(w->tables, contig_changed, m);
     bound(m);

@@ -44,6 +44,10 @@ struct hd_msc_cfg {
     uint32_t bits;                   /* 1: those of contiguity are in leaf entries */
 };
 
+struct hd_prefetch_cfg {
+    uint32_t queue, walks;
+};
+
 struct hd_bypass_cfg {
     uint32_t entries; /* 0: no bypass cache */
 };
@@ -70,6 +74,9 @@ struct hd_mmu_wiring {
     const struct hd_pwc_cfg *pwc;
     const struct hd_msc_cfg *msc;
     const struct hd_bypass_cfg *bypass;
+    const struct hd_prefetch_cfg *prefetch;
+    bool room[3]; /* L1 TLBs, and buffers beside them, take translations that
+                     policies start: [enum heddle_translate_to] */
 };
 
 /* Builds the units in the simulation's arena; returns NULL on error. */
@@ -92,6 +99,9 @@ struct hd_mmu_recent {
 
 struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app);
 
+/* What becomes of translations that policies start: rows of HD_PREFETCH_. */
+struct hd_stat hd_mmu_prefetches(const struct hd_mmu *m);
+
 /* A shootdown (hd_tlb_shoot) in the L2 TLBs and walk caches, of an application
  * or of all (HD_APP_NONE); the L2 TLBs take no look-up before `until`. */
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
@@ -100,6 +110,10 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
 /* What the units count; l2tlb also counts hd_tlb_stats (tlb.h). */
 extern const struct hd_stat_desc hd_mmu_stats[];
 extern const uint32_t hd_mmu_stat_count;
+extern const struct hd_stat_desc hd_prefetch_stats[];
+extern const uint32_t hd_prefetch_stat_count;
+extern const struct hd_setting hd_prefetch_settings[];
+extern const uint32_t hd_prefetch_setting_count;
 extern const struct hd_stat_desc hd_walk_stats[];
 extern const uint32_t hd_walk_stat_count;
 extern const struct hd_hist_desc hd_mmu_hists[];

@@ -206,6 +206,12 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
 
 /* ---- the end of a walk ------------------------------------------------ */
 
+/* The instruction that missed first; 0: a policy has begun the walk. */
+static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
+}
+
 static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
@@ -214,7 +220,8 @@ static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
                                    .cycles =
                                        hd_unit_cycles(u->m, now - w->ready),
                                    .references = w->references,
-                                   .requesters = u->miss.v[walk].n};
+                                   .requesters = u->miss.v[walk].n,
+                                   .pc = pc_of(u, walk)};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
@@ -275,7 +282,8 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
     uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
-    gather(u, e, w->app);
+    if (HD_LIKELY(e->n != 0))
+        gather(u, e, w->app);
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
     c[HD_WALK_BUSY_CYCLES] += busy;
@@ -301,14 +309,16 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
 
 /* ---- the walk --------------------------------------------------------- */
 
-static HD_APART void tell_read(const struct hd_unit *u, const struct hd_walk *w,
+static HD_APART void tell_read(const struct hd_unit *u, uint32_t walk,
                                uint32_t core)
 {
+    const struct hd_walk *w = &u->walk[walk];
     struct heddle_n_walk_read n = {.core = core,
                                    .app = w->app,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
-                                   .address = w->pte[w->level - 1].v};
+                                   .address = w->pte[w->level - 1].v,
+                                   .pc = pc_of(u, walk)};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
@@ -348,6 +358,13 @@ static HD_INLINE uint32_t request(const struct hd_unit *u, uint32_t tag,
     return r;
 }
 
+/* The core that missed first, or that a policy has named. */
+static uint32_t core_of(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
+                                  : u->walk[walk].ahead_core;
+}
+
 static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
@@ -359,9 +376,9 @@ static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
     w->state = HD_WALK_READS;
     w->counted = 0;
     if (m->walk_cfg.port != 0) /* by the core that missed first */
-        q->spare = u->treq[u->miss.v[walk].first].core;
+        q->spare = core_of(u, walk);
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
-        tell_read(u, w, u->treq[u->miss.v[walk].first].core);
+        tell_read(u, walk, core_of(u, walk));
     leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
@@ -426,7 +443,7 @@ static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
 
     w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
     if (w->leaf == 0) { /* no tables: the answer is an error, in words */
-        hd_l2tlb_answer(u, now, walk);
+        done(u, now, walk);
         return;
     }
     if (hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX) {

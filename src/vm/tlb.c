@@ -107,6 +107,19 @@ const struct hd_setting hd_l1tlb_settings[] = {
 };
 const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
 
+const struct hd_setting hd_l1side_settings[] = {
+    {"entries", HD_T_U32, TLB(entries), "entries", "0", 0, 65536, NULL,
+     "fully associative entries beside each L1 TLB for what policies put there: "
+     "entries that leave it (tlb_keep), and translations that they have started; "
+     "0: there is no such buffer",
+     "Jouppi's victim cache (ISCA 1990): 1 to 15; elsewhere there is none"},
+    {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
+     "core cycles of a look-up, which follows a miss of the L1 TLB; what hits "
+     "is filled from there, and what misses leaves so much later",
+     "guess: that of the L1 TLB"},
+};
+const uint32_t hd_l1side_setting_count = HD_LEN(hd_l1side_settings);
+
 const struct hd_setting hd_l2tlb_settings[] = {
     {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
      "off: misses of the L1 TLBs go straight to the walkers; ideal: always "
@@ -300,10 +313,10 @@ static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
     return e;
 }
 
-/* The translation that a valid entry holds. */
-static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
+/* The translation that a valid entry of that key holds, or has held. */
+static struct hd_xlate x_of_key(const struct hd_tlb *t, uint32_t entry,
+                                uint64_t key)
 {
-    uint64_t key = key_at(t, entry);
     uint32_t klass = class_of_key(key), n = step_of[klass];
     struct hd_xlate x = {
         {key & hd_ones(HD_TLB_CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
@@ -313,6 +326,11 @@ static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
         x.page_pages = 1;
     }
     return x;
+}
+
+static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
+{
+    return x_of_key(t, entry, key_at(t, entry));
 }
 
 static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
@@ -333,7 +351,8 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
                                  .app = app,
                                  .warp = warp,
                                  .vpn = vpn,
-                                 .entry = UINT64_MAX};
+                                 .entry = UINT64_MAX,
+                                 .pc = hd_pc_now(&t->base.pc)};
     const struct hd_assoc *of;
 
     if (t->watched[n] == 0)
@@ -344,6 +363,7 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
                       ? t->run[entry]
                       : step_of[class_of_key(key)];
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
+        f.filler_pc = t->from[entry];
         of = array_of(t, &entry); /* whose number of it is another */
         f.depth = hd_assoc_depth(of, entry);
     }
@@ -351,6 +371,46 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 }
 
 /* ---- looking up ------------------------------------------------------- */
+
+static void more(struct hd_tlb *t, uint32_t klass)
+{
+    t->live[klass]++;
+    t->live[HD_TLB_PRESENT] |= 1u << klass;
+}
+
+static void less(struct hd_tlb *t, uint32_t klass)
+{
+    hd_assert(t->live[klass] > 0);
+    if (--t->live[klass] == 0)
+        t->live[HD_TLB_PRESENT] &= ~(1u << klass);
+}
+
+static bool is_ahead(const struct hd_tlb *t, uint32_t e)
+{
+    return HD_UNLIKELY(t->live[HD_TLB_AHEAD] != 0) &&
+           t->entry[e].warp == HD_TLB_AHEAD_WARP;
+}
+
+/* An entry that a policy has had brought is hit, or leaves. */
+static HD_APART void settled(struct hd_tlb *t, uint32_t e, uint32_t app,
+                             enum hd_prefetch_stat what)
+{
+    t->entry[e].warp = 0;
+    less(t, HD_TLB_AHEAD);
+    if (t->ahead.v != NULL)
+        (*hd_count(&t->ahead, 0, app, what))++;
+}
+
+/* The translation of an entry that is hit by a warp. */
+static struct hd_xlate used(struct hd_tlb *t, uint32_t app, uint32_t e,
+                            uint32_t warp)
+{
+    if (is_ahead(t, e)) {
+        settled(t, e, app, HD_PREFETCH_USEFUL);
+        t->entry[e].warp = (uint16_t)warp;
+    }
+    return x_of(t, e);
+}
 
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x)
@@ -384,7 +444,7 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     if (HD_LIKELY(t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K))
         *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
     else
-        *x = x_of(t, e);
+        *x = used(t, app, e, warp);
     if (HD_UNLIKELY(is_large(t, e))) {
         count(t, app, HD_TLB_LARGE_HITS);
         hd_assoc_touch(&t->large, e - t->base_n, (struct hd_who){app, warp});
@@ -397,19 +457,6 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 }
 
 /* ---- entering and leaving --------------------------------------------- */
-
-static void more(struct hd_tlb *t, uint32_t klass)
-{
-    t->live[klass]++;
-    t->live[HD_TLB_PRESENT] |= 1u << klass;
-}
-
-static void less(struct hd_tlb *t, uint32_t klass)
-{
-    hd_assert(t->live[klass] > 0);
-    if (--t->live[klass] == 0)
-        t->live[HD_TLB_PRESENT] &= ~(1u << klass);
-}
 
 /* Whether entries of a class lie in the large array; where live[] counts them. */
 static inline bool apart(const struct hd_tlb *t, uint32_t klass)
@@ -425,6 +472,8 @@ static uint32_t counted(const struct hd_tlb *t, uint32_t klass)
 
 static void drop(struct hd_tlb *t, uint32_t e)
 {
+    if (is_ahead(t, e))
+        settled(t, e, app_of_key(key_at(t, e)), HD_PREFETCH_UNUSED);
     less(t, counted(t, class_of_key(key_at(t, e))));
     if (is_large(t, e))
         hd_assoc_drop(&t->large, e - t->base_n);
@@ -440,7 +489,7 @@ static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
 {
     uint32_t n = 0;
 
-    classes &= t->live[HD_TLB_PRESENT];
+    classes &= t->live[HD_TLB_PRESENT] & ~(1u << HD_TLB_AHEAD);
     if (classes != 0 && pages > entries(t) / 32) {
         for (uint32_t e = 0; e < entries(t); e++) {
             uint64_t key = key_at(t, e);
@@ -515,41 +564,89 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
     return klass;
 }
 
+static bool fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
+                       uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
+                       uint32_t cause);
+
+static uint32_t pc_at(const void *pc)
+{
+    return *(const uint32_t *)pc;
+}
+
+/* Asks whether what has left an entry goes to the buffer beside the TLB. */
+static void keep(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                          uint32_t entry)
+{
+    struct hd_xlate x = x_of_key(t, entry, gone);
+    struct hd_tlb_entry by = t->entry[entry];
+    struct heddle_q_tlb_keep q = {.level = t->level,
+                                  .app = app_of_key(gone),
+                                  .core = core,
+                                  .vpn = x.vpn.v,
+                                  .pages = x.pages,
+                                  .entry = entry,
+                                  .filler = (uint64_t)by.core << 16 | by.warp,
+                                  .filler_pc = t->from[entry]};
+    struct hd_pc pc = t->side->base.pc;
+
+    if (!hd_ask_tlb_keep(&t->keep, &q))
+        return;
+    t->side->base.pc = (struct hd_pc){pc_at, &t->from[entry]};
+    if (fill_other(t->side, app_of_key(gone), by.core, by.warp, x.vpn, &x,
+                   HEDDLE_INSERT_CAUSE_KEPT) &&
+        is_ahead(t, entry)) { /* it is marked there */
+        less(t, HD_TLB_AHEAD);
+        t->entry[entry].warp = 0;
+    }
+    t->side->base.pc = pc;
+}
+
+static HD_APART void left(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                          uint32_t warp, uint32_t entry)
+{
+    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp,
+         gone & hd_ones(HD_TLB_CLASS_SHIFT), entry, gone);
+    if (t->keep.bound)
+        keep(t, gone, core, entry);
+}
+
 /* A key has left an entry, which holds what belonged to it. */
-static void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                    uint32_t warp, uint32_t entry)
+static HD_INLINE void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                    uint32_t warp, uint32_t entry, bool other)
 {
     count(t, app_of_key(gone), HD_TLB_EVICTIONS);
-    if (HD_UNLIKELY(!t->quiet))
-        tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp,
-             gone & hd_ones(HD_TLB_CLASS_SHIFT), entry, gone);
+    if (other && !t->quiet)
+        left(t, gone, core, warp, entry);
 }
 
 /* Enters a key of a class, or renews it; returns its entry. */
 static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
                                 uint64_t n, uint32_t core, uint32_t warp,
-                                uint32_t pfn)
+                                uint32_t pfn, bool last, bool other)
 {
     bool large = HD_UNLIKELY(klass != HD_TLB_4K) && apart(t, klass);
     struct hd_assoc *a = large ? &t->large : &t->base;
     uint32_t set = set_of(a, large ? t->large_mask : t->base_mask, n), e;
     uint32_t is = large ? counted(t, klass) : klass, was = HD_NONE;
     struct hd_who who = {app_of_key(key), warp};
-    uint64_t gone;
+    uint64_t gone = HD_KEY_NONE;
+    bool known;
 
     e = hd_assoc_find(a, set, key);
-    if (HD_UNLIKELY(e != HD_NONE)) {
+    known = e != HD_NONE;
+    if (HD_UNLIKELY(known)) {
         hd_assoc_touch(a, e, who);
         e += large ? t->base_n : 0;
     } else {
         e = HD_UNLIKELY(klass == HD_TLB_SUBS)
                 ? hd_assoc_place_among(a, set, key, who, t->cfg.sub_ways, &gone)
-                : hd_assoc_place(a, set, key, who, &gone);
+            : last ? hd_assoc_place_last(a, set, key, who, &gone)
+                   : hd_assoc_place(a, set, key, who, &gone);
         e += large ? t->base_n : 0;
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
             was = class_of_key(gone);
             was = large ? counted(t, was) : was;
-            evicted(t, gone, core, warp, e);
+            evicted(t, gone, core, warp, e, other);
         }
         if (HD_UNLIKELY(was != is)) {
             if (was != HD_NONE)
@@ -557,7 +654,14 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
             more(t, is);
         }
     }
+    if (other && is_ahead(t, e))
+        settled(t, e, app_of_key(known ? key : gone),
+                known ? HD_PREFETCH_LATE : HD_PREFETCH_UNUSED);
+    if (other && warp == HD_TLB_AHEAD_WARP)
+        more(t, HD_TLB_AHEAD);
     t->entry[e] = (struct hd_tlb_entry){pfn, (uint16_t)core, (uint16_t)warp};
+    if (other && !t->quiet)
+        t->from[e] = hd_pc_now(&t->base.pc);
     count(t, app_of_key(key), HD_TLB_FILLS);
     return e;
 }
@@ -582,13 +686,20 @@ static void widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r)
 }
 
 /* hd_tlb_fill where it is not one page of 4 KB among such pages. */
-static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
+static HD_APART bool fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                                 uint32_t warp, hd_vpn wanted,
                                 const struct hd_xlate *x, uint32_t cause)
 {
+    struct heddle_q_tlb_insert q = {
+        t->level, cause,    app,           core,
+        warp,     wanted.v, x->page_pages, hd_pc_now(&t->base.pc)};
+    int64_t how = hd_ask_tlb_insert(&t->insert, &q);
     struct hd_xlate r;
-    uint32_t klass = choose(t, app, core, wanted.v, x, cause, &r), e;
+    uint32_t klass, e;
 
+    if (how == HEDDLE_CACHE_INSERT_SKIP)
+        return false;
+    klass = choose(t, app, core, wanted.v, x, cause % 2, &r);
     if (klass == HD_TLB_MERGED && t->cfg.ranges)
         widen(t, app, &r);
     if (klass == HD_TLB_4K || klass >= HD_TLB_MERGED)
@@ -596,25 +707,39 @@ static HD_APART void fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
               klass == HD_TLB_4K ? RUNS : RUNS | 1u << HD_TLB_4K);
     hd_assert(r.pfn.v <= UINT32_MAX);
     e = enter(t, klass, key_of(klass, app, r.vpn.v),
-              r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v);
+              r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v,
+              how == HEDDLE_CACHE_INSERT_LAST, true);
     if (klass >= HD_TLB_MERGED) {
         t->run[e] = (uint16_t)r.pages;
         if (r.pages > 1)
             count(t, app, klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS
                                                : HD_TLB_MERGED_FILLS);
     }
+    return true;
 }
 
-HD_HOT void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
+HD_HOT bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
                         uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
                         uint32_t cause)
 {
-    if (HD_LIKELY(x->page_pages == 1 && !t->runs &&
-                  (t->live[HD_TLB_PRESENT] & RUNS) == 0))
-        enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core,
-              warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)));
-    else
-        fill_other(t, app, core, warp, wanted, x, cause);
+    if (HD_UNLIKELY(x->page_pages != 1 || t->other ||
+                    (t->live[HD_TLB_PRESENT] & (RUNS | 1u << HD_TLB_AHEAD)) != 0))
+        return fill_other(t, app, core, warp, wanted, x, cause);
+    enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core, warp,
+          (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)), false, false);
+    return true;
+}
+
+bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
+                  const struct hd_xlate *x)
+{
+    return fill_other(t, app, core, HD_TLB_AHEAD_WARP, wanted, x,
+                      HEDDLE_INSERT_CAUSE_POLICY);
+}
+
+void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
+{
+    sweep(t, app, vpn.v, pages, UINT32_MAX);
 }
 
 static uint32_t invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
@@ -727,15 +852,37 @@ static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
 
 void hd_tlb_bound(struct hd_tlb *t)
 {
+    bool quiet = t->quiet;
+
     if (t->watched == NULL)
         return; /* it was not opened: this machine has none */
     hd_assoc_bound(&t->base);
     hd_assoc_bound(&t->large);
-    t->runs = t->merge.bound || t->cfg.sub_ways != 0 || t->cfg.group_index;
     t->quiet = (t->base.asked & (HD_ASSOC_TOUCH | HD_ASSOC_ENTRY)) == 0 &&
-               !t->merge.bound && t->watched[HEDDLE_NOTE_tlb_hit] == 0 &&
+               !t->merge.bound && !t->keep.bound && t->watched[HEDDLE_NOTE_tlb_hit] == 0 &&
                t->watched[HEDDLE_NOTE_tlb_miss] == 0 &&
                t->watched[HEDDLE_NOTE_tlb_evict] == 0;
+    t->other = !t->quiet || t->cfg.sub_ways != 0 || t->cfg.group_index ||
+               t->insert.bound;
+    t->heard = t->other || t->side != NULL ||
+               t->watched[HEDDLE_NOTE_translated] != 0;
+    if (quiet && !t->quiet) /* nobody has said who brought what is there */
+        memset(t->from, 0, entries(t) * sizeof *t->from);
+}
+
+/* The default of tlb_insert, normal, and of tlb_keep, no. */
+static int64_t first(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 0;
+}
+
+void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side)
+{
+    t->side = side;
+    hd_slots_offer(t->env->slots, HEDDLE_POINT_tlb_keep, at, &t->keep,
+                   first, t);
+    hd_tlb_bound(t);
 }
 
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
@@ -749,7 +896,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     memset(t, 0, sizeof *t);
     t->env = env;
     t->cfg = *cfg;
-    t->watched = env->slots != NULL ? env->slots->watched : nobody;
+    t->watched =
+        env->slots != NULL && level > 0 ? env->slots->told[level - 1] : nobody;
     t->level = level;
     t->instance = instance;
     if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
@@ -784,10 +932,15 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                              sizeof *t->entry);
     t->run = hd_arena_take(env->arena, entries(t), sizeof *t->run);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
-    if (t->entry == NULL || t->run == NULL || t->live == NULL)
+    t->from = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
+                            sizeof *t->from);
+    if (t->entry == NULL || t->run == NULL || t->live == NULL ||
+        t->from == NULL)
         return hd_err_memory(env->err);
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
                    merge_default, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_tlb_insert, at, &t->insert,
+                   first, t);
     hd_tlb_bound(t);
     return 0;
 }

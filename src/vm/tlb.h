@@ -69,6 +69,21 @@ extern const uint32_t hd_tlb_stat_count;
 #define hd_bypass_stats hd_tlb_stats /* without those of subregions */
 extern const uint32_t hd_bypass_stat_count;
 
+/* What becomes of translations that policies start (prefetch.c). */
+enum hd_prefetch_stat {
+    HD_PREFETCH_STARTED,
+    HD_PREFETCH_DROPPED,
+    HD_PREFETCH_LOOKUPS,
+    HD_PREFETCH_WALKS,
+    HD_PREFETCH_REDUNDANT,
+    HD_PREFETCH_ABSENT,
+    HD_PREFETCH_LATE,
+    HD_PREFETCH_FILLED,
+    HD_PREFETCH_USEFUL,
+    HD_PREFETCH_UNUSED,
+    HD_PREFETCH_STATS
+};
+
 /* What an entry is, in the top bits of its key. */
 enum hd_tlb_class {
     HD_TLB_4K,
@@ -84,12 +99,16 @@ enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
 /* Where live[] of a TLB has what besides the counts of base entries. */
 enum {
     HD_TLB_LARGE = HD_TLB_CLASSES, /* valid 2 MB entries of the large array */
-    HD_TLB_PRESENT,                /* bit set of the classes above */
+    HD_TLB_AHEAD,   /* entries of either that a policy has had brought, and
+                       nobody has hit */
+    HD_TLB_PRESENT, /* bit set of the classes above */
     HD_TLB_LIVE
 };
 
 /* What an entry holds.  Which pages it stands for is in its key, but for how
  * many a run has (hd_tlb.run). */
+enum { HD_TLB_AHEAD_WARP = 0xffff }; /* of the entries counted in AHEAD */
+
 struct hd_tlb_entry {
     uint32_t frame;      /* of the first page */
     uint16_t core, warp; /* that brought it */
@@ -101,19 +120,24 @@ struct hd_tlb {
                                    array's */
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
-    bool runs;  /* entries of runs may be made */
+    bool other; /* fills are not of pages of 4 KB alone, or it is not quiet */
     bool quiet; /* nobody but the owner is concerned with look-ups and fills */
+    bool heard; /* somebody is, or with what comes, or it has a buffer beside */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t base_n;                /* entries of the base array */
     uint32_t instance;              /* core, or 0 */
     struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
                             not counted while stat.v is NULL */
+    struct hd_stat ahead; /* .. of what policies have had brought; likewise */
     struct hd_assoc base, large;
     const uint32_t *watched; /* [note] watchers */
     uint16_t *run; /* arena: pages of a run; of other base entries: old words */
-    uint32_t level;          /* 1 or 2 */
+    uint32_t *from; /* arena: while it is not quiet, pc of the instruction that
+                       brought each entry */
+    uint32_t level;          /* 1 or 2; 0: beside an L1 TLB */
     uint8_t shift[HD_TLB_CLASSES]; /* log2 of the pages that share a set */
-    struct hd_slot merge;
+    struct hd_slot merge, insert, keep;
+    struct hd_tlb *side; /* where what leaves may go; NULL: nowhere */
     struct hd_env *env;
     struct hd_tlb_cfg cfg;
 };
@@ -122,6 +146,9 @@ struct hd_tlb {
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance);
+
+/* What leaves t, a TLB of the same name, may go to another. */
+void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side);
 
 /* To be called when slots were bound or unbound, or watchers came or went. */
 void hd_tlb_bound(struct hd_tlb *t);
@@ -171,15 +198,24 @@ static inline bool hd_tlb_plain(const struct hd_tlb *t)
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x);
 
-/* Enters a translation (replacing what covers the same pages); asks tlb_merge
- * when `x->pages` exceeds its page.  `cause` as in tlb_merge.  Of a run, n pages
+/* Enters a translation (replacing what covers the same pages) if tlb_insert lets
+ * it, which is the result; asks tlb_merge when `x->pages` exceeds its page.
+ * `cause` as in tlb_insert.  Of a run, n pages
  * answered are the first n, or the n that end with `wanted` where those do not
  * reach it.  Where there are entries of subregions and x has a whole one around
  * `wanted`, all of x is offered, and the entry holds the whole subregions of what
  * was answered; else x's part of the aligned group is.  Without a policy an entry
  * holds all of the former, one page of the latter. */
-void hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
+bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
+
+/* The same of one that a policy has had brought for a core: it is marked until
+ * it is hit. */
+bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
+                  const struct hd_xlate *x);
+
+/* Drops what covers a page of [vpn, vpn + pages); nothing is counted. */
+void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages);
 
 /* Invalidates every entry that covers a page of [vpn, vpn + pages): how many. */
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
@@ -203,6 +239,8 @@ void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);
 
 extern const struct hd_setting hd_l1tlb_settings[];
 extern const uint32_t hd_l1tlb_setting_count;
+extern const struct hd_setting hd_l1side_settings[];
+extern const uint32_t hd_l1side_setting_count;
 extern const struct hd_setting hd_l2tlb_settings[];
 extern const uint32_t hd_l2tlb_setting_count;
 

@@ -48,6 +48,7 @@ struct hd_treq {
             hd_time arrived; /* when it reached the level below */
             hd_time looked;  /* when that level's look-up of it ended */
             uint32_t next;   /* link of whatever list it is in */
+            uint32_t pc;     /* of the instruction that missed */
         };
         struct hd_xlate x; /* the answer */
     };
@@ -125,6 +126,10 @@ struct hd_tbelow {
 struct hd_tclient {
     void (*reply)(void *self, hd_time at, uint32_t treq);
     void *self;
+    /* Cores: a page of an application that nobody has asked for has been
+     * translated for its L1 TLB, or the buffer beside it (`to`). */
+    void (*bring)(void *self, hd_time at, uint32_t app, uint64_t vpn,
+                  uint32_t to);
 };
 
 #endif

@@ -77,11 +77,19 @@ struct hd_walk {
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
     uint8_t counted; /* 1: the read under way is */
+    uint8_t ahead;   /* 1 + where it goes, for a policy; 0: requests began it */
+    uint8_t ahead_core;
     uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
     uint16_t bits;   /* of the region whose head, or subregion's, it reads; 0: it
                         reads the page's own entry (heads.h) */
     uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
     uint32_t share;
+};
+
+/* A translation that a policy has started, and that waits. */
+struct hd_prefetch {
+    uint64_t vpn;
+    uint8_t app, to, core; /* to: enum heddle_translate_to */
 };
 
 /* The walks that a walker has at once (walk.batch). */
@@ -101,6 +109,9 @@ struct hd_unit_state {
     uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
     uint32_t walkers;   /* in use */
     uint32_t running;   /* walks begun and not done */
+    uint32_t ahead_first, ahead_n; /* a ring: started by policies */
+    uint32_t ahead_walks;          /* of them, under way */
+    uint32_t ahead_called;         /* 1: they are looked at when a port is free */
     uint64_t number;    /* of the unit's next event or numbered read */
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
@@ -127,7 +138,9 @@ struct hd_unit {
     uint32_t *queue;      /* arena: ring of walks, [miss.room] */
     struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
     struct hd_numbers batches;
-    uint32_t instance, rank, input_rank, in_room;
+    struct hd_prefetch *ahead; /* arena: [prefetch.queue] */
+    uint32_t instance, rank, input_rank, in_room, ahead_rank;
+    const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
     bool starting;   /* no walk may end: it would find its own beginning */
@@ -169,6 +182,8 @@ struct hd_mmu {
     struct hd_pwc_cfg pwc_cfg;
     struct hd_msc_cfg msc_cfg;
     struct hd_bypass_cfg bypass_cfg;
+    struct hd_prefetch_cfg prefetch_cfg;
+    struct hd_stat prefetch_stat;
     hd_time never;
     uint64_t *who; /* scratch for questions: [treqs->room] and more */
     uint32_t units;
@@ -220,6 +235,27 @@ void hd_l2tlb_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_look_bypass(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_check(void *mmu, uint32_t unit, struct hd_err *err);
+
+/* Takes a port for a look-up that is here now: when it begins. */
+hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
+
+/* ---- prefetch.c ---------------------------------------------------------- */
+
+/* A policy starts a translation (struct hd_slots). */
+int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
+                     uint32_t core);
+void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
+                       uint64_t vpn);
+/* Requests and misses are served: what they leave free is for those that wait. */
+void hd_prefetch_go(struct hd_unit *u, hd_time now);
+/* A miss joins a walk that a policy began. */
+void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w);
+/* A walk that a policy began has ended, with x (NULL: not mapped).
+ * False: requests have joined it. */
+bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t walk,
+                        const struct hd_xlate *x);
+void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
 
 /* ---- ptw.c -------------------------------------------------------------- */
 

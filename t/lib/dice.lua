@@ -60,6 +60,14 @@ local SPECIAL = {
 return function(seed, skip, only)
     local out = { name = "dice", state = { x = seed },
         every = { 700, function() end } } -- tokens is asked at epochs
+    if not only then -- it starts translations, where there are such TLBs
+        out.watch = { tlb_miss = function(n, s)
+            if draw(s, 4) == 0 then
+                pcall(translate, n.app, n.vpn + draw(s, 4) - 1, { core = n.core,
+                    to = ({ "l2tlb", "l1tlb", "l1side" })[1 + draw(s, 3)] })
+            end
+        end }
+    end
     for _, p in ipairs(require("heddle.core").points()) do
         local kind, limit, words = p.answer, p.limit, {}
         local first = 0 -- positions in an array of the question count from 1
