@@ -126,6 +126,15 @@ struct heddle_place {
     uint32_t instances, sets, ways;
     uint64_t seed; /* of this policy's own random stream */
     uint32_t l2tlbs; /* L2 TLBs that are looked up: 1 is shared by all cores */
+    heddle_sim *sim; /* for heddle_policy_setting and heddle_own_number */
+};
+
+/* A counter, peak or histogram of a policy's own, which results have as
+ * policy.NAME.counter. */
+enum heddle_own_kind { HEDDLE_OWN_COUNT, HEDDLE_OWN_PEAK, HEDDLE_OWN_HISTOGRAM };
+struct heddle_own {
+    const char *name, *unit, *meaning;
+    enum heddle_own_kind kind;
 };
 
 /* A note that is told only where a field of it has that value. */
@@ -151,6 +160,7 @@ struct heddle_policy {
     heddle_answer *answer[HEDDLE_POINT_COUNT];
     void (*watch[HEDDLE_NOTE_COUNT])(void *state, const void *note);
     const struct heddle_filter *filters; /* ends with a NULL field; or NULL */
+    const struct heddle_own *own;        /* ends with a NULL name; or NULL */
 
     /*
      * A policy with its state outside the arena.  open() returns what the
@@ -227,6 +237,20 @@ HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
  * else as soon as anything can reach it.  HEDDLE_EINVAL: no such core.
  */
 HEDDLE_API int heddle_renew_limit(heddle_sim *s, uint64_t core);
+
+/* For policies, in init() and later: a setting of the machine, "l2tlb.entries",
+ * as text and, if it is a number or true or false, as one; else *number is 0.
+ * Either may be NULL.  HEDDLE_EINVAL: there is no such setting. */
+HEDDLE_API int heddle_policy_setting(const heddle_sim *s, const char *name,
+                                     uint64_t *number, char *text, size_t room);
+
+/* For policies: the number of what a policy of that name has declared as its own
+ * (`own`), or -1; and counting it: so many more, the greatest, or a value of a
+ * histogram; of an application, or UINT32_MAX: of none. */
+HEDDLE_API int heddle_own_number(const heddle_sim *s, const char *policy,
+                                 const char *name);
+HEDDLE_API void heddle_count(heddle_sim *s, int number, uint32_t app,
+                             uint64_t value);
 
 /*
  * For policies, from any point or note: has a page of an application translated

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,25 @@ int heddle_config_shape(const heddle_config *c, uint32_t i,
 int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 {
     return hd_setting_info(i, out);
+}
+
+int heddle_policy_setting(const heddle_sim *s, const char *name,
+                          uint64_t *number, char *text, size_t room)
+{
+    char own[256], *end;
+    uint64_t n;
+    struct hd_err err = {0};
+
+    if (hd_machine_get(&s->m, name, own, sizeof own, &err) != 0)
+        return HEDDLE_EINVAL;
+    n = strtoull(own, &end, 10);
+    if (number != NULL)
+        *number = strcmp(own, "true") == 0   ? 1
+                  : *end == '\0' && *own != '\0' ? n
+                                             : 0;
+    if (text != NULL)
+        snprintf(text, room, "%s", own);
+    return HEDDLE_OK;
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -242,7 +262,7 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
     uint32_t k, each;
     const struct hd_stat_group *g = find(s, i, &k, &each);
 
-    if (g == NULL)
+    if (g == NULL || g->desc[k].name == NULL) /* nobody's, at the end */
         return HEDDLE_EINVAL;
     describe(out, g->component, &g->desc[k], g->stat.instances);
     return HEDDLE_OK;
@@ -324,7 +344,7 @@ static int tell(const struct hd_hist_desc *d, struct heddle_hist_info *out)
 
 int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
 {
-    if (i >= s->stats.hists)
+    if (i >= s->stats.hists || s->stats.hist[i].desc->name == NULL)
         return HEDDLE_EINVAL;
     return tell(s->stats.hist[i].desc, out);
 }

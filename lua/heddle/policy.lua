@@ -82,7 +82,7 @@ end
 
 -- ---- the table that is a policy -----------------------------------------------
 
-local OWN, FIELDS = words "name summary source params state init every watch"
+local OWN, FIELDS = words "name summary source params state init every watch counters"
 local IS_PARAM, PARAM = words "default min max unit meaning source choices"
 -- Options of sim:use, which would hide a parameter of their names.
 local OPTIONS = words "use at replace instructions memory check"
@@ -134,7 +134,7 @@ local function check_fields(refuse, t)
                 meant(key, FIELDS))
         end
     end
-    for _, field in ipairs { "watch", "params" } do
+    for _, field in ipairs { "watch", "params", "counters" } do
         if t[field] ~= nil and type(t[field]) ~= "table" then
             refuse("%s must be a table, not a %s", field, type(t[field]))
         end
@@ -166,6 +166,36 @@ local function check_fields(refuse, t)
         end
     end
     if #wrong > 0 then refuse("%s", table.concat(wrong, "; ")) end
+end
+
+local KINDS = { count = 0, peak = 1, histogram = 2 }
+
+--- The counters of its own, as bridge.class takes them.
+local function read_own(refuse, counters)
+    local out = {}
+    for i, name in ipairs(names_in(refuse, "counters", counters or {})) do
+        local d = counters[name]
+        if type(d) ~= "table" or not name:find "^[%a][%w_]*$" or #name > 30 then
+            refuse("counters.%s must be a table with unit and meaning, its name "
+                .. "letters, digits and _, 30 at most", name)
+        end
+        local kind = KINDS[d.kind or "count"]
+        if not kind or type(d.unit) ~= "string" or type(d.meaning) ~= "string" then
+            refuse("counters.%s needs a unit, a meaning and, if it is none that "
+                .. "adds up, a kind: count, peak or histogram", name)
+        end
+        for _, key in ipairs(names_in(refuse, "counters." .. name, d)) do
+            if key ~= "kind" and key ~= "unit" and key ~= "meaning" then
+                refuse("counters.%s has no field '%s'%s", name, key,
+                    meant(key, { "kind", "unit", "meaning" }))
+            end
+        end
+        out[i] = { name = name, unit = d.unit, meaning = d.meaning, kind = kind }
+    end
+    if #out > bridge.max_own then
+        refuse("%d counters; %d at most", #out, bridge.max_own)
+    end
+    return out
 end
 
 --- The value that a filter compares a field with: a number, or that of a word.
@@ -345,7 +375,7 @@ local function class_of(t, limits)
         source = text_field(refuse, t, "source", ""),
         instructions = limits.instructions, memory = limits.memory,
         check = limits.check, state = t.state or {}, init = t.init,
-        points = answers_of(refuse, t) }
+        points = answers_of(refuse, t), own = read_own(refuse, t.counters) }
     if #spec.params > bridge.max_params then
         fail(EPOLICY, "policy %s has more than %d parameters", name,
             bridge.max_params)

@@ -66,6 +66,7 @@ local function policies_of(sim)
     if ok then
         for i, p in ipairs(used) do
             out[i] = p.name .. (p.at and p.at ~= "" and " at " .. p.at or "")
+                .. (p.code and " [" .. p.code .. "]" or "")
             local names = {}
             for k in pairs(p.params or {}) do
                 names[#names + 1] = tostring(k)

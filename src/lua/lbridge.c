@@ -96,6 +96,7 @@ struct lp {
     const struct heddle_place *place; /* during open only */
     uint64_t param[HEDDLE_MAX_PARAMS];
     uint64_t seed, drawn; /* of the random stream */
+    int own[LP_MAX_OWN]; /* numbers of its counters */
     struct lp_budget budget;
     struct lp_locals locals;
     struct point point[HEDDLE_POINT_COUNT];
@@ -110,6 +111,14 @@ uint64_t lp_random(struct lp *p)
 heddle_sim *lp_sim(struct lp *p)
 {
     return p->sim;
+}
+
+int lp_own(struct lp *p, const char *name)
+{
+    for (int i = 0; p->c->own[i].name != NULL; i++)
+        if (p->c->own[i].name == name || strcmp(p->c->own[i].name, name) == 0)
+            return p->own[i];
+    return -1;
 }
 
 /* ---- views ---------------------------------------------------------------- */
@@ -884,6 +893,8 @@ static void *open_policy(void *ud, heddle_sim *s,
                                 .collect_at = c->bytes / 2,
                                 .per = "in one call"}};
     memcpy(p->param, params, sizeof p->param);
+    for (int i = 0; c->own[i].name != NULL; i++)
+        p->own[i] = heddle_own_number(s, c->policy.name, c->own[i].name);
     lua_pushcfunction(L, new_thread);
     lua_pushlightuserdata(L, p);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {

@@ -17,6 +17,7 @@
  */
 #include "lpolicy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <xxhash.h>
@@ -42,6 +43,46 @@ static struct lp_class *new_class(lua_State *L, const struct heddle_policy *p)
     c->ref = LUA_NOREF;
     hl_class(L, CLASS, NULL, NULL);
     return c;
+}
+
+/* The spec at index 1 has them: { note, field, value } each. */
+static void get_filters(lua_State *L, struct lp_class *c)
+{
+    lua_getfield(L, 1, "filters");
+    for (int i = 0; i < LP_MAX_FILTERS; i++) {
+        if (lua_rawgeti(L, -1, i + 1) == LUA_TTABLE) {
+            lua_rawgeti(L, -1, 1);
+            c->filter[i].note = (enum heddle_note)lua_tointeger(L, -1);
+            lua_rawgeti(L, -2, 2);
+            c->filter[i].field = lua_tostring(L, -1);
+            lua_rawgeti(L, -3, 3);
+            c->filter[i].value = (uint64_t)lua_tointeger(L, -1);
+            lua_pop(L, 3);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    c->policy.filters = c->filter;
+}
+
+static void get_own(lua_State *L, struct lp_class *c)
+{
+#define OWN(m) HL_FIELD(struct heddle_own, m)
+    static const struct hl_field fields[] = {OWN(name), OWN(unit), OWN(meaning),
+                                             HL_END};
+
+    lua_getfield(L, 1, "own");
+    for (int i = 0; i < LP_MAX_OWN; i++) {
+        if (lua_rawgeti(L, -1, i + 1) == LUA_TTABLE) {
+            hl_get_fields(L, lua_gettop(L), fields, &c->own[i]);
+            lua_getfield(L, -1, "kind");
+            c->own[i].kind = (enum heddle_own_kind)lua_tointeger(L, -1);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    c->policy.own = c->own;
 }
 
 /* class(spec): the class keeps it, and points into it. */
@@ -87,21 +128,8 @@ static int class(lua_State *L)
             hl_get_fields(L, lua_gettop(L), of_param, &c->param[i]);
         lua_pop(L, 1);
     }
-    c->policy.filters = c->filter;
-    lua_getfield(L, 1, "filters");
-    for (int i = 0; i < LP_MAX_FILTERS; i++) {
-        if (lua_rawgeti(L, -1, i + 1) == LUA_TTABLE) {
-            lua_rawgeti(L, -1, 1);
-            c->filter[i].note = (enum heddle_note)lua_tointeger(L, -1);
-            lua_rawgeti(L, -2, 2);
-            c->filter[i].field = lua_tostring(L, -1);
-            lua_rawgeti(L, -3, 3);
-            c->filter[i].value = (uint64_t)lua_tointeger(L, -1);
-            lua_pop(L, 3);
-        }
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
+    get_filters(L, c);
+    get_own(L, c);
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     lp_bridge_fill(L, 1, c);
@@ -260,6 +288,12 @@ static int used(lua_State *L)
         lua_newtable(L);
         hl_set_text(L, "name", u.policy->name);
         hl_set_text(L, "at", u.at);
+        if (u.policy->code != 0) {
+            char code[20];
+            snprintf(code, sizeof code, "%016llx",
+                     (unsigned long long)u.policy->code);
+            hl_set_text(L, "code", code);
+        }
         set_points(L, u.policy);
         lua_newtable(L);
         for (uint32_t k = 0; p && p[k].name; k++) {
@@ -320,6 +354,15 @@ static int describe(lua_State *L)
     set_points(L, p);
     lp_push_params(L, p->params);
     lua_setfield(L, -2, "params");
+    lua_newtable(L);
+    for (int i = 0; p->own != NULL && p->own[i].name != NULL; i++) {
+        lua_createtable(L, 0, 4);
+        hl_set_text(L, "name", p->own[i].name);
+        hl_set_text(L, "unit", p->own[i].unit);
+        hl_set_text(L, "meaning", p->own[i].meaning);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "own");
     lua_pushboolean(L, p == &c->policy);
     return 2;
 }
@@ -471,5 +514,6 @@ int luaopen_heddle_bridge(lua_State *L)
     luaL_newlib(L, functions);
     hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);
     hl_set_number(L, "max_filters", LP_MAX_FILTERS);
+    hl_set_number(L, "max_own", LP_MAX_OWN);
     return 1;
 }

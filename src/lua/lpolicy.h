@@ -210,13 +210,14 @@ void lp_budget_hook(lua_State *L, lua_Debug *ar);
  * A policy, as a userdata: one in C, or one that a table is.  User value 1 is
  * what policy.lua says of that, the strings that `policy` points to included.
  */
-enum { LP_MAX_FILTERS = 32 };
+enum { LP_MAX_FILTERS = 32, LP_MAX_OWN = 16 };
 
 struct lp_class {
     const struct heddle_policy *p; /* one in C, or `policy` */
     struct heddle_policy policy;
     struct heddle_param param[HEDDLE_MAX_PARAMS + 1];
     struct heddle_filter filter[LP_MAX_FILTERS + 1];
+    struct heddle_own own[LP_MAX_OWN + 1];
     lua_State *L;         /* main thread */
     int ref;              /* registry: keeps the userdata while it is being bound */
     uint64_t cycles;      /* of `every`; 0: none */
@@ -258,6 +259,8 @@ int lp_bridge_state(lua_State *L, void *self);
 /* Hidden inputs of a policy: its random stream and its counters. */
 uint64_t lp_random(struct lp *p);
 heddle_sim *lp_sim(struct lp *p);
+/* The number of what the running policy has declared (heddle_own_number). */
+int lp_own(struct lp *p, const char *name);
 
 /* ---- lgen.c --------------------------------------------------------------- */
 

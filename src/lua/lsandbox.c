@@ -321,6 +321,50 @@ static int lib_renew(lua_State *L)
     return 0;
 }
 
+/* An application's number, or what stands for all of them. */
+static uint32_t app_at(lua_State *L, int i)
+{
+    lua_Integer app = luaL_optinteger(L, i, UINT32_MAX);
+
+    return app < 0 || app > UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)app;
+}
+
+/* setting("l2tlb.entries"): a number, true or false, or a word */
+static int lib_setting(lua_State *L)
+{
+    heddle_sim *s = lp_sim(running(L, "setting"));
+    const char *name = luaL_checkstring(L, 1);
+    char text[256];
+    uint64_t n;
+
+    use(L, COUNTER_STEPS);
+    if (heddle_policy_setting(s, name, &n, text, sizeof text) != 0)
+        return luaL_error(L, "setting: this machine has no '%s' (see: heddle "
+                             "list settings)",
+                          name);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        lua_pushboolean(L, n != 0);
+    else if (lua_stringtonumber(L, text) == 0)
+        lua_pushstring(L, text);
+    return 1;
+}
+
+/* count("kept" [, n [, app]]): of the policy's own */
+static int lib_count(lua_State *L)
+{
+    struct lp *p = running(L, "count");
+    const char *name = luaL_checkstring(L, 1);
+    lua_Integer n = luaL_optinteger(L, 2, 1);
+    int number = lp_own(p, name);
+
+    if (number < 0)
+        return luaL_error(L, "count: the policy declares no counter '%s'", name);
+    if (n < 0)
+        return luaL_error(L, "count: %s only grows", name);
+    heddle_count(lp_sim(p), number, app_at(L, 3), (uint64_t)n);
+    return 0;
+}
+
 /* translate(app, vpn [, { to = "l2tlb", core = 0 }]) */
 static int lib_translate(lua_State *L)
 {
@@ -345,14 +389,6 @@ static int lib_translate(lua_State *L)
                                  core) != 0)
         return luaL_error(L, "%s", heddle_policy_error(s));
     return 0;
-}
-
-/* An application's number, or what stands for all of them. */
-static uint32_t app_at(lua_State *L, int i)
-{
-    lua_Integer app = luaL_optinteger(L, i, UINT32_MAX);
-
-    return app < 0 || app > UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)app;
 }
 
 static int no_counter(lua_State *L, heddle_sim *s, const char *name)
@@ -594,10 +630,12 @@ const struct lp_fence lp_policy_fence = {
     .own =
         (const struct lp_global[]){
             {"", "counter", lib_counter, "see The language"},
+            {"", "count", lib_count, "see The language"},
             {"", "every", lib_every, "see The language"},
             {"", "now", lib_now, "see The language"},
             {"", "recent", lib_recent, "see The language"},
             {"", "renew", lib_renew, "see The language"},
+            {"", "setting", lib_setting, "see The language"},
             {"", "steer", lib_steer, "see The language"},
             {"", "stop", lib_stop, "see The language"},
             {"", "translate", lib_translate, "see The language"},

@@ -179,6 +179,7 @@ static struct heddle_place place_of(const struct hd_slots_registry *r,
     struct heddle_place place = r->machine;
 
     place.at = c->where;
+    place.sim = r->sim;
     if (c->at != HD_NONE) {
         place.instances = r->at[c->at].instances;
         place.sets = r->at[c->at].sets;
@@ -486,6 +487,8 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policy %s: %d policies are bound already", p->name,
                           HEDDLE_MAX_BOUND);
+    if (hd_own_name(r, p, err) != 0)
+        return err->code;
     b->policy = p;
     b->order = r->uses++;
     snprintf(b->at, sizeof b->at, "%s", at ? at : "");

@@ -414,6 +414,10 @@ void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m)
         h = hash_bytes(h, &b->policy->code, sizeof b->policy->code);
         h = hash_bytes(h, b->at, strlen(b->at) + 1);
         h = hash_bytes(h, b->values, sizeof b->values);
+        for (const struct heddle_own *o = b->policy->own; o && o->name; o++) {
+            int own = heddle_own_number(r->sim, b->policy->name, o->name);
+            h = hash_bytes(h, &own, sizeof own);
+        }
         for (uint32_t c = 0; c < b->cells; c++) {
             uint64_t place = b->cell[c].home == HD_NONE
                                  ? HD_NONE

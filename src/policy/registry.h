@@ -88,6 +88,18 @@ struct hd_slots_state {
 
 enum { HD_MAX_WATCHERS = 16, HD_MAX_FILTERS = 4 };
 
+/* What policies count of their own; a name is never given back. */
+enum { HD_OWN_COUNTERS = 32, HD_OWN_HISTS = 4, HD_OWN_ROOM = 64 };
+
+struct hd_owned {
+    struct hd_stat stat; /* v NULL: there is no room */
+    struct hd_hist *hist[HD_OWN_HISTS];
+    struct hd_stat_desc desc[HD_OWN_COUNTERS];    /* name NULL: free */
+    struct hd_hist_desc of_hist[HD_OWN_HISTS];
+    char name[HD_OWN_COUNTERS + HD_OWN_HISTS][HD_OWN_ROOM]; /* "victim.kept" */
+    char text[HD_OWN_COUNTERS + HD_OWN_HISTS][2][160]; /* unit, meaning */
+};
+
 struct hd_watcher {
     void (*fn)(void *state, const void *note);
     void *state;
@@ -115,6 +127,7 @@ struct hd_slots_registry {
     uint32_t ats;
     struct hd_bound bound[HEDDLE_MAX_BOUND];
     struct hd_watcher watcher[HEDDLE_NOTE_COUNT][HD_MAX_WATCHERS];
+    struct hd_owned own;
     struct hd_home home[HEDDLE_MAX_BOUND * 4];
     uint32_t homes;
 
@@ -132,6 +145,10 @@ struct hd_slots_registry {
     struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
     struct hd_err error;      /* of heddle_use and heddle_steer */
 };
+
+/* own.c: names for what a policy counts; 0 or an error. */
+int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
+                struct hd_err *err);
 
 /* ask.c: puts into a slot what follows from who is bound and who listens; ends
  * the listening. */

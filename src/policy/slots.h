@@ -118,6 +118,9 @@ struct hd_slots {
  */
 int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
                   const struct heddle_place *machine);
+/* Takes room for what policies count of their own, behind all that parts count;
+ * of it, only what is in use is listed. */
+void hd_slots_own(struct hd_slots *s);
 /* Unbinds every policy and frees the registry; the arena is left alone. */
 void hd_slots_close(struct hd_slots *s);
 

@@ -1,0 +1,100 @@
+/*
+ * own.c - counters, peaks and histograms that policies declare.
+ *
+ * Parts count what the engine is built to count.  What a policy is about, only
+ * it knows: it declares counters with unit and meaning, which results, intervals
+ * and `heddle list' show as policy.NAME.counter.  They lie behind those of all
+ * parts, in room that is taken before the first is declared, so that snapshots
+ * and frozen counters know them; what nobody has declared is not listed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../sim.h"
+#include "registry.h"
+
+void hd_slots_own(struct hd_slots *s)
+{
+    struct hd_slots_registry *r = s->registry;
+    struct hd_owned *own = &r->own;
+
+    own->stat = hd_stats_group(r->env->stats, "policy", own->desc,
+                               HD_OWN_COUNTERS, 1);
+    for (uint32_t i = 0; i < HD_OWN_HISTS; i++)
+        own->hist[i] = hd_stats_hist(r->env->stats, &own->of_hist[i]);
+}
+
+/* Its number, by its name, or that of the next free one of its kind. */
+static int number_of(const struct hd_owned *own, const char *name, bool hist)
+{
+    int i = hist ? HD_OWN_COUNTERS : 0;
+    int end = hist ? HD_OWN_COUNTERS + HD_OWN_HISTS : HD_OWN_COUNTERS;
+
+    while (i < end && own->name[i][0] != '\0' && strcmp(own->name[i], name) != 0)
+        i++;
+    return i < end ? i : -1;
+}
+
+int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
+                struct hd_err *err)
+{
+    struct hd_owned *own = &r->own;
+
+    for (const struct heddle_own *o = p->own; o != NULL && o->name; o++) {
+        bool hist = o->kind == HEDDLE_OWN_HISTOGRAM;
+        char name[HD_OWN_ROOM];
+        int i;
+
+        snprintf(name, sizeof name, "%s.%s", p->name, o->name);
+        i = own->stat.v != NULL ? number_of(own, name, hist) : -1;
+        if (i < 0)
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: no room for its counter %s: policies "
+                              "have %d and %d histograms together",
+                              p->name, o->name, HD_OWN_COUNTERS, HD_OWN_HISTS);
+        memcpy(own->name[i], name, sizeof name);
+        snprintf(own->text[i][0], sizeof own->text[i][0], "%s", o->unit);
+        snprintf(own->text[i][1], sizeof own->text[i][1], "%s", o->meaning);
+        if (hist)
+            own->of_hist[i - HD_OWN_COUNTERS] =
+                (struct hd_hist_desc){"policy", own->name[i], own->text[i][0],
+                                      own->text[i][1]};
+        else
+            own->desc[i] = (struct hd_stat_desc){
+                own->name[i], own->text[i][0], own->text[i][1],
+                o->kind == HEDDLE_OWN_PEAK ? HD_STAT_PEAK : HD_STAT_COUNT};
+    }
+    return 0;
+}
+
+int heddle_own_number(const heddle_sim *s, const char *policy, const char *name)
+{
+    const struct hd_owned *own = &hd_sim_env(s)->slots->registry->own;
+    char full[HD_OWN_ROOM];
+
+    snprintf(full, sizeof full, "%s.%s", policy, name);
+    for (int i = 0; i < HD_OWN_COUNTERS + HD_OWN_HISTS; i++)
+        if (strcmp(own->name[i], full) == 0)
+            return i;
+    return -1;
+}
+
+void heddle_count(heddle_sim *s, int number, uint32_t app, uint64_t value)
+{
+    struct hd_owned *own = &hd_sim_env(s)->slots->registry->own;
+    uint64_t *v;
+
+    if (number < 0 || own->stat.v == NULL)
+        return;
+    if (number >= HD_OWN_COUNTERS) {
+        uint32_t none = own->stat.apps - 1;
+        hd_hist_add(&own->hist[number - HD_OWN_COUNTERS][hd_min_u64(app, none)],
+                    value);
+        return;
+    }
+    v = hd_count(&own->stat, 0, app, (uint32_t)number);
+    *v = own->desc[number].kind == HD_STAT_PEAK ? hd_max_u64(*v, value)
+                                                : *v + value;
+}
