@@ -7,7 +7,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,25 +83,6 @@ int heddle_config_shape(const heddle_config *c, uint32_t i,
 int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 {
     return hd_setting_info(i, out);
-}
-
-int heddle_policy_setting(const heddle_sim *s, const char *name,
-                          uint64_t *number, char *text, size_t room)
-{
-    char own[256], *end;
-    uint64_t n;
-    struct hd_err err = {0};
-
-    if (hd_machine_get(&s->m, name, own, sizeof own, &err) != 0)
-        return HEDDLE_EINVAL;
-    n = strtoull(own, &end, 10);
-    if (number != NULL)
-        *number = strcmp(own, "true") == 0   ? 1
-                  : *end == '\0' && *own != '\0' ? n
-                                             : 0;
-    if (text != NULL)
-        snprintf(text, room, "%s", own);
-    return HEDDLE_OK;
 }
 
 /* ---- life --------------------------------------------------------------- */

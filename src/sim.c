@@ -349,6 +349,8 @@ static int wire(heddle_sim *s)
     s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
     cores.ahead = g->ahead;
     hd_slots_own(&s->slots);
+    s->slots.setting = hd_machine_get;
+    s->slots.machine = &s->m;
     g->dispatch = hd_dispatch_open(g);
     if (g->dispatch == NULL ||
         hd_manage_wire(s->memory, s->tables, s->mmu, s->l2, &cores) < 0)

@@ -430,6 +430,10 @@ local function described(p, what)
         out[#out + 1] = "  answers  " .. table.concat(p.points, ", ")
     end
     parameters(out, p.params)
+    for _, c in ipairs(p.own or {}) do
+        out[#out + 1] = ("  counts   policy.%s.%s (%s): %s"):format(p.name,
+            c.name, c.unit, c.meaning)
+    end
     return out
 end
 

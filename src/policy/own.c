@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../sim.h"
@@ -67,6 +68,25 @@ int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
                 o->kind == HEDDLE_OWN_PEAK ? HD_STAT_PEAK : HD_STAT_COUNT};
     }
     return 0;
+}
+
+int heddle_policy_setting(const heddle_sim *s, const char *name,
+                          uint64_t *number, char *text, size_t room)
+{
+    const struct hd_slots *slots = hd_sim_env(s)->slots;
+    struct hd_err err = {0};
+    char own[256], *end;
+    uint64_t n;
+
+    if (slots->setting == NULL ||
+        slots->setting(slots->machine, name, own, sizeof own, &err) != 0)
+        return HEDDLE_EINVAL;
+    n = strtoull(own, &end, 10);
+    if (number != NULL)
+        *number = *end == '\0' && end != own ? n : strcmp(own, "true") == 0;
+    if (text != NULL)
+        snprintf(text, room, "%s", own);
+    return HEDDLE_OK;
 }
 
 int heddle_own_number(const heddle_sim *s, const char *policy, const char *name)

@@ -21,6 +21,7 @@
 #include "../tool.h"
 
 struct hd_env;
+struct hd_machine;
 
 _Static_assert(HD_MAX_APPS == (int)HEDDLE_MAX_APPS, "policies see as many");
 
@@ -108,6 +109,10 @@ struct hd_slots {
     int (*translate)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);
     void *translate_self;
+    /* Reads a setting of the machine as text; NULL: there is none. */
+    int (*setting)(const struct hd_machine *m, const char *name, char *out,
+                   size_t room, struct hd_err *err);
+    const struct hd_machine *machine;
 };
 
 /*
