@@ -348,7 +348,6 @@ static int wire(heddle_sim *s)
         s->client[i] = hd_mmu_client(s->mmu);
     s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
     cores.ahead = g->ahead;
-    hd_slots_own(&s->slots);
     s->slots.setting = hd_machine_get;
     s->slots.machine = &s->m;
     g->dispatch = hd_dispatch_open(g);

@@ -814,6 +814,7 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         free(d);
         return NULL;
     }
+    hd_slots_own(g->env->slots); /* behind all that parts count */
     d->flat_each = hd_stats_flat_each(g->env->stats);
     d->flat = hd_stats_flat(g->env->stats);
     d->record = hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->record);

@@ -349,18 +349,18 @@ static int lib_setting(lua_State *L)
     return 1;
 }
 
-/* count("kept" [, n [, app]]): of the policy's own */
-static int lib_count(lua_State *L)
+/* tally("kept" [, n [, app]]): of the policy's own */
+static int lib_tally(lua_State *L)
 {
-    struct lp *p = running(L, "count");
+    struct lp *p = running(L, "tally");
     const char *name = luaL_checkstring(L, 1);
     lua_Integer n = luaL_optinteger(L, 2, 1);
     int number = lp_own(p, name);
 
     if (number < 0)
-        return luaL_error(L, "count: the policy declares no counter '%s'", name);
+        return luaL_error(L, "tally: the policy declares no counter '%s'", name);
     if (n < 0)
-        return luaL_error(L, "count: %s only grows", name);
+        return luaL_error(L, "tally: %s only grows", name);
     heddle_count(lp_sim(p), number, app_at(L, 3), (uint64_t)n);
     return 0;
 }
@@ -630,7 +630,6 @@ const struct lp_fence lp_policy_fence = {
     .own =
         (const struct lp_global[]){
             {"", "counter", lib_counter, "see The language"},
-            {"", "count", lib_count, "see The language"},
             {"", "every", lib_every, "see The language"},
             {"", "now", lib_now, "see The language"},
             {"", "recent", lib_recent, "see The language"},
@@ -638,6 +637,7 @@ const struct lp_fence lp_policy_fence = {
             {"", "setting", lib_setting, "see The language"},
             {"", "steer", lib_steer, "see The language"},
             {"", "stop", lib_stop, "see The language"},
+            {"", "tally", lib_tally, "see The language"},
             {"", "translate", lib_translate, "see The language"},
             {"math", "random", lib_random, "the simulation's stream"},
             {"math", "randomseed", lib_no_seed, "raises"},

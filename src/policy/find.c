@@ -26,7 +26,8 @@ extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_lru_accessed, hd_policy_lfu, hd_policy_random_unit,
     hd_policy_throttle, hd_policy_delayed, hd_policy_etc, hd_policy_ccws,
     hd_policy_tcws, hd_policy_cpm, hd_policy_colt, hd_policy_runs,
-    hd_policy_buddy;
+    hd_policy_buddy, hd_policy_next_page, hd_policy_distance,
+    hd_policy_dead_entry, hd_policy_victim_tlb;
 
 static const struct heddle_policy *const builtin[] = {
     &hd_policy_lru,    &hd_policy_fifo,         &hd_policy_random,
@@ -36,7 +37,8 @@ static const struct heddle_policy *const builtin[] = {
     &hd_policy_random_unit, &hd_policy_throttle, &hd_policy_delayed,
     &hd_policy_etc,    &hd_policy_ccws,         &hd_policy_tcws,
     &hd_policy_cpm,    &hd_policy_colt,         &hd_policy_runs,
-    &hd_policy_buddy,
+    &hd_policy_buddy,  &hd_policy_next_page,    &hd_policy_distance,
+    &hd_policy_dead_entry, &hd_policy_victim_tlb,
 };
 
 const struct heddle_policy *heddle_policy_builtin(uint32_t i)

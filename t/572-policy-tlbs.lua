@@ -1,0 +1,110 @@
+--[[
+572-policy-tlbs.lua - mechanisms that scripts invent: the prefetchers, the
+predictor and the victim TLB of policies/ do what they say, in Lua as in C.
+
+Pinned: both forms give the same counters, their own included, under sim.check,
+and the same after a snapshot; what is brought is useful, unused or still there;
+bad arguments are refused in words; the scenario that compares them runs.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local files = require "lib.files"
+local whole = require "lib.whole"
+
+local SETTINGS = whole.join(whole.SMALL, { ["l1side.entries"] = 4,
+    ["l1tlb.entries"] = 8, ["l2tlb.entries"] = 32, ["l2tlb.ways"] = 4,
+    ["sim.budget"] = 20000 })
+
+--- All counters of a run with a policy, as text, and the simulation's.
+local function run(apps, use, options)
+    local sim <close> = whole.sim(apps, SETTINGS, { check = true })
+    sim:use(use, options)
+    sim:run(3000)
+    local snap = sim:snapshot()
+    sim:run()
+    sim:check()
+    local d = whole.again(sim, snap, 997)
+    local out, c = {}, sim:counters()
+    for part, of in pairs(c) do
+        for name, v in pairs(of) do
+            out[#out + 1] = ("%s.%s %d"):format(part, name, v)
+        end
+    end
+    table.sort(out)
+    return table.concat(out, "\n"), c, d
+end
+
+local CASES = {
+    next_page = { { degree = 2 }, { to = "l1tlb" }, { to = "l1side" } },
+    distance = { {}, { rows = 3, to = "l1side" } },
+    dead_entry = { { dead_at = 2 }, { dead_at = 1, how = "skip", counters = 7 } },
+    victim_tlb = { {} },
+}
+for _, apps in ipairs { { "ATAX", "GUP" }, { "BFS2" } } do
+    for name, list in pairs(CASES) do
+        for i, options in ipairs(list) do
+            local text, c, d = run(apps, name, options)
+            local lua = run(apps, "policies/" .. name .. ".lua", options)
+            local what = ("%s %d with %s"):format(name, i, apps[1])
+            tap.is(lua, text, what .. ": Lua and C are the same")
+            tap.ok(not d, what .. ": and after a restore", d and tostring(d))
+            local p = c.prefetch
+            tap.ok(p.filled >= p.useful + p.unused and p.started >= p.dropped
+                + p.redundant + p.absent, what .. ": what became of them adds up")
+        end
+    end
+end
+
+-- ---- words ----------------------------------------------------------------------
+
+local function refused(what, policy, pattern, settings)
+    local sim <close> = whole.sim({ "GUP" }, whole.join(SETTINGS, settings or {}),
+        {})
+    local ok, err = pcall(function()
+        sim:use(policy)
+        sim:run()
+    end)
+    err = type(err) == "table" and err.message or tostring(err)
+    tap.ok(not ok and err:find(pattern), what, err)
+end
+local function asks(...)
+    local args = table.pack(...)
+    return { name = "asks", watch = { tlb_miss = function()
+        translate(table.unpack(args, 1, args.n))
+    end } }
+end
+refused("an application that is none", asks(7, 1), "no application 7")
+refused("a core that is none", asks(0, 1, { core = 99 }), "core 99")
+refused("a page that cannot be", asks(0, 1 << 40), "page 0x10000000000")
+refused("a place that is none", asks(0, 1, { to = "l3tlb" }), "l2tlb|l1tlb|l1side")
+refused("a buffer that is not there", asks(0, 1, { to = "l1side" }),
+    "no l1side that takes", { ["l1side.entries"] = 0 })
+refused("a victim TLB without room", "policies/victim_tlb.lua", "l1side.entries is 0",
+    { ["l1side.entries"] = 0 })
+refused("a filter on a field that is none", { name = "f", watch = {
+    tlb_hit = { levl = 2, function() end } } }, "did you mean 'level'")
+refused("a counter that is not declared", { name = "c", watch = {
+    tlb_miss = function() tally "x" end } }, "declares no counter 'x'")
+refused("a setting that is none", { name = "s",
+    init = function() return setting "l2tlb.size" end }, "no 'l2tlb.size'")
+
+-- ---- who watches one level leaves the other alone -------------------------------
+
+local heard = { 0, 0 }
+do
+    local sim <close> = whole.sim({ "GUP" }, SETTINGS, {})
+    sim:use { name = "two", state = { n = { 0, 0 } }, watch = {
+        tlb_hit = { level = 2, function(n, s) s.n[n.level] = s.n[n.level] + 1 end },
+        cache_hit = { kind = "walk", function(n) assert(n.kind == "walk") end } } }
+    sim:run()
+    heard = sim:used()[1].state.n
+end
+tap.ok(heard[1] == 0 and heard[2] > 0, "a filter keeps the others out",
+    table.concat(heard, " "))
+
+local ok, text = files.command(files.HEDDLE .. " run scenarios/tlb-policies.lua "
+    .. "scale=quick jobs=2 out=" .. files.folder())
+tap.ok(ok and text:find "victim_tlb", "the scenario runs", text)
+
+tap.done()
