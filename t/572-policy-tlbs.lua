@@ -62,7 +62,11 @@ local function refused(what, policy, pattern, settings)
     local sim <close> = whole.sim({ "GUP" }, whole.join(SETTINGS, settings or {}),
         {})
     local ok, err = pcall(function()
-        sim:use(policy)
+        if type(policy) == "table" and policy.use then
+            sim:use(policy.use, { level = policy.level })
+        else
+            sim:use(policy)
+        end
         sim:run()
     end)
     err = type(err) == "table" and err.message or tostring(err)
@@ -80,8 +84,10 @@ refused("a page that cannot be", asks(0, 1 << 40), "page 0x10000000000")
 refused("a place that is none", asks(0, 1, { to = "l3tlb" }), "l2tlb|l1tlb|l1side")
 refused("a buffer that is not there", asks(0, 1, { to = "l1side" }),
     "no l1side that takes", { ["l1side.entries"] = 0 })
-refused("a victim TLB without room", "policies/victim_tlb.lua", "l1side.entries is 0",
+refused("a victim TLB without room", "policies/victim_tlb.lua", "never asks",
     { ["l1side.entries"] = 0 })
+refused("the wrong one", { use = "policies/victim_tlb.lua", level = 2 },
+    "bypass.entries is 0")
 refused("a filter on a field that is none", { name = "f", watch = {
     tlb_hit = { levl = 2, function() end } } }, "did you mean 'level'")
 refused("a counter that is not declared", { name = "c", watch = {
@@ -91,7 +97,7 @@ refused("a setting that is none", { name = "s",
 
 -- ---- who watches one level leaves the other alone -------------------------------
 
-local heard = { 0, 0 }
+local heard
 do
     local sim <close> = whole.sim({ "GUP" }, SETTINGS, {})
     sim:use { name = "two", state = { n = { 0, 0 } }, watch = {

@@ -121,7 +121,8 @@ static int distance_init(void *state, const struct heddle_place *p,
 /* The row of a distance, which is its own from now on. */
 static struct row *row_of(struct distance *s, int64_t by)
 {
-    struct row *r = &s->row[(uint64_t)by % s->param[ROWS]];
+    int64_t rows = (int64_t)s->param[ROWS];
+    struct row *r = &s->row[(by % rows + rows) % rows];
 
     if (r->of != by)
         *r = (struct row){by, {UNSEEN, UNSEEN}};
