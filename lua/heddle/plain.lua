@@ -4,7 +4,8 @@ the parameters of an application, the results of a job.
 
     plain.write(value, what [, options])    bytes
     plain.read(bytes)                       an equal value
-    plain.copy(value, what [, options])     the same without bytes between
+    plain.state(value)                      bytes of a policy's state
+    plain.copy(value)                       an equal state
 
 Plain data are numbers, texts, booleans and tables of them without metatables,
 whose keys are numbers or texts.  Entries are written in order of their keys, so
@@ -118,8 +119,8 @@ function M.read(bytes, array)
     return (read(bytes, 1, array))
 end
 
-function M.copy(v, what, options)
-    return M.read(M.write(v, what, options))
-end
+function M.state(v) return M.write(v, "state", { once = true }) end
+
+function M.copy(v) return M.read(M.state(v)) end
 
 return M

@@ -609,10 +609,7 @@ static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
 /* [1] the state -> its bytes */
 static int write_protected(lua_State *L)
 {
-    lua_pushliteral(L, "state");
-    lua_createtable(L, 0, 1);
-    hl_set_bool(L, "once", 1);
-    lp_state_plain(L, "write", 3);
+    lp_state_plain(L, "state");
     return 1;
 }
 
@@ -655,7 +652,7 @@ static int read_protected(lua_State *L)
     const struct blob *b = lua_touserdata(L, 1);
 
     lua_pushlstring(L, (const char *)b->v, b->n);
-    lp_state_plain(L, "read", 1);
+    lp_state_plain(L, "read");
     luaL_checktype(L, -1, LUA_TTABLE);
     return 1;
 }
@@ -798,9 +795,8 @@ static int fill_stack(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, p->c->ref);
     lua_getiuservalue(L, -1, 1); /* .. class spec */
     lua_getfield(L, -1, "state");
-    lp_state_copy(L, -1);
-    lua_replace(L, AT_STATE);
-    lua_pop(L, 1);            /* handler state class spec */
+    lp_state_plain(L, "copy");
+    lua_replace(L, AT_STATE); /* handler state class spec */
     push_params(L, p);        /* handler state class spec params */
     lua_insert(L, AT_PARAMS); /* handler state params class spec */
     lua_newtable(L);
@@ -911,22 +907,13 @@ static void *open_policy(void *ud, heddle_sim *s,
     return p;
 }
 
-/* [1] light userdata of the policy -> a copy of its state */
-static int copy_state(lua_State *L)
+void lp_bridge_state(lua_State *L, void *self)
 {
-    struct lp *p = lua_touserdata(L, 1);
+    struct lp *p = self;
 
     lua_pushvalue(p->T, AT_STATE);
     lua_xmove(p->T, L, 1);
-    lp_state_copy(L, -1);
-    return 1;
-}
-
-int lp_bridge_state(lua_State *L, void *self)
-{
-    lua_pushcfunction(L, copy_state);
-    lua_pushlightuserdata(L, self);
-    return lua_pcall(L, 1, 1, 0);
+    lp_state_plain(L, "copy");
 }
 
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)

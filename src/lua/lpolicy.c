@@ -265,8 +265,7 @@ static void push_states(lua_State *L, heddle_sim *s, uint32_t i,
         return;
     lua_newtable(L);
     for (uint32_t k = 0; (self = heddle_used_state(s, i, k, &place)); k++) {
-        if (lp_bridge_state(L, self) != LUA_OK)
-            lua_error(L);
+        lp_bridge_state(L, self);
         if (k == 0) {
             lua_pushvalue(L, -1);
             lua_setfield(L, -4, "state");

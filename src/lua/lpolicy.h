@@ -53,10 +53,9 @@ static inline uint64_t lp_word(const void *q, size_t offset)
 
 /* ---- lstate.c ------------------------------------------------------------- */
 
-/* Calls a function of heddle.plain with the n values on top. */
-void lp_state_plain(lua_State *L, const char *verb, int n);
-/* Pushes a copy of the state at index i, plain data. */
-void lp_state_copy(lua_State *L, int i);
+/* Calls a function of heddle.plain with the value on top, which its result
+ * replaces. */
+void lp_state_plain(lua_State *L, const char *verb);
 /* Locals of functions, whose contents are to stay as they are. */
 struct lp_locals {
     struct lp_local {
@@ -252,9 +251,8 @@ int luaopen_heddle_bridge(lua_State *L);
  * t. */
 void lp_bridge_fill(lua_State *L, int t, struct lp_class *c);
 void lp_bridge_close(void *self); /* close() of all that it fills */
-/* Pushes a copy of the state of a policy that is bound; a Lua status, the error
- * on top of the stack. */
-int lp_bridge_state(lua_State *L, void *self);
+/* Pushes a copy of the state of a policy that is bound. */
+void lp_bridge_state(lua_State *L, void *self);
 
 /* Hidden inputs of a policy: its random stream and its counters. */
 uint64_t lp_random(struct lp *p);

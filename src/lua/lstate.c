@@ -137,22 +137,13 @@ uint64_t lp_state_next(lua_State *L, int i)
 
 /* ---- copies and fingerprints ---------------------------------------------- */
 
-void lp_state_plain(lua_State *L, const char *verb, int n)
+void lp_state_plain(lua_State *L, const char *verb)
 {
     hl_require(L, "heddle.plain");
     lua_getfield(L, -1, verb);
-    lua_remove(L, -2);
-    lua_insert(L, -1 - n);
-    lua_call(L, n, 1);
-}
-
-void lp_state_copy(lua_State *L, int i)
-{
-    lua_pushvalue(L, i);
-    lua_pushliteral(L, "state");
-    lua_createtable(L, 0, 1);
-    hl_set_bool(L, "once", 1);
-    lp_state_plain(L, "copy", 3);
+    lua_replace(L, -2);
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
 }
 
 static uint64_t mark_bytes(uint64_t h, const void *v, size_t n)
