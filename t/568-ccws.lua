@@ -76,9 +76,9 @@ for _, name in ipairs { "ccws", "tcws" } do
     local c, lua = both(name, { vta_entries = 8 })
     local x <close> = sim("pichai", { "KMEANS" }, { c })
     local y <close> = sim("pichai", { "KMEANS" }, { lua })
-    local found, n = diff.run(x, y, { cycles = CYCLES })
-    tap.ok(not found and n > 50, name .. ": every decision alike",
-        found and table.concat(diff.describe(found, "C", "Lua"), "\n") or n)
+    local found, alike = diff.run(x, y, { cycles = CYCLES })
+    tap.ok(not found and alike.decisions > 50, name .. ": every decision alike",
+        found and table.concat(diff.describe(found, "C", "Lua"), "\n") or alike.decisions)
 end
 
 -- ---- snapshots, unbinding -------------------------------------------------------------
