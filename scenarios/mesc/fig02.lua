@@ -9,6 +9,14 @@
 -- walks, and the bandwidth that is left.  Beside it the same two programs on random
 -- graphs, whose neighbours are anywhere.
 --
+-- At full scale the groups are the paper's at both sizes.  At M the sensitive programs
+-- walk 3.5 to 4,010 times in 1,000 instructions, the insensitive 0.2 to 3.3 times, and
+-- 2DCONV, COLOR, SRAD and SSSP have 30 to 32 of 32 GB/s of DRAM with either page.  The
+-- graph decides it: COLOR's grid takes 1.05 pages an access and 2.2 walks, THP brings
+-- it 1 %; a random graph 6.8 pages and 900 walks, as color and value are 1,954 pages,
+-- and THP 2.46 times; SSSP's 5.3 pages, but 2.9 walks, as the 258 pages of x fit into
+-- the IOMMU's 512 entries, and 1.16 times.
+--
 --     heddle run scenarios/mesc/fig02.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
