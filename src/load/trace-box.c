@@ -49,7 +49,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-enum { HEADER = 64, VERSION = 2, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
+enum { HEADER = 64, VERSION = 3, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 
 static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
