@@ -297,7 +297,8 @@ static void print(const struct hd_setting *s, const void *part, char *out,
         if (m->kind == HD_FIXED)
             snprintf(out, room, "fixed:%u", m->fixed);
         else
-            snprintf(out, room, "%s", mode_name[m->kind]);
+            snprintf(out, room, "%s",
+                     m->kind < HD_LEN(mode_name) ? mode_name[m->kind] : "?");
         break;
     default:
         snprintf(out, room, "%s", (const char *)p);
