@@ -273,7 +273,8 @@ void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)strcspn(c, "|"), c);
 }
 
-/* A value as text that hd_machine_set reads back. */
+/* A value as text that hd_machine_set reads back; of what a file has, "?" for what
+ * is none. */
 static void print(const struct hd_setting *s, const void *part, char *out,
                   size_t room)
 {
@@ -301,7 +302,7 @@ static void print(const struct hd_setting *s, const void *part, char *out,
                      m->kind < HD_LEN(mode_name) ? mode_name[m->kind] : "?");
         break;
     default:
-        snprintf(out, room, "%s", (const char *)p);
+        snprintf(out, room, "%.*s", HD_TEXT_ROOM - 1, (const char *)p);
     }
 }
 
