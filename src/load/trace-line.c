@@ -395,7 +395,8 @@ void hd_lines_free(struct hd_lines *c)
 
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 {
-    memset(c->place, 0, sizeof c->place);
+    if (c->settled) /* else nothing is there yet */
+        memset(c->place, 0, sizeof c->place);
     hd_err_clear(&c->err);
     c->version = version;
     c->lineinfo = lineinfo;

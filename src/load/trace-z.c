@@ -143,8 +143,7 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
         return err->code;
     z->index = hd_load64(p);
     z->pos = z->size - 8;
-    if (z->index < data || z->index > z->size - 8 ||
-        z->size - 8 - z->index < 4)
+    if (z->index < data || z->index > z->size - 8 || z->size - 8 - z->index < 4)
         return wrong(z, "the index does not lie in the file", err);
     n = z->size - 8 - z->index;
     z->pos = z->index;
