@@ -5,7 +5,11 @@
 -- distance.lua, dead_entry.lua, victim_tlb.lua tell whose), and the machine is a
 -- GPU of 30 cores.  Six programs run alone, each for so many cycles after a
 -- warm-up, without and with each policy: in C, and in Lua, which must count the
--- same.  The victim TLBs have 16 entries beside the 64 of each L1 TLB.
+-- same.  The victim TLBs have 16 entries beside the 64 of each L1 TLB, which cost
+-- a cycle at each miss.  Where all walkers are busy all the time (GUP, ATAX) next to
+-- nothing is prefetched, since it comes behind what cores ask for; and at
+-- scale=quick the time is so short that a handful of early walks moves GUP by a
+-- quarter: full is what to look at.
 --
 --     heddle run scenarios/tlb-policies.lua [scale=full] [programs=ATAX,GUP]
 --
