@@ -70,13 +70,13 @@ tap.ok(seen > 150 and #bad == 0, "nothing is included from above",
 
 -- Built-in policies are written as plug-ins are.
 local builtin = {}
-for name in files.read "src/policy/find.c":gmatch "hd_policy_(%w+)" do
+for name in files.read "src/policy/find.c":gmatch "hd_policy_([%w_]+)" do
     builtin[name] = true
 end
 for file in files.output "grep -l 'struct heddle_policy hd_policy_' src/policy/*.c"
     :gmatch "%S+" do
     local code, other = files.read(file), {}
-    for name in code:gmatch "\nconst struct heddle_policy hd_policy_(%w+) =" do
+    for name in code:gmatch "\nconst struct heddle_policy hd_policy_([%w_]+) =" do
         builtin[name] = nil
     end
     for what in code:gmatch '#include "([^"]+)"' do

@@ -700,9 +700,41 @@ do
     sim:close()
 end
 
+-- Buffers beside L1 TLBs, and translations that a policy starts: of each, in
+-- the end, something became.
+for _, t in ipairs { { to = "l2tlb" }, { to = "l2tlb", queue = 1 },
+    { to = "l1tlb" }, { to = "l1side" } } do
+    local sim = whole.sim({ whole.freer(700, 12), whole.freer(1500, 8, "y") },
+        { ["core.count"] = 4, ["l1side.entries"] = 4, ["l1tlb.entries"] = 4,
+            ["prefetch.queue"] = t.queue }, { check = true })
+    sim:use {
+        name = "ahead", state = { n = 0, to = t.to },
+        tlb_keep = function(q) return q.level == 1 end,
+        tlb_merge = function(q) return q.run_pages end,
+        watch = { tlb_miss = { level = 1, function(n, s)
+            s.n = s.n + 1
+            translate(n.app, s.n % 64 == 0 and 1 or n.vpn + s.n % 3 * 16,
+                { to = s.to, core = n.core })
+        end } },
+    }
+    sim:run()
+    local c, title = sim:counters(), t.to .. (t.queue or "")
+    local p, side, tlb = c.prefetch, c.l1side, c.l1tlb
+    tap.is(p.started, p.dropped + p.redundant + p.absent + p.late + p.filled,
+        title .. ": translations that policies start")
+    tap.ok(p.useful + p.unused <= p.filled and p.lookups <= p.started
+        - p.dropped and p.walks <= p.lookups, title .. ": their ends")
+    tap.is(side.lookups, tlb.misses - tlb.merges - tlb.parked_hits,
+        title .. ": look-ups beside the L1 TLBs")
+    tap.is(c.mmu.requests, side.lookups - side.hits, title .. ": what is below")
+    touch(sim)
+    sim:close()
+end
+
 -- The counters that no run of this file touches.
 local WHY = {
     ["bypass.large_hits"] = "the bypass cache is one array",
+    ["l1side.large_hits"] = "the buffer is one array",
     ["policy.repl_touch.passed"] = "nothing is decided",
     ["policy.repl_fill.passed"] = "nothing is decided",
     ["policy.repl_gone.passed"] = "nothing is decided",

@@ -49,7 +49,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-enum { HEADER = 64, VERSION = 3, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
+enum { HEADER = 64, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 
 static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
@@ -634,7 +634,7 @@ static int write_index(struct hd_box *b, const struct hd_bytes *index,
     if (p == NULL || write_at(b, p, stored, io->end, err) != 0)
         return err->code;
     memcpy(head, magic, sizeof magic);
-    head[8] = VERSION;
+    head[8] = HD_BOX_VERSION;
     hd_store64(head + 16, io->end);
     hd_store64(head + 24, stored);
     hd_store64(head + 32, index->n);
@@ -754,11 +754,11 @@ static int read_head(struct hd_box *b, struct hd_err *err)
         return bad(b, "not a heddle trace", err);
     if (XXH3_64bits(head, 56) != hd_load64(head + 56))
         return bad(b, "its header is corrupt (the hash differs)", err);
-    if (head[8] != VERSION || head[9] != 0)
+    if (head[8] != HD_BOX_VERSION || head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: version %u of the container; this heddle reads "
                           "version %d: convert or record the trace again",
-                          b->io.path, head[8] | head[9] << 8, VERSION);
+                          b->io.path, head[8] | head[9] << 8, HD_BOX_VERSION);
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 

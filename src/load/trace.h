@@ -209,6 +209,8 @@ struct hd_trace_context {
     uint64_t local_base; /* where the trace saw the local window */
 };
 
+enum { HD_BOX_VERSION = 3 }; /* of the container's file */
+
 struct hd_box_frame {
     unsigned char *mem; /* kept in memory, else NULL */
     uint64_t at;        /* in the file */

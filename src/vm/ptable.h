@@ -46,7 +46,8 @@ void hd_ptables_close(struct hd_ptables *t);
 /*
  * Maps an allocation (asks alloc and frame_place).  Pages that an earlier
  * allocation of the application already mapped are left as they are (small
- * arrays share border pages).  0, or an error (out of frames) in `err`.
+ * arrays share border pages).  0, or an error (out of frames) in `err`, where a
+ * policy's wrong answer is recorded, too: its page has the next free frame.
  */
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
                    hd_va base, uint64_t bytes, struct hd_err *err);
