@@ -101,6 +101,35 @@ e:run()
 local er = e:results()
 tap.ok(#er.intervals >= 2, "intervals are kept")
 tap.is(er.intervals[1].to, 250, "of the length asked for")
+local series = H.report.series(er, "l1tlb.lookups")
+local total = 0
+for k, s in ipairs(series) do
+    total = total + s.value
+    tap.ok(s.from == er.intervals[k].from and s.to == er.intervals[k].to,
+        "a series has the intervals")
+end
+tap.is(total, H.report.counter(er, "l1tlb.lookups"), "a counter sums up")
+tap.is(series.unit, "look-ups", "with its unit")
+series = H.report.series(er, "ipc", 0)
+tap.is(series[1].value, er.intervals[1].instructions[1] / 250,
+    "a metric of an application in an interval")
+for _, wrong in ipairs { { "ipx", "ipc" }, { "l1tlb.hitz", "l1tlb.hits" } } do
+    local ok, err = pcall(H.report.series, er, wrong[1])
+    tap.ok(not ok and tostring(err):find(wrong[2], 1, true),
+        "a name that is none", err)
+end
+local curve = e:plot("ipc", { width = 40, height = 4 })
+local _, ends = curve:gsub("\n", "")
+tap.ok(ends == 6 and curve:find "^ipc, warp instructions a cycle: IPC\n%s*%d"
+    and curve:find("0 .* " .. e.now .. " core cycles$"), "a curve", curve)
+for _, wrong in ipairs { { "ipc", { app = 7 } }, { "ipc", { widht = 40 } },
+    { "ipc", { width = 3 } }, { "ipc", 40 }, { "ipx" } } do
+    tap.ok(not pcall(e.plot, e, wrong[1], wrong[2]), "no such curve")
+end
+local auto <close> = H.sim(options { interval = "auto" })
+auto:run()
+local found = #auto:results().intervals
+tap.ok(found >= 2 and found <= 200, "intervals by themselves", found)
 local sums = {}
 for _, i in ipairs(er.intervals) do
     for name, by_app in pairs(i.counters) do

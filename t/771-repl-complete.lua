@@ -71,6 +71,30 @@ no("mine:", "now")
 offers("mine.core:sta", "state_hash", "methods of a userdata")
 offers("mine.machine:wi", "with")
 
+no("mine.", "core")
+offers("mine:counters().l2t", "l2tlb", "what is counted")
+offers("mine:counters().l2tlb.hi", "hits")
+offers("mine:results().met", "metrics", "what results have")
+same(words("mine:step().x"), {}, "nothing else is called")
+
+-- Options.
+same(words("H.sim { ma"), { "machine" }, "options of H.sim")
+same(words("H.sim({ machine = 'maxwell', pol"), { "policies" }, "in parentheses")
+same(words("H.sim { apps = {}, inter"), { "interval" }, "behind a table")
+offers("H.sim { apps = { H.ap", "app", "in a list of them: globals")
+offers("H.sim { machine = H.ma", "machine", "values are not options")
+same(words("H.run({}, { jo"), { "jobs" }, "options of H.run")
+same(words("sim:use('mask', { tokens"), { "tokens" }, "parameters of a policy")
+same(words("sim:use('srrip', {\n a"), { "at" }, "where it goes")
+same(words("sim:use('no/such.lua', { re"), { "replace" }, "no file is run")
+same(words("H.app('atax', { n"), { "nx", "ny" }, "parameters of a program")
+same(words("H.app('ATAX', { bud"), { "budget" }, "and those of all")
+same(words("sim:plot('ipc', { w"), { "width" }, "options of a plot")
+offers("H.report.metric(r, 'ip", "ipc")
+offers("sim:plot 'l1tlb.mis", "l1tlb.misses")
+offers("sim:stop_on('walk_d", "walk_done")
+offers("sim:stop_on('l2tlb.h", "l2tlb.hits")
+
 -- Inside of strings.
 offers('H.app("A', "ATAX")
 offers("H.app 'A", "ATAX")
@@ -104,8 +128,8 @@ same(words("odd."), {}, "a metatable that raises offers nothing")
 same(words("odd.x.y"), {}, "and ends the search")
 
 -- What Tab does.
-local function tab(text, continued)
-    scope.continued = continued
+local function tab(text, before)
+    scope.before = before
     return { complete.tab(text, scope, 40) }
 end
 
@@ -114,11 +138,13 @@ same(tab "tree.", { "", "branch  grow" }, "several: shown")
 same(tab "string.pack", { "", "pack      packsize" },
     "a word that is the beginning of another")
 same(tab "nosuch.x", { "", "" }, "none: nothing")
-same(tab("  ", true), { "    ", "" }, "in front of a line that goes on: blanks")
+same(tab("  ", "f {"), { "    ", "" }, "in front of a line that goes on: blanks")
 _G.many = { alpha = 1, beta = 2, gamma = 3, delta = 4, epsilon = 5, zeta = 6 }
 is(tab("many.")[2], "alpha    delta    gamma\nbeta     epsilon  zeta",
     "columns, downwards, in the width that there is")
 _G.common = { part_one = 1, part_two = 2 }
+same(tab("bu", "H.app('GUP', {"), { "dget", "" },
+    "what lines before have begun counts")
 same(tab "common.p", { "art_", "" }, "what they have in common comes first")
 
 os.exit(tap.done())

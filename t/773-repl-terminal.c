@@ -1,7 +1,9 @@
 /*
  * 773-repl-terminal.c - pins what the REPL does on a terminal: prompts,
- * editing, history in the state directory, completion by Tab (in a Turkish
- * locale too), Ctrl-C at the prompt, in a script and in a run, and Ctrl-D.
+ * editing, history in the state directory, chunks of several lines edited as one,
+ * completion by Tab (in a Turkish locale too), a pager, Ctrl-C at the prompt, in a
+ * script and in a run, and Ctrl-D; and a session that stops, goes back, tries
+ * alternatives and draws a curve.
  *
  * A pseudo-terminal plays the user: each step types something and waits until
  * a text appears, so nothing depends on how fast the machine is.
@@ -351,6 +353,101 @@ static void history_file(void **state)
     assert_int_equal(close_terminal(t), 0);
 }
 
+#define UP "\033[A"
+#define DOWN "\033[B"
+
+/* A chunk of several lines is one in the history, and edited as one. */
+static void blocks(void **state)
+{
+    for (int again = 0; again < 2; again++) {
+        struct terminal *t = open_terminal();
+
+        (void)state;
+        await(t, "> ");
+        if (!again) {
+            type(t, "x = {\r");
+            await(t, ">> ");
+            type(t, " 1,\r");
+            await(t, ">> ");
+            type(t, " 2 }\r");
+            await(t, "> ");
+            ask(t, "#x", "2");
+            type(t, UP); /* that, and what was before it */
+        }
+        /* from its end to the end of its second line, and back */
+        ask(t, UP UP "7," DOWN "\177, 8 }" UP "6,", "");
+        ask(t, "#x", "5");
+        /* to where it begins, and past it; and back to an empty line */
+        ask(t, UP UP UP UP UP UP DOWN DOWN DOWN DOWN DOWN DOWN DOWN DOWN "40 + 2",
+            "42");
+        ask(t, "y =\033\r 5", ""); /* Alt-Return */
+        ask(t, "y", "5");
+        ask(t, "x = {\033\r 1,\033\r 2 }", "");
+        type(t, "\004");
+        assert_int_equal(close_terminal(t), 0);
+    }
+}
+
+/* What is longer than the screen. */
+static void pager(void **state)
+{
+    struct terminal *t;
+
+    (void)state;
+    setenv("PAGER", "sed 's/^/paged /'", 1);
+    t = open_terminal();
+    setenv("PAGER", "", 1);
+    await(t, "> ");
+    ask(t, "('x\\n'):rep(100)", "paged x");
+    ask(t, "('x\\n'):rep(3)", "\nx\r\nx");
+    ask(t, "show(('y\\n'):rep(100))", "paged ");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+    t = open_terminal(); /* none is wanted */
+    unsetenv("PAGER");
+    await(t, "> ");
+    ask(t, "('x\\n'):rep(100)", "\nx");
+    assert_null(strstr(t->text, "paged"));
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
+/* Stops, what was before, what would have been, and how it went. */
+static void session(void **state)
+{
+    struct terminal *t = open_terminal();
+
+    (void)state;
+    await(t, "> ");
+    ask(t,
+        "H.sim { machine = 'maxwell', apps = { H.app('GUP', { size = 'S' }) },"
+        " progress = false }",
+        "simulation of GUP on maxwell: ready at cycle 0");
+    ask(t,
+        "name = sim:stop_on('walk_done', function(n) return n.cycles > 500 end)",
+        "");
+    ask(t, "run()", "stopped");
+    ask(t, "at = sim.now", "");
+    ask(t, "back(100)", "ok");
+    ask(t, "at - sim.now", "100");
+    ask(t, "go(at)", "ok");
+    ask(t, "hash = sim:state_hash()", "");
+    ask(t, "back(1000) go(at)", "");
+    ask(t, "sim:state_hash() == hash", "true");
+    ask(t, "sim", ": ok at cycle ");
+    ask(t, "sim:unuse(name)", "1");
+    ask(t, "list = sim:what_if { {}, { policies = { 'lrr' } }, cycles = 3000 }",
+        "");
+    ask(t, "#list", "2");
+    ask(t, "H.report.ipc(list[1]) ~= H.report.ipc(list[2])", "true");
+    ask(t, "sim.now == at", "true");
+    ask(t, "run(5000)", "ok");
+    ask(t, "sim:plot('l1tlb.misses')", "l1tlb.misses, look-ups: L1 TLB misses");
+    ask(t, "_:match '(%d+) core cycles$' == '' .. sim.now", "true");
+    type(t, "\004");
+    assert_int_equal(close_terminal(t), 0);
+}
+
 /* The window is closed. */
 static void hangup(void **state)
 {
@@ -386,7 +483,8 @@ int main(void)
         cmocka_unit_test(turkish),          cmocka_unit_test(colours),
         cmocka_unit_test(typed_ahead),      cmocka_unit_test(interrupts),
         cmocka_unit_test(interrupted_run),  cmocka_unit_test(history_file),
-        cmocka_unit_test(hangup),
+        cmocka_unit_test(blocks),           cmocka_unit_test(pager),
+        cmocka_unit_test(session),          cmocka_unit_test(hangup),
     };
 
     int fd = posix_openpt(O_RDWR | O_NOCTTY);

@@ -12,6 +12,7 @@ local tap = require "lib.tap"
 local whole = require "lib.whole"
 local kernel = require "heddle.kernel"
 local H = require "heddle"
+-- luacheck: read globals translate
 
 local touched = {}
 

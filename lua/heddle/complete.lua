@@ -9,14 +9,20 @@
 --
 -- Outside of a string: globals and keywords; after `a.b.` the fields of that
 -- value, after `a.b:` those that can be called.  Values are looked up, so
--- fields that are computed or loaded when first used are (sim.now, H.report),
--- but nothing is called: `f().` finds nothing.  A metatable may have __names,
--- a function that returns the names that its __index would answer.
+-- fields that are computed or loaded when first used are (sim.now, H.report), but
+-- nothing is called, `f().` finds nothing: only what a simulation has counted is,
+-- sim:counters() and sim:results().  A metatable may have __names, a function that
+-- returns the names that its __index would answer; __private: what else is in the
+-- table is not for people.
+--
+-- At the place of a key in the table of a call's options, as in H.sim { or
+-- sim:use("mask", {: the options that it takes, with the parameters of the policy
+-- or application that is named there.
 --
 -- Inside of a string: what the word in front asks for: applications after
 -- H.app(, machines after machine =, policies after use(, objects after look(,
--- and so on; after `t["` the keys of t, or settings; else everything that
--- help() knows.
+-- metrics and counters after plot(, and so on; after `t["` the keys of t, or
+-- settings; else everything that help() knows.
 --
 -- SPDX-License-Identifier: MIT
 local index = require "heddle.index"
@@ -28,15 +34,16 @@ local complete = {}
 
 --- Adds the names that can be used after `v.` to the set `out`.
 local function names_of(v, out, depth)
-    if type(v) == "table" then
+    local meta = debug.getmetatable(v)
+    local has = type(meta) == "table"
+    if type(v) == "table" and not (has and rawget(meta, "__private")) then
         for k in next, v do
             if type(k) == "string" then
                 out[k] = true
             end
         end
     end
-    local meta = debug.getmetatable(v)
-    if type(meta) ~= "table" then
+    if not has then
         return out
     end
     local names = rawget(meta, "__names")
@@ -65,6 +72,13 @@ local function field(v, name)
     return ok and x or nil
 end
 
+--- What of a simulation may be called for completion: it only looks.
+local ASKS = { counters = true, results = true }
+
+local function is_sim(v)
+    return getmetatable(v) == require("heddle.sim").Sim
+end
+
 --- The value of `a.b["c"].d`, a text of names and constant keys, or nil.
 local function value_of(path, env)
     local first, rest = path:match("^([%a_][%w_]*)(.*)$")
@@ -73,7 +87,13 @@ local function value_of(path, env)
     end
     local v = field(env, first)
     while v ~= nil and rest ~= "" do
+        local call, behind = rest:match("^:([%a_]+)%(%)(.*)$")
         local name, after = rest:match("^%.([%a_][%w_]*)(.*)$")
+        if call and ASKS[call] and is_sim(v) then
+            local ok, asked = pcall(v[call], v)
+            v, rest = ok and { asked = asked } or nil, behind
+            name, after = "asked", rest
+        end
         if not name then
             local q
             q, name, after = rest:match("^%[([\"'])(.-)%1%](.*)$")
@@ -125,7 +145,7 @@ local function path_at_end(text)
         local head = text:sub(1, from - 1)
         local s = head:find("[%w_]+$") or head:find("%[\"[^\"]*\"%]$")
             or head:find("%['[^']*'%]$") or head:find("%[%d+%]$")
-            or head:find("[%.:]$")
+            or head:find(":[%a_]+%(%)$") or head:find("[%.:]$")
         if not s then
             break
         end
@@ -181,8 +201,34 @@ local function sizes()
     return { "L", "M", "R", "S", "T", "XL" }
 end
 
+local function measured(scope)
+    local out = first_cells "metrics"()
+    for _, c in ipairs(scope.sim and scope.sim.core:counters()
+        or require("heddle.core").counters()) do
+        out[#out + 1] = c.component .. "." .. c.name
+    end
+    return out
+end
+
+--- What a run can stop on.
+local function stops(scope)
+    local out = objects(scope)
+    for _, n in ipairs(require("heddle.core").notes()) do
+        out[#out + 1] = n.name
+    end
+    for _, c in ipairs(scope.sim and scope.sim.core:counters() or {}) do
+        out[#out + 1] = c.component .. "." .. c.name
+    end
+    return out
+end
+
 --- What a string means by what stands in front of it.
 local WORDS = {
+    { "plot%s*%(?%s*$", measured },
+    { "stop_on%s*%(?%s*$", stops },
+    { "metric%s*%([^()]*,%s*$", measured },
+    { "counter%s*%([^()]*,%s*$", measured },
+    { "series%s*%([^()]*,%s*$", measured },
     { "app%s*%(?%s*$", first_cells "apps" },
     { "machine%s*=?%s*%(?%s*$", first_cells "machines" },
     { "use%s*%(?%s*$", first_cells "policies" },
@@ -216,6 +262,85 @@ local function string_words(head, scope)
     return anything(scope)
 end
 
+-- ---- options ------------------------------------------------------------------
+
+--- The parameters of a policy that is built in, beside what all take.
+local function policy_options(name)
+    local out = { "at", "replace" }
+    local ok, p = pcall(function() -- a file would be run
+        return not name:find "[./]" and require("heddle.policy").describe(name)
+    end)
+    for _, param in ipairs(ok and p and p.params or {}) do
+        out[#out + 1] = param.name
+    end
+    return out
+end
+
+local function app_options(name)
+    local app = index.app(name)
+    local out = pretty.keys(app and app.params or {})
+    table.insert(out, "size")
+    for k in pairs(require("heddle.workload").OWN) do
+        out[#out + 1] = k
+    end
+    return out
+end
+
+local function of(module)
+    return function()
+        return require("heddle." .. module).options
+    end
+end
+
+--- Calls with a table of options, by what stands in front of it; what a pattern
+-- captures names what the options are for.
+local CALLS = {
+    { "H%.sim%s*%(?%s*$", of "sim" },
+    { "H%.run%s*%(.*,%s*$", of "runner" },
+    { "H%.app%s*%(%s*[\"']([%w_]+)[\"']%s*,%s*$", app_options },
+    { ":use%s*%(%s*[\"']([^\"']+)[\"']%s*,%s*$", policy_options },
+    { ":plot%s*%(.*,%s*$", of "plot" },
+    { ":stop_on%s*%(.*,%s*$", function()
+        return { "app", "every", "instance" }
+    end },
+    { "%f[%w]show%s*%(.*,%s*$", function()
+        return { "depth", "inside", "items", "rows" }
+    end },
+}
+
+--- Where the innermost table begins that is open at the end of a text.
+local function open_table(text)
+    local open, from = {}, 1
+    while true do
+        local at, _, c = text:find("([{}\"'])", from)
+        if not at then
+            return open[#open]
+        elseif c == "{" then
+            open[#open + 1] = at
+        elseif c == "}" then
+            open[#open] = nil
+        else
+            at = text:find(c, at + 1, true) or #text
+        end
+        from = at + 1
+    end
+end
+
+--- The options that a call takes, if the cursor is at the place of a key in the
+-- table of them; and what of one is there.
+local function option_words(text)
+    local at = open_table(text)
+    local inside = at and text:sub(at + 1)
+    local typed = inside and (inside:match "[,;]%s*([%a_]?[%w_]*)$"
+        or inside:match "^%s*([%a_]?[%w_]*)$")
+    for _, call in ipairs(typed and CALLS or {}) do
+        local named = text:sub(1, at - 1):match(call[1])
+        if named then
+            return call[2](named), typed
+        end
+    end
+end
+
 -- ---- the whole --------------------------------------------------------------------
 
 local function pick(words, typed)
@@ -243,6 +368,10 @@ function complete.find(text, scope)
     local head, inside = open_string(text)
     if head then
         return pick(string_words(head, scope), inside)
+    end
+    local options, begun = option_words(text)
+    if options then
+        return pick(options, begun)
     end
     local path = path_at_end(text)
     local owner, mark, typed = path:match("^(.*)([%.:])([%w_]*)$")
@@ -299,12 +428,14 @@ local function columns(words, width)
 end
 
 --- For Tab: the text to insert at the cursor, and what to show below.  At the
--- start of a line that continues a chunk (scope.continued) it indents.
+-- start of a line that continues a chunk (scope.before: its lines) it indents.
 function complete.tab(text, scope, width)
-    if scope.continued and not text:find("%S") then
+    local before = scope.before
+    if before and not text:find("%S") then
         return "    ", ""
     end
-    local words, typed = complete.find(text, scope)
+    local words, typed = complete.find(before and before .. "\n" .. text or text,
+        scope)
     local insert = common(words):sub(#typed + 1)
     if #words > 1 and insert == "" then
         return "", columns(words, width or 80)

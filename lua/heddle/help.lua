@@ -25,6 +25,7 @@ Lua 5.4 with heddle in it.  An expression shows its value, _ is the last one.
   sim:stop_on("walk_done", function(n) return n.cycles > 500 end)
   sim:stop_on("l1tlb.misses", function(v) return v >= 100 end)
   list = sim:what_if { {}, { policies = { "lrr" } }, cycles = 9000 }
+  sim:plot "ipc"           sim:plot("l1tlb.misses", { app = 0 })
   sim:use("srrip", { at = "l2cache" })     sim:unuse("srrip")
   show(x, { rows = 1000, depth = 9, inside = true })   x in full
   help(H.app)  help(H.generator)  help(H.trace)  help(H.plugin)   workloads
@@ -201,6 +202,21 @@ local IN_C = {
     ["heddle.process"] = "process - processes and pipes, for the runner.",
 }
 
+--- An essay in which the names of our files are those of parts of H, or nothing.
+local function without_files(lines)
+    local parts = {}
+    for _, name in ipairs(complete.names(require "heddle")) do
+        parts[name] = true
+    end
+    for i, line in ipairs(lines) do
+        line = line:gsub("^([%w_]+)%.lua %- ", "%1 - ")
+        lines[i] = line:gsub("%s*%(([^()]-)(%a+)%.lua%)", function(before, name)
+            return parts[name] and (" (%sH.%s)"):format(before, name) or ""
+        end)
+    end
+    return lines
+end
+
 local function module_essay(name)
     if IN_C[name] then
         return { IN_C[name] }
@@ -209,7 +225,7 @@ local function module_essay(name)
     local path = name:gsub("%.", "/")
     local text = ok and (sources("=" .. path .. ".lua")
         or sources("=" .. path .. "/init.lua"))
-    return text and essay(text)
+    return text and without_files(essay(text))
 end
 
 --- A line for each name of a value.
@@ -253,7 +269,7 @@ local function explain_table(v)
     local out = {}
     local module = is_sim(v) and "heddle.sim" or module_of(v)
     if is_sim(v) then
-        out = { tostring(v) .. ", cycle " .. v.now, "" }
+        out = { tostring(v), "" }
     end
     local text = module and module_essay(module)
     if text then

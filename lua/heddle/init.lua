@@ -71,14 +71,18 @@ local FUNCTIONS = {
     run = "heddle.runner",
 }
 
---- The names that load answers, for completion.
+--- What scripts use, beside what load answers.
+local OWN = { args = true, arg = true, here = true, version = true }
+
+--- The names that scripts use, for completion.
 local function names()
     local out = {}
-    for _, list in ipairs { PARTS, FUNCTIONS } do
+    for _, list in ipairs { OWN, PARTS, FUNCTIONS } do
         for name in pairs(list) do
             out[#out + 1] = name
         end
     end
+    table.sort(out)
     return out
 end
 
@@ -105,15 +109,11 @@ local function load(_, key)
     elseif FUNCTIONS[key] then
         value = require(FUNCTIONS[key])[key]
     else
-        local known = names()
-        for name in pairs(H) do
-            known[#known + 1] = name
-        end
-        table.sort(known)
-        no_name("heddle", key, known)
+        no_name("heddle", key, names())
     end
     rawset(H, key, value)
     return value
 end
 
-return setmetatable(H, { __index = load, __names = names })
+return setmetatable(H, { __index = load, __names = names,
+    __private = true })

@@ -351,6 +351,16 @@ function metrics.compute(scopes, all)
     return out
 end
 
+--- One metric of one scope; nil where it cannot be had.
+function metrics.value(name, scope, all)
+    for _, row in ipairs(LIST) do
+        if row[2] == name then
+            local ok, v = pcall(row[5], reader(scope.values, scope.work, all))
+            return ok and v or nil
+        end
+    end
+end
+
 -- ---- comparisons of runs --------------------------------------------------
 
 --- The comparisons: name, unit, meaning.

@@ -11,7 +11,7 @@
 --     a value in full: rows, items, depth, inside.
 --   - A chunk that is not complete goes on in the next line, after `>> `.  It
 --     is not complete while Lua's parser wants more at its end.
---   - Locals end with their chunk, as in lua5.4; leave `local` away.
+--   - A local variable is gone when its chunk ends, as in lua5.4.
 --   - An error is printed with the user's part of the traceback and ends the
 --     command.  So does Ctrl-C: it stops a run at its next event, which can
 --     go on from there, and a script at its next instruction (a coroutine or
@@ -22,12 +22,15 @@
 -- until the user assigns another; step(n), run(n), run_until(fn, every), back(n),
 -- go(cycle) and look(name, instance), which act on it.  All but look return the
 -- status word and the cycle; look() lists what can be looked at.  All else is
--- a method: sim:use, sim:snapshot, sim:restore, sim:translate, sim:stuck.
+-- a method: sim:use, sim:snapshot, sim:plot, sim:translate, sim:stuck.  What was
+-- counted is sampled (interval = "auto"), so that there is something to plot.
 --
 -- On a terminal: editing with the keys of Emacs or of ~/.editrc, Ctrl-R
--- searches, Tab completes (complete.lua), and lines are kept in
--- $XDG_STATE_HOME/heddle/history (~/.local/state/heddle/history).  NO_COLOR
--- turns colours off.  The exit status is 0.
+-- searches, Tab completes (complete.lua), and chunks are kept whole, of however
+-- many lines, in $XDG_STATE_HOME/heddle/history (~/.local/state/heddle/history):
+-- there the lines after a chunk's first begin with ">> ", as no Lua does.  What is
+-- longer than the screen goes through $PAGER (less).  NO_COLOR turns colours off.
+-- The exit status is 0.
 --
 -- Not on a terminal: no prompt, no editing, no colour, and errors name the
 -- line of the input.  An error or an interrupted command does not end the
@@ -51,6 +54,27 @@ local repl = {}
 local FRAMES = 8        -- of a traceback
 local KEEP = 1000       -- lines of the history file
 local INTERRUPTED = -130
+
+-- ---- long values -----------------------------------------------------------
+
+--- Writes a text and an end of line; on a terminal that is too short for it,
+-- through a pager, which has it in a file: one that is left early would end us.
+local function write(session, text)
+    local _, lines = text:gsub("\n", "")
+    local pager = os.getenv "PAGER"
+    if session.rows and lines + 2 > session.rows() and pager ~= "" then
+        local path = os.tmpname()
+        process.save(path, text .. "\n")
+        io.stdout:flush()
+        local shown = os.execute(("LESS=${LESS-FRX} %s %s"):format(
+            pager or "less", path))
+        os.remove(path)
+        if shown then
+            return
+        end
+    end
+    io.write(text, "\n")
+end
 
 -- ---- the globals -----------------------------------------------------------
 
@@ -80,6 +104,13 @@ local function define_sim()
     -- stop_cycles, translation, relaunch, interval, label, progress.  The last
     -- one made is `sim`.  More: help(sim).
     rawset(H, "sim", function(options)
+        if type(options) == "table" and options.interval == nil then
+            local given = options
+            options = { interval = "auto" }
+            for k, v in pairs(given) do
+                options[k] = v
+            end
+        end
         last = make(options)
         last:checkpoints()
         return last
@@ -145,7 +176,7 @@ local function globals(session)
         for k, v in pairs(options or {}) do
             o[k] = v
         end
-        print(pretty.text(x, o))
+        write(session, pretty.text(x, o))
     end
 
     --- help(x): what x is: a function, a simulation, a module, or the name of
@@ -255,7 +286,7 @@ local function echo(session, n, values)
             texts[i] = type(v) == "string" and v or pretty.text(v, options)
         end
     end
-    io.write(table.concat(texts, tables and "\n" or "\t"), "\n")
+    write(session, table.concat(texts, tables and "\n" or "\t"))
 end
 
 local function call_and_echo(session, chunk)
@@ -296,23 +327,43 @@ local function history_path()
     return base .. "/history"
 end
 
+--- The chunks of a history file.
+local function chunks_of(path)
+    local f = path and io.open(path, "r")
+    local chunks = {}
+    for line in f and f:lines() or function() end do
+        local more = line:match "^>> (.*)$"
+        if more and chunks[1] then
+            chunks[#chunks] = chunks[#chunks] .. "\n" .. more
+        else
+            chunks[#chunks + 1] = line
+        end
+    end
+    if f then
+        f:close()
+    end
+    return chunks
+end
+
+--- A chunk as it is in the file.
+local function kept(chunk)
+    return chunk:gsub("\n", "\n>> ") .. "\n"
+end
+
 --- Reads the history into the editor; returns the file to add to.
 local function open_history(edit)
     local path = history_path()
-    local lines = {}
-    local f = path and io.open(path, "r")
-    if f then
-        for line in f:lines() do
-            lines[#lines + 1] = line
+    local chunks = chunks_of(path)
+    local first = math.max(1, #chunks - KEEP + 1)
+    if #chunks > 2 * KEEP then
+        local texts = {}
+        for i = first, #chunks do
+            texts[#texts + 1] = kept(chunks[i])
         end
-        f:close()
+        process.save(path, table.concat(texts))
     end
-    local first = math.max(1, #lines - KEEP + 1)
-    if #lines > 2 * KEEP then
-        process.save(path, table.concat(lines, "\n", first) .. "\n")
-    end
-    for i = first, #lines do
-        edit:remember(lines[i])
+    for i = first, #chunks do
+        edit:remember(chunks[i])
     end
     return path and assert(io.open(path, "a"))
 end
@@ -320,14 +371,17 @@ end
 local function with_editor(session, scope)
     local ok, editor = pcall(require, "heddle.edit")
     local edit = ok and editor.open(function(text)
-        scope.continued = session.text ~= nil
+        scope.before = session.text
         return complete.tab(text, scope, session.width())
     end)
     if not edit then
         return false
     end
     session.width = function()
-        return edit:columns() - 2
+        return edit:size() - 2
+    end
+    session.rows = function()
+        return select(2, edit:size())
     end
     local fine, history = pcall(open_history, edit)
     if not fine then
@@ -336,15 +390,16 @@ local function with_editor(session, scope)
         history = nil
     end
     session.read = function(prompt)
-        local line = edit:read(prompt)
-        if line and line:find("%S") then
-            edit:remember(line)
+        return edit:read(prompt)
+    end
+    session.remember = function(chunk)
+        if chunk:find("%S") then
+            edit:remember(chunk)
             if history then
-                history:write(line, "\n")
+                history:write(kept(chunk))
                 history:flush()
             end
         end
-        return line
     end
     session.close = function()
         edit:close()
@@ -358,6 +413,7 @@ local function open_lines(session, scope)
         return 78
     end
     session.close = function() end
+    session.remember = function() end
     session.read = function(prompt)
         if session.terminal then
             io.write(prompt)
@@ -390,6 +446,7 @@ local function turn(session)
     session.busy = false
     local line = session.read(session.text and ">> " or "> ")
     if line == false then -- Ctrl-C
+        session.remember(session.text or "")
         session.text = nil
         return true
     elseif line == nil and not session.text then
@@ -400,10 +457,10 @@ local function turn(session)
     elseif not session.text and leaves(line) then
         return false
     end
-    session.line = session.line + 1
     if not session.text then
-        session.first = session.input and 1 or session.line
+        session.first = session.input and 1 or session.line + 1
     end
+    session.line = session.line + 1
     local text = line and (session.text and session.text .. "\n" .. line
         or line) or session.text
     local chunk, why, more = repl.compile(text, session.first)
@@ -411,6 +468,7 @@ local function turn(session)
         session.text = text
         return true
     end
+    session.remember(text)
     session.text = nil
     session.busy = true
     if chunk then

@@ -324,6 +324,72 @@ function report.counter(results, name, i)
     end
 end
 
+-- ---- over time ---------------------------------------------------------------
+
+--- The counters of an interval as metrics read them: of the application at a
+-- place of the lists, or of all (nil).
+local function scope_of(results, interval, at)
+    local values, instructions = {}, 0
+    for _, c in ipairs(results.counters) do
+        local sum, of = 0, values[c.component] or {}
+        for a, n in ipairs(interval.counters[c.component .. "." .. c.name]
+            or {}) do
+            if not at or a == at then
+                sum = c.peak and math.max(sum, n) or sum + n
+            end
+        end
+        values[c.component], of[c.name] = of, sum
+    end
+    for a, n in ipairs(interval.instructions) do
+        instructions = instructions + ((not at or a == at) and n or 0)
+    end
+    return { values = values, work = {
+        instructions = instructions, cycles = interval.to - interval.from,
+        thread_instructions = values.core.thread_instructions } }
+end
+
+--- What a metric or a counter of these results is: name, unit, meaning.
+local function described(results, what)
+    for _, m in ipairs(metrics.list()) do
+        if m[2] == what then
+            return { name = what, unit = m[3], meaning = m[4], metric = true }
+        end
+    end
+    for _, c in ipairs(results.counters) do
+        if c.component .. "." .. c.name == what then
+            return { name = what, unit = c.unit, meaning = c.meaning }
+        end
+    end
+    local find = tostring(what):find(".", 1, true) and report.counter
+        or report.metric
+    find(results, what) -- raises, unless it is a counter that is not there
+    error(core.error(-2, ("%s is not counted in these results"):format(what)), 0)
+end
+
+--- report.series(results, what [, i]): a metric ("ipc") or a counter
+-- ("l2tlb.hits") of application i (from 0), or of all, from interval to interval
+-- (H.sim's option): { name =, unit =, meaning =, { from =, to =, value = }, ... };
+-- the value is absent where there is none.
+function report.series(results, what, i)
+    metrics.result(results, "H.report.series")
+    local at = i and metrics.place_of(results, i)
+    local out = described(results, what)
+    local metric, component, counter = out.metric, what:match "^([^.]*)%.(.*)$"
+    out.metric = nil
+    for n, interval in ipairs(results.intervals) do
+        local scope, value = scope_of(results, interval, at)
+        if metric then
+            local all = at and scope_of(results, interval) or scope
+            value = metrics.value(what, scope, { config = results.config,
+                values = all.values, cycles = all.work.cycles })
+        else
+            value = scope.values[component][counter]
+        end
+        out[n] = { from = interval.from, to = interval.to, value = value }
+    end
+    return out
+end
+
 -- ---- text -------------------------------------------------------------------
 
 --- A number for people: 4 digits, or all of an integer.

@@ -340,6 +340,7 @@ function runner.series(jobs, n, o)
 end
 
 local OPTIONS = { jobs = true, keep = true, progress = true }
+runner.options = { "jobs", "keep", "progress" }
 
 --- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
 -- all jobs, in order.  The first error of a job is raised when all have

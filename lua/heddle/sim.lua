@@ -7,10 +7,11 @@
 --     }
 --     sim:run()              to the end, or sim:run(cycles), sim:step(n)
 --     sim:run_until(function(s) return s.now > 5000 end)
---     sim:stop_on(...), sim:back(1000), sim:go(5000), sim:what_if {...}: time.lua
+--     sim:stop_on(...), sim:back(1000), sim:go(5000), sim:what_if {...}
 --     sim:counters().l2tlb.hits
 --     sim:look("l2tlb", 0)   entries, as a list of tables
 --     sim:results()          everything, as one table (report.lua)
+--     sim:plot("ipc")        a curve over time, as text (plot.lua)
 --
 -- Fields: now (core cycle), cycles (the same), status, apps, machine.  Unknown
 -- options and fields raise.  The machine's memory goes with close(), a
@@ -19,6 +20,7 @@
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
 local core = require "heddle.core"
+local index = require "heddle.index"
 local machines = require "heddle.machines"
 local plain = require "heddle.plain"
 local progress = require "heddle.progress"
@@ -49,7 +51,7 @@ local function check_options(o)
         if not OPTIONS[k] then
             local names = config.sorted_keys(OPTIONS)
             fail(-2, "H.sim has no option '%s'%s; it takes %s", tostring(k),
-                require("heddle.index").meant(k, names),
+                index.meant(k, names),
                 table.concat(names, ", "))
         end
     end
@@ -93,8 +95,8 @@ local function check_values(o)
     end
     check_list("apps", o.apps)
     check_list("policies", o.policies or {})
-    if o.interval ~= nil then
-        whole("H.sim: interval", o.interval, 1)
+    if o.interval ~= nil and o.interval ~= "auto" then
+        whole("H.sim: interval, or \"auto\"", o.interval, 1)
     end
 end
 
@@ -118,6 +120,10 @@ end
 
 local serial = 0
 
+--- Core cycles of the first intervals, where they are "auto", and how many there
+-- can be: then every second sample goes, and intervals are twice as long.
+local FIRST, MOST = 250, 200
+
 --- H.sim{...}
 local function new(o)
     check_options(o)
@@ -137,7 +143,9 @@ local function new(o)
         apps = apps,
         extents = extents,
         label = o.label,
-        interval = math.tointeger(o.interval),
+        interval = o.interval == "auto" and FIRST
+            or math.tointeger(o.interval),
+        auto = o.interval == "auto",
         progress = o.progress,
         core = core.sim(c, workloads),
         resolved = config.resolve(machine.settings, c),
@@ -216,6 +224,18 @@ end
 
 -- ---- running --------------------------------------------------------------
 
+--- Lets every second sample go, but the first and the last.
+local function thin(self)
+    local samples, kept = self.samples, {}
+    self.interval = 2 * self.interval
+    for i, s in ipairs(samples) do
+        if i == 1 or i == #samples or s.cycle % self.interval == 0 then
+            kept[#kept + 1] = s
+        end
+    end
+    self.samples = kept
+end
+
 --- The counters' totals by application, for intervals.
 local function sample(self)
     local values, out = self.core:counter_values(), {}
@@ -235,6 +255,9 @@ local function sample(self)
             cycle = self.core:now(), counted = self.core:counted(),
             values = out, apps = self.core:apps(),
         }
+    end
+    if self.auto and #samples > MOST then
+        thin(self)
     end
 end
 
@@ -385,6 +408,12 @@ function methods:results()
     return require("heddle.report").collect(self)
 end
 
+--- sim:plot(metric [, { app =, width =, height = }]): how a metric or a counter,
+-- "l1tlb.misses", went from interval to interval, as text.
+function methods:plot(what, options)
+    return require("heddle.plot").of(self, what, options)
+end
+
 --- The entries of an object: a list of tables; sim:objects() has the names.
 function methods:look(object, instance)
     local names = {}
@@ -400,7 +429,7 @@ function methods:look(object, instance)
         end
     end
     fail(-2, "there is no object '%s'%s; known: %s", tostring(object),
-        require("heddle.index").meant(object, names),
+        index.meant(object, names),
         table.concat(names, ", "))
 end
 
@@ -548,17 +577,20 @@ Sim.__index = function(self, key)
         return nil
     end
     fail(-2, "a simulation has no '%s'%s", tostring(key),
-        require("heddle.index").meant(key, Sim.__names()))
+        index.meant(key, Sim.__names()))
 end
 
---- The names that can be used on a simulation, for completion.
+--- The names that can be used on a simulation, for completion and help; what
+-- else is in the table is its own.
 Sim.__names = function()
     local out = config.sorted_keys(methods)
     for _, name in ipairs(config.sorted_keys(fields)) do
         out[#out + 1] = name
     end
-    return out
+    return table.move({ "apps", "interval", "label", "machine", "status" }, 1, 5,
+        #out + 1, out)
 end
+Sim.__private = true
 
 
 Sim.__close = function(self)
@@ -570,8 +602,10 @@ Sim.__tostring = function(self)
     for i, a in ipairs(self.apps) do
         names[i] = a.label
     end
-    return ("simulation of %s on %s"):format(table.concat(names, " + "),
-        self.machine.name)
+    return ("simulation of %s on %s: %s"):format(table.concat(names, " + "),
+        self.machine.name, rawget(self, "closed") and "closed"
+        or ("%s at cycle %d"):format(self.status, self.now))
 end
 
-return { sim = new, methods = methods, Sim = Sim }
+return { sim = new, methods = methods, Sim = Sim,
+    options = config.sorted_keys(OPTIONS) }

@@ -84,6 +84,9 @@ local function new(own, kind, name, options, make)
     }, Workload)
 end
 
+--- Options of a description itself, beside those of its application.
+workload.OWN = { label = true, budget = true, start = true }
+
 --- Options of the application, and those of the description itself.
 local function split(options, label)
     local rest, own = {}, { label = label }
@@ -92,7 +95,7 @@ local function split(options, label)
             .. ", not a %s"):format(label, type(options))), 0)
     end
     for k, v in pairs(options or {}) do
-        if k == "label" or k == "budget" or k == "start" then
+        if workload.OWN[k] then
             own[k] = v
         else
             rest[k] = v

@@ -5,8 +5,8 @@
  *     e = edit.open(complete)   nil where the command has no line editor
  *     e:read(prompt)            the line; nil at its end (Ctrl-D), false
  *                               after Ctrl-C, which clears the line
- *     e:remember(line)          adds it to the history
- *     e:columns()               width of the terminal
+ *     e:remember(text)          adds it to the history; it may have several lines
+ *     e:size()                  columns and rows of the terminal
  *     e:close()
  *
  * complete(text) is called for Tab with what stands left of the cursor; it
@@ -18,13 +18,19 @@
  * after SIGCONT (the terminal was somebody else's) and SIGWINCH the line is
  * drawn again.  Nothing in here raises while libedit is on the C stack.
  *
- * Left out on purpose: key bindings of our own; libedit reads ~/.editrc.
+ * A text of several lines that comes from the history is edited as one: up and
+ * down move in it, and in the history only past its first and last line; Return
+ * gives all of it, Alt-Return begins a new line.  libedit's own ed-prev-line
+ * fails where there is no line above and cannot be followed by another command,
+ * so a key of ours moves, or else pushes a key that no terminal sends and that is
+ * bound to the history.  ~/.editrc, read last, may bind all of them anew.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -209,6 +215,107 @@ static unsigned char complete(EditLine *el, int key)
     return result;
 }
 
+/* ---- several lines -------------------------------------------------------- */
+
+/* What stands for the history's keys, which custom functions cannot call. */
+#define PREV_KEY "\033[heddle-prev"
+#define NEXT_KEY "\033[heddle-next"
+
+/* Where the line with `at` in it begins. */
+static const char *line_of(const LineInfo *l, const char *at)
+{
+    while (at > l->buffer && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/* Characters, not bytes, from `a` to `b`. */
+static int characters(const char *a, const char *b)
+{
+    int n = 0;
+
+    for (; a < b; a++)
+        n += ((unsigned char)*a & 0xc0) != 0x80 || MB_CUR_MAX == 1;
+    return n;
+}
+
+/* `at`, so many characters on, or where its line ends. */
+static const char *along(const LineInfo *l, const char *at, int n)
+{
+    while (at < l->lastchar && *at != '\n' &&
+           characters(at, at + 1) <= n) {
+        n -= characters(at, at + 1);
+        at++;
+    }
+    return at;
+}
+
+static unsigned char go_to(EditLine *el, const LineInfo *l, const char *to)
+{
+    int by = to < l->cursor ? -characters(to, l->cursor)
+                            : characters(l->cursor, to);
+
+    el_cursor(el, by);
+    return CC_CURSOR;
+}
+
+static unsigned char up(EditLine *el, int key)
+{
+    const LineInfo *l = el_line(el);
+    const char *here = line_of(l, l->cursor);
+
+    (void)key;
+    if (here == l->buffer) {
+        el_push(el, PREV_KEY);
+        return CC_NORM;
+    }
+    return go_to(el, l,
+                 along(l, line_of(l, here - 1), characters(here, l->cursor)));
+}
+
+static unsigned char down(EditLine *el, int key)
+{
+    const LineInfo *l = el_line(el);
+    const char *next = l->cursor;
+
+    (void)key;
+    while (next < l->lastchar && *next != '\n')
+        next++;
+    if (next == l->lastchar) {
+        el_push(el, NEXT_KEY);
+        return CC_NORM;
+    }
+    return go_to(el, l,
+                 along(l, next + 1, characters(line_of(l, l->cursor), l->cursor)));
+}
+
+static unsigned char newline(EditLine *el, int key)
+{
+    (void)key;
+    return el_insertstr(el, "\n") == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+/* wide, because el_set would leak its copies of the texts */
+static void bind_keys(EditLine *el)
+{
+    el_wset(el, EL_ADDFN, L"heddle-complete", L"complete a name", complete);
+    el_wset(el, EL_ADDFN, L"heddle-up", L"to the line above", up);
+    el_wset(el, EL_ADDFN, L"heddle-down", L"to the line below", down);
+    el_wset(el, EL_ADDFN, L"heddle-newline", L"begin a new line", newline);
+    el_set(el, EL_BIND, "^I", "heddle-complete", NULL);
+    el_set(el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(el, EL_BIND, PREV_KEY, "ed-prev-history", NULL);
+    el_set(el, EL_BIND, NEXT_KEY, "ed-next-history", NULL);
+    el_set(el, EL_BIND, "^P", "heddle-up", NULL);
+    el_set(el, EL_BIND, "^N", "heddle-down", NULL);
+    el_set(el, EL_BIND, "\033[A", "heddle-up", NULL);
+    el_set(el, EL_BIND, "\033OA", "heddle-up", NULL);
+    el_set(el, EL_BIND, "\033[B", "heddle-down", NULL);
+    el_set(el, EL_BIND, "\033OB", "heddle-down", NULL);
+    el_set(el, EL_BIND, "\033^M", "heddle-newline", NULL);
+    el_set(el, EL_BIND, "\033^J", "heddle-newline", NULL);
+}
+
 /* ---- the object ----------------------------------------------------------- */
 
 static void begin_history(struct edit *e)
@@ -269,7 +376,7 @@ static int edit_read(lua_State *L)
     return 1;
 }
 
-/* e:remember(line) */
+/* e:remember(text) */
 static int edit_remember(lua_State *L)
 {
     struct edit *e = self(L);
@@ -281,22 +388,25 @@ static int edit_remember(lua_State *L)
     return 0;
 }
 
-/* e:columns() */
-static int edit_columns(lua_State *L)
+/* e:size() */
+static int edit_size(lua_State *L)
 {
     struct edit *e = self(L);
-    int columns = 80;
+    int columns = 80, rows = 24;
 
     if (el_get(e->el, EL_GETTC, "co", &columns, NULL) != 0 || columns < 20)
         columns = 80;
+    if (el_get(e->el, EL_GETTC, "li", &rows, NULL) != 0 || rows < 4)
+        rows = 24;
     lua_pushinteger(L, columns);
-    return 1;
+    lua_pushinteger(L, rows);
+    return 2;
 }
 
 static const luaL_Reg methods[] = {
     {"read", edit_read},
     {"remember", edit_remember},
-    {"columns", edit_columns},
+    {"size", edit_size},
     {"close", edit_close},
     {NULL, NULL},
 };
@@ -323,10 +433,7 @@ static int edit_open(lua_State *L)
     el_set(e->el, EL_PROMPT, prompt_of);
     el_set(e->el, EL_GETCFN, get_char);
     el_set(e->el, EL_EDITOR, "emacs");
-    /* wide, because el_set would leak its copies of the texts */
-    el_wset(e->el, EL_ADDFN, L"heddle-complete", L"complete a name", complete);
-    el_set(e->el, EL_BIND, "^I", "heddle-complete", NULL);
-    el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    bind_keys(e->el);
     begin_history(e);
     el_source(e->el, NULL);
     return 1;
