@@ -103,9 +103,9 @@ tap.ok(#er.intervals >= 2, "intervals are kept")
 tap.is(er.intervals[1].to, 250, "of the length asked for")
 local series = H.report.series(er, "l1tlb.lookups")
 local total = 0
-for k, s in ipairs(series) do
+for place, s in ipairs(series) do
     total = total + s.value
-    tap.ok(s.from == er.intervals[k].from and s.to == er.intervals[k].to,
+    tap.ok(s.from == er.intervals[place].from and s.to == er.intervals[place].to,
         "a series has the intervals")
 end
 tap.is(total, H.report.counter(er, "l1tlb.lookups"), "a counter sums up")

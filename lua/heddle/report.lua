@@ -377,7 +377,8 @@ function report.series(results, what, i)
     local metric, component, counter = out.metric, what:match "^([^.]*)%.(.*)$"
     out.metric = nil
     for n, interval in ipairs(results.intervals) do
-        local scope, value = scope_of(results, interval, at)
+        local scope = scope_of(results, interval, at)
+        local value
         if metric then
             local all = at and scope_of(results, interval) or scope
             value = metrics.value(what, scope, { config = results.config,
