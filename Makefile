@@ -187,11 +187,13 @@ demo:
 	$(BIN) run $(DEMO)
 
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
+# Tests at once: a file each, and none waits for another.
+JOBS = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 
 check:
 	@src/dev/deps check
 	@$(MAKE) --no-print-directory all tests
-	@HEDDLE_BUILD=$(B) prove --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
+	@HEDDLE_BUILD=$(B) prove -j $(JOBS) --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
 
 # What is promised about speed and memory, measured: a table, and
 # out/bench.json.  What the rows mean is said in bench/summary.lua.
