@@ -85,7 +85,8 @@ LUA_SRC := $(sort $(wildcard src/lua/*.c))
 LUA_OBJ := $(LUA_SRC:src/%.c=$(B)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:src/%.c=$(B)/%.o)
-EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua policies/*.lua))
+EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua \
+             lua/heddle/*/*.css lua/heddle/*/*.js policies/*.lua))
 TEST_C  := $(sort $(wildcard t/*.c))
 TEST_BIN:= $(TEST_C:t/%.c=$(B)/t/%)
 BENCH_C := $(sort $(wildcard bench/*.c))
@@ -134,7 +135,8 @@ $(MODULE): $(LUA_OBJ) $(B)/embed.o $(STATIC)
 	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE) $(LIB_LIBS) \
 	    $(SQL_LIBS)
 
-# The Lua half, as C arrays.  The list of scripts is part of what it holds.
+# The Lua half, as C arrays, and what pages are made of.  The list of files is
+# part of what it holds.
 $(B)/embed.list: always
 	@mkdir -p $(@D)
 	@echo '$(EMBED)' | cmp -s - $@ || echo '$(EMBED)' >$@
@@ -215,7 +217,8 @@ path:
 
 SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
     t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
-    bench policies scenarios,$(d)/*.lua $(d)/*/*.lua))
+    bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
+    lua/heddle/*/*.css lua/heddle/*/*.js)
 lint:
 	@if grep -L 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi

@@ -4,9 +4,9 @@
 --         { name = "mask/fig11", why = "failed: ..." } } })
 --
 -- A doc is what the JSON of an experiment holds (experiment.lua).  The page is
--- one file that needs no other: its style is in it, charts are SVG drawn from
--- the values in the JSON.  It follows the reader's choice of light or dark, and
--- fits a telephone: what is wide (tables, charts) scrolls inside itself.
+-- one file that needs no other: its style (web/page.css) is in it, charts are SVG
+-- drawn from the values in the JSON.  It follows the reader's choice of light or
+-- dark, and fits a telephone: what is wide (tables, charts) scrolls inside itself.
 --
 -- First the heading (version, scale, seed, machine, time), then how much agrees
 -- by paper, then every experiment: the paper's numbers beside heddle's, charts,
@@ -22,65 +22,10 @@ local svg = require "heddle.svg"
 
 local page = {}
 
-local STYLE = [[
-:root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--bg:#fff;
---card:#f6f8fa;--rule:#d1d9e0;--link:#0059a8;--yes:#116329;--no:#a40e26;
---part:#0072b2}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9aa5b1;
---bg:#0d1117;--card:#161b22;--rule:#343c46;--link:#6cb6ff;--yes:#57c46b;
---no:#ff8b82;--part:#56b4e9}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--bg);
-color:var(--ink);font:16px/1.5 system-ui,"DejaVu Sans",sans-serif;
-overflow-wrap:anywhere}
-h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0}
-h2{font-size:1.35rem;margin:2.5rem 0 .5rem;border-bottom:1px solid var(--rule)}
-h3{font-size:1.1rem;margin:0 0 .3rem}
-h4{font-size:1rem;margin:1rem 0 .3rem}
-p,ul{margin:.4rem 0}
-ul{padding-left:1.3rem}
-a{color:var(--link)}
-code{font:.88em/1.4 ui-monospace,"DejaVu Sans Mono",monospace}
-.soft{color:var(--soft)}
-.yes{color:var(--yes)}
-.no{color:var(--no);font-weight:600}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.8rem 0}
-dt{color:var(--soft)}
-dd{margin:0}
-section.x{margin:1rem 0;padding:1rem;background:var(--card);
-border:1px solid var(--rule);border-radius:8px}
-.scroll{overflow-x:auto;margin:.6rem 0}
-table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;
-overflow-wrap:normal}
-th,td{padding:.25rem .7rem .25rem 0;text-align:left;vertical-align:top;
-border-bottom:1px solid var(--rule)}
-th{color:var(--soft);font-weight:600;white-space:nowrap}
-td.r,th.r{text-align:right;white-space:nowrap}
-td.w{min-width:14rem;max-width:34rem}
-td.o{min-width:9rem}
-figure{margin:.8rem 0;overflow-x:auto}
-figure svg{display:block;width:100%;min-width:30rem;max-width:56rem;height:auto}
-figure.wide svg{min-width:var(--w);max-width:none}
-figure svg text{fill:var(--ink)}
-figure svg .bg{fill:none}
-figure svg .grid{stroke:var(--rule)}
-figure svg .axis{stroke:var(--soft)}
-figure svg .mark{stroke:var(--ink)}
-.meter{display:inline-block;width:6rem;height:.7rem;border-radius:3px;
-background:var(--rule);overflow:hidden;vertical-align:-.02rem}
-.meter i{display:block;height:100%;background:var(--part)}
-details{margin:.6rem 0}
-summary{cursor:pointer;color:var(--link)}
-@media (max-width:40rem){body{padding:.7rem}section.x{padding:.7rem}
-dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}
-table{font-size:.82rem}
-th,td{padding-right:.45rem}
-th,th.r{white-space:normal;overflow-wrap:normal}
-td.w{min-width:8.5rem}
-td.o{min-width:6rem}
-.meter{width:3rem}}
-@media print{section.x{break-inside:avoid}}
-]]
+--- A file that pages are made of, of lua/heddle/web/.
+function page.asset(name)
+    return require("heddle.sources")("=heddle/web/" .. name)
+end
 
 local WIDEST = 1100 -- of a chart that is scaled to the page, pixels
 
@@ -102,6 +47,20 @@ local function escape(s)
 end
 
 page.escape = escape
+
+--- A page of its title and HTML, in heddle's look; `css`, `js`: names of assets
+-- beside page.css, the script at the end.
+function page.frame(o)
+    local style = page.asset "page.css" .. (o.css and page.asset(o.css) or "")
+    return table.concat({ "<!DOCTYPE html>\n<html lang=\"en\">\n<head>",
+        "<meta charset=\"utf-8\">",
+        "<meta name=\"viewport\" content=\"width=device-width, "
+            .. "initial-scale=1\">",
+        "<title>" .. escape(o.title) .. "</title>",
+        "<style>", style .. "</style>\n</head>\n<body>", o.body,
+        o.js and "<script>\n" .. page.asset(o.js) .. "</script>\n</body>"
+            or "</body>", "</html>\n" }, "\n")
+end
 
 local Html = {}
 Html.__index = Html
@@ -413,11 +372,7 @@ end
 function page.build(docs, options)
     local papers = papers_of(docs)
     local h = setmetatable({}, Html)
-    h:add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")
-    h:add("<meta name=\"viewport\" content=\"width=device-width, "
-        .. "initial-scale=1\">")
-    h:add("<title>heddle beside the papers</title>\n<style>\n%r</style>", STYLE)
-    h:add "</head>\n<body>\n<header>"
+    h:add "<header>"
     put_head(h, docs)
     h:add "</header>\n<main>"
     put_summary(h, papers, options and options.missing or {})
@@ -427,8 +382,9 @@ function page.build(docs, options)
             put_experiment(h, x.docs)
         end
     end
-    h:add "</main>\n</body>\n</html>"
-    return table.concat(h, "\n") .. "\n"
+    h:add "</main>"
+    return page.frame { title = "heddle beside the papers",
+        body = table.concat(h, "\n") }
 end
 
 return page
