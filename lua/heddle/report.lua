@@ -656,6 +656,40 @@ end
 
 report.emit = emit
 
+--- The results in a file that report.json wrote: a list, of one or more.
+function report.read(path)
+    local f, why = io.open(path, "rb")
+    local text = f and f:read "a"
+    if f then
+        f:close()
+    end
+    if not text then
+        error(core.error(-5, why or path .. ": cannot be read"), 0)
+    end
+    local ok, list = pcall(json.decode, text)
+    if ok and type(list) == "table" and list.schema then
+        list = { list }
+    end
+    local function refuse(format, ...)
+        error(core.error(-4, ("%s: %s"):format(path, format:format(...))), 0)
+    end
+    if not ok then
+        refuse("%s", list)
+    elseif type(list) ~= "table" or #list == 0 then
+        refuse "no result that H.report.json wrote"
+    end
+    for i, r in ipairs(list) do
+        if type(r) ~= "table" or r.schema ~= report.SCHEMA then
+            refuse("%sno result that H.report.json wrote",
+                i > 1 and ("number %d is "):format(i) or "")
+        elseif r.schema_version ~= report.SCHEMA_VERSION then
+            refuse("schema version %s, and %d is expected",
+                tostring(r.schema_version), report.SCHEMA_VERSION)
+        end
+    end
+    return list
+end
+
 --- report.text(results [, to])
 function report.text(results, to)
     emit(report.format(results), to)

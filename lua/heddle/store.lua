@@ -14,7 +14,8 @@
 -- What is kept is all that H.run returns, some 200 KB a job.  A job that has no
 -- text (a function, a policy given as a table of functions, a program of the
 -- script, a trace in text) is run each time, and a warning says so.  Ctrl-C ends
--- a series as it does that of H.run, and a line says how much of it is kept.
+-- a series as it does that of H.run, and a line says how much of it is kept.  While
+-- it runs, heddle view --follow shows how far it is (series.lua).
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -22,6 +23,7 @@ local process = require "heddle.process"
 local report = require "heddle.report"
 local runner = require "heddle.runner"
 local script = require "heddle.script"
+local series = require "heddle.series"
 
 local store = {}
 
@@ -43,24 +45,56 @@ function store.build()
     return program
 end
 
-local function path_of(dir, key)
-    return ("%s/%s.run"):format(dir, core.fingerprint(store.build() .. "\n" .. key))
+--- The name of the file of a job; `id` is the fingerprint of its key, by which
+-- store.run tells costs.
+function store.name(id)
+    return core.fingerprint(store.build() .. "\n" .. id) .. ".run"
 end
 
---- What is kept of a job: { key, result, cpu }, or nil.
-local function load(path, key)
+local function path_of(dir, key)
+    return dir .. "/" .. store.name(core.fingerprint(key))
+end
+
+--- What a file of a store has: { key, result, cpu }, or nil.
+local function kept_in(path)
     local f = io.open(path, "rb")
     if not f then
         return nil
     end
     local sum, text = f:read "l", f:read "a"
     f:close()
-    if sum ~= core.fingerprint(text) then
+    if sum == nil or text == nil or sum ~= core.fingerprint(text) then
         return nil
     end
     local ok, kept = pcall(runner.deserialize, text)
-    return ok and type(kept) == "table" and kept.key == key and kept.result
-        and kept or nil
+    return ok and type(kept) == "table" and kept.result and kept or nil
+end
+
+--- What is kept of a job, or nil.
+local function load(path, key)
+    local kept = kept_in(path)
+    return kept and kept.key == key and kept or nil
+end
+
+--- The names of the files that a store has, in order; nil: there is no folder.
+function store.names(dir)
+    local all = process.list(dir)
+    local out = all and {}
+    for _, name in ipairs(all or {}) do
+        out[#out + 1] = name:find "%.run$" and name or nil
+    end
+    table.sort(out or {})
+    return out
+end
+
+--- The result in a file of a store and its job's key; nil: it is damaged, or of
+-- no simulation (store.keep).
+function store.result(dir, name)
+    local kept = kept_in(dir .. "/" .. name)
+    if kept and type(kept.result) == "table"
+        and kept.result.schema == report.SCHEMA then
+        return kept.result, kept.key
+    end
 end
 
 local function save(path, kept)
@@ -84,6 +118,17 @@ local function perform(job, path, key)
     kept.cpu = os.clock() - before
     if key then
         save(path, kept)
+    end
+    return kept
+end
+
+--- The same of job `at` of a series, which others may look on (series.lua).
+local function watched(log, at, job, path, key)
+    log:begins(at)
+    local ok, kept = pcall(perform, job, path, key)
+    log:ends(at, not ok and core.problem(kept).text or nil)
+    if not ok then
+        error(kept, 0)
     end
     return kept
 end
@@ -139,7 +184,8 @@ function store.run(jobs, options)
         runner.check("store.run", jobs, o, OPTIONS)
     process.mkdir(dir)
     local out, list, index, same, costs = {}, {}, {}, {}, {}
-    local titles, loose, found = {}, {}, 0
+    local titles, files, loose, found = {}, {}, {}, 0
+    local log
     for i, job in ipairs(jobs) do
         local key, why = runner.key(job, true)
         local path = key and path_of(dir, key)
@@ -151,9 +197,10 @@ function store.run(jobs, options)
         if not out[i] then
             local at = key and same[key]
             if not at then
-                list[#list + 1] = function() return perform(job, path, key) end
-                at = #list
+                at = #list + 1
+                list[at] = function() return watched(log, at, job, path, key) end
                 titles[at] = runner.title(i, job)
+                files[at] = key and store.name(core.fingerprint(key)) or ""
                 if key then
                     same[key] = at
                 end
@@ -167,8 +214,12 @@ function store.run(jobs, options)
     if #list > 0 and o.before then
         o.before()
     end
+    log = #list > 0 and series.open(dir, titles, files, found) or nil
     local ok, got = pcall(runner.series, list, most,
         { progress = not o.quiet, titles = titles, keep = o.keep })
+    if log then
+        log:close()
+    end
     if not ok then
         interrupted(got, #jobs, found, dir)
     end

@@ -24,28 +24,15 @@ if they are equal; exits 1 if they are not.
 ]],
 }
 
---- The result in a file.
+--- The one result in a file.
 local function read(path)
-    local core = require "heddle.core"
-    local f, why = io.open(path, "rb")
-    local text = f and f:read "a"
-    if f then
-        f:close()
+    local list = report.read(path)
+    if #list > 1 then
+        local core = require "heddle.core"
+        error(core.error(-4, ("%s: a list of %d results, and one is expected")
+            :format(path, #list)), 0)
     end
-    if not text then
-        error(core.error(-5, why or path .. ": cannot be read"), 0)
-    end
-    local ok, r = pcall(json.decode, text)
-    if ok and type(r) == "table" and #r == 1 then
-        r = r[1]
-    end
-    if not ok or type(r) ~= "table" or r.schema ~= report.SCHEMA then
-        error(core.error(-4, ("%s: %s"):format(path, not ok and r
-            or type(r) == "table" and #r > 1
-            and ("a list of %d results, and one is expected"):format(#r)
-            or "no result that H.report.json wrote")), 0)
-    end
-    return r
+    return list[1]
 end
 
 --- Names of two sets in order.

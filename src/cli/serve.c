@@ -1,0 +1,415 @@
+/*
+ * serve.c - the module "heddle.serve": pages for a browser on the same machine.
+ *
+ *     serve.loop(port, ready, answer)
+ *         ready(port)     called once, when it listens; port 0: one that is
+ * free answer(path)    -> status, type, body; in answer to GET path
+ *
+ * HTTP/1.0 as far as a browser, curl and a script need it: one request a
+ * connection, GET alone, no body, no header that the caller sees.  It listens
+ * on 127.0.0.1 and nowhere else, and answers a request only if its Host, where
+ * it has one, is that address or localhost: a name that somebody else's page
+ * has turned into 127.0.0.1 is refused, so that no other page reads this one.
+ *
+ * A client is not trusted.  What it sends has 8 KB of room and 10 seconds; what
+ * it is sent has 10 seconds for each piece that it takes; MOST of them are
+ * served at a time, side by side, and further ones wait in the kernel.  An
+ * answer that raises is status 500 with the error's text, and the loop goes on.
+ *
+ * Ctrl-C comes through only where the loop waits, so it never tears an answer,
+ * and ends it; the caller's next line then raises "interrupted", as everywhere.
+ *
+ * libmicrohttpd does all that and TLS, posts, sessions and threads beside, for
+ * the price of GnuTLS; for a page that one person looks at, this is enough.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE /* ppoll, accept4 */
+#include <errno.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "../lua/lheddle.h"
+
+#define SERVER "heddle.serve"
+
+enum { MOST = 32, ROOM = 8192, PATIENCE = 10 }; /* seconds */
+
+int luaopen_heddle_serve(lua_State *L);
+
+/* A connection: it reads until the request is whole, writes the answer, then
+ * waits for the client to close, so that what was sent is not lost. */
+struct client {
+    int fd;
+    enum { READING, WRITING, CLOSING } state;
+    double until;
+    size_t n, sent;
+    char *reply; /* malloc; n bytes in all */
+    char request[ROOM + 1];
+};
+
+struct server {
+    int fd;
+    uint16_t port; /* that it has */
+    size_t n;
+    struct client *client[MOST];
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int fail(lua_State *L, int port)
+{
+    return hl_raisef(L, HEDDLE_EIO, "127.0.0.1:%d: %s", port, strerror(errno));
+}
+
+static void drop(struct server *s, size_t i)
+{
+    struct client *c = s->client[i];
+
+    close(c->fd);
+    free(c->reply);
+    free(c);
+    s->client[i] = s->client[--s->n];
+}
+
+static int release(lua_State *L)
+{
+    struct server *s = luaL_checkudata(L, 1, SERVER);
+
+    while (s->n > 0)
+        drop(s, s->n - 1);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    return 0;
+}
+
+/* ---- requests -------------------------------------------------------------
+ */
+
+static const char *reason(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 400:
+        return "Bad Request";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 431:
+        return "Request Header Fields Too Large";
+    default:
+        return "Internal Server Error";
+    }
+}
+
+/* The answer of a client; without memory for it the connection ends. */
+static void reply(struct client *c, int status, const char *type,
+                  const char *body, size_t n)
+{
+    static const char format[] =
+        "HTTP/1.0 %d %s\r\n"
+        "Content-Type: %s\r\n"
+        "Content-Length: %zu\r\n"
+        "%s"
+        "Cache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n"
+        "Content-Security-Policy: default-src 'none'; style-src "
+        "'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'\r\n"
+        "Connection: close\r\n\r\n";
+    const char *allow = status == 405 ? "Allow: GET\r\n" : "";
+    int head;
+
+    head = snprintf(NULL, 0, format, status, reason(status), type, n, allow);
+    c->state = WRITING;
+    c->until = seconds() + PATIENCE;
+    c->sent = c->n = 0;
+    c->reply = malloc((size_t)head + 1 + n);
+    if (!c->reply)
+        return;
+    c->n = (size_t)head + n;
+    snprintf(c->reply, (size_t)head + 1, format, status, reason(status), type,
+             n, allow);
+    memcpy(c->reply + head, body, n);
+}
+
+static void refuse(struct client *c, int status, const char *text)
+{
+    reply(c, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+/* Whether a request names this machine: it has no Host, or one of these, with
+ * any port. */
+static bool meant_here(const char *head)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost"};
+
+    for (const char *line = head; (line = strchr(line, '\n')) != NULL;) {
+        size_t n;
+
+        line++;
+        if (strncasecmp(line, "host:", 5) != 0)
+            continue;
+        line += 5;
+        line += strspn(line, " \t");
+        n = strcspn(line, ": \t\r\n");
+        for (size_t i = 0; i < 2; i++)
+            if (n == strlen(names[i]) && strncasecmp(line, names[i], n) == 0)
+                return true;
+        return false;
+    }
+    return true;
+}
+
+/* The path of "GET path HTTP/1.x", ended with a zero in place; NULL: it was
+ * refused. */
+static const char *path_of(struct client *c)
+{
+    char *path = strchr(c->request, ' '), *end, *line;
+
+    line = strpbrk(c->request, "\r\n");
+    end = path && path < line ? strchr(path + 1, ' ') : NULL;
+    if (!end || end > line || strncmp(end, " HTTP/1.", 8) != 0 ||
+        path[1] != '/' || memchr(c->request, '\0', c->n)) {
+        refuse(c, 400, "expected GET /path HTTP/1.0\n");
+        return NULL;
+    }
+    if (strncmp(c->request, "GET ", 4) != 0) {
+        refuse(c, 405, "only GET is answered\n");
+        return NULL;
+    }
+    if (!meant_here(line)) {
+        refuse(c, 403, "the Host is expected to be 127.0.0.1 or localhost\n");
+        return NULL;
+    }
+    *end = '\0';
+    return path + 1;
+}
+
+/* Calls the answer, which lies at index 3 of the stack. */
+static void serve(lua_State *L, struct client *c)
+{
+    const char *path = path_of(c), *body = NULL;
+    size_t n;
+
+    if (!path)
+        return;
+    lua_pushvalue(L, 3);
+    lua_pushstring(L, path);
+    if (lua_pcall(L, 1, 3, 0) == LUA_OK) {
+        body = lua_tolstring(L, -1, &n);
+        if (body && lua_isstring(L, -2) && lua_isinteger(L, -3))
+            reply(c, (int)lua_tointeger(L, -3), lua_tostring(L, -2), body, n);
+        else
+            refuse(c, 500, "no answer\n");
+    } else {
+        refuse(c, 500, hl_error_text(L, -1));
+    }
+    lua_settop(L, 4);
+}
+
+/* ---- connections ----------------------------------------------------------
+ */
+
+static bool at_end(const char *text)
+{
+    return strstr(text, "\r\n\r\n") || strstr(text, "\n\n");
+}
+
+/* Takes what client c has sent; false: it is gone. */
+static bool take(lua_State *L, struct client *c)
+{
+    char waste[1024];
+    bool reading = c->state == READING;
+    ssize_t n = recv(c->fd, reading ? c->request + c->n : waste,
+                     reading ? ROOM - c->n : sizeof waste, 0);
+
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    if (n == 0)
+        return false;
+    if (!reading)
+        return true;
+    c->n += (size_t)n;
+    c->request[c->n] = '\0';
+    if (at_end(c->request))
+        serve(L, c);
+    else if (memchr(c->request, '\0', c->n))
+        refuse(c, 400, "expected GET /path HTTP/1.0\n");
+    else if (c->n == ROOM)
+        refuse(c, 431, "a request of at most 8 KB is expected\n");
+    return true;
+}
+
+/* Sends what client c can take; false: it is gone. */
+static bool give(struct client *c)
+{
+    ssize_t n = send(c->fd, c->reply + c->sent, c->n - c->sent, MSG_NOSIGNAL);
+
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    c->sent += (size_t)n;
+    c->until = seconds() + PATIENCE;
+    if (c->sent == c->n) {
+        c->state = CLOSING;
+        shutdown(c->fd, SHUT_WR);
+    }
+    return true;
+}
+
+static void welcome(struct server *s)
+{
+    struct client *c;
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    c = calloc(1, sizeof *c);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    c->fd = fd;
+    c->until = seconds() + PATIENCE;
+    s->client[s->n++] = c;
+}
+
+/* Waits for what comes next, with the signals of `mask`; false: Ctrl-C. */
+static bool wait_for(const struct server *s, struct pollfd *poll,
+                     const sigset_t *mask)
+{
+    double until = HUGE_VAL, left;
+    struct timespec t;
+
+    poll[0] = (struct pollfd){.fd = s->n < MOST ? s->fd : -1, .events = POLLIN};
+    for (size_t i = 0; i < s->n; i++) {
+        const struct client *c = s->client[i];
+
+        poll[i + 1] = (struct pollfd){
+            .fd = c->fd, .events = c->state == WRITING ? POLLOUT : POLLIN};
+        until = fmin(until, c->until);
+    }
+    left = fmax(0, until - seconds());
+    if (s->n > 0) {
+        t.tv_sec = (time_t)left;
+        t.tv_nsec = (long)((left - floor(left)) * 1e9);
+    }
+    if (ppoll(poll, (nfds_t)(s->n + 1), s->n > 0 ? &t : NULL, mask) >= 0)
+        return true;
+    for (size_t i = 0; i <= s->n; i++)
+        poll[i].revents = 0;
+    return errno != EINTR;
+}
+
+static void turn(lua_State *L, struct server *s, const struct pollfd *poll)
+{
+    double now = seconds();
+
+    for (size_t i = s->n; i-- > 0;) { /* drop puts the last one here */
+        struct client *c = s->client[i];
+        bool stays = now < c->until;
+
+        if (stays && poll[i + 1].revents)
+            stays = c->state == WRITING ? give(c) : take(L, c);
+        if (!stays || (c->state == WRITING && !c->reply))
+            drop(s, i);
+    }
+    if (poll[0].revents)
+        welcome(s);
+}
+
+static void listen_on(lua_State *L, struct server *s, uint16_t port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+    socklen_t n = sizeof at;
+    int yes = 1;
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->fd < 0 ||
+        setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+        listen(s->fd, MOST) != 0 ||
+        getsockname(s->fd, (struct sockaddr *)&at, &n) != 0)
+        fail(L, port);
+    s->port = ntohs(at.sin_port);
+}
+
+/* [1] port [2] ready [3] answer [4] the server */
+static int run(lua_State *L)
+{
+    struct server *s = lua_touserdata(L, 4);
+    struct hl_interrupt *in = hl_interrupt_of(L);
+    struct pollfd poll[MOST + 1];
+    sigset_t mask;
+
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    sigdelset(&mask, SIGINT);
+    listen_on(L, s, (uint16_t)lua_tointeger(L, 1));
+    lua_pushvalue(L, 2);
+    lua_pushinteger(L, s->port);
+    lua_call(L, 1, 0);
+    while (!in || !in->hit) {
+        if (wait_for(s, poll, &mask))
+            turn(L, s, poll);
+    }
+    return 0;
+}
+
+/* serve.loop(port, ready, answer) */
+static int loop(lua_State *L)
+{
+    lua_Integer port = luaL_checkinteger(L, 1);
+    sigset_t set, old;
+    struct server *s;
+    int rc;
+
+    luaL_argcheck(L, port >= 0 && port <= 65535, 1, "a port is 0 to 65535");
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 3);
+    s = lua_newuserdatauv(L, sizeof *s, 0);
+    *s = (struct server){.fd = -1};
+    hl_class(L, SERVER, release, NULL);
+    lua_toclose(L, 4);
+    lua_pushcfunction(L, run);
+    for (int i = 1; i <= 4; i++)
+        lua_pushvalue(L, i);
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    rc = lua_pcall(L, 4, 0, 0);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return rc == LUA_OK ? 0 : lua_error(L);
+}
+
+int luaopen_heddle_serve(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"loop", loop}, {NULL, NULL}};
+
+    luaL_newlib(L, functions);
+    return 1;
+}
