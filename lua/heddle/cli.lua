@@ -14,7 +14,7 @@ local getenv = os.getenv
 local cli = {}
 
 --- Commands in the order of the help page.
-local COMMANDS = { "run", "list", "explain", "apps", "diff", "compare",
+local COMMANDS = { "run", "list", "explain", "apps", "diff", "compare", "view",
     "trace", "part", "repl" }
 
 --- sysexits by status code of heddle.h.

@@ -14,10 +14,10 @@ _heddle_names() { # _heddle_names KIND...: the first words of heddle list
 _heddle_words() { # what may stand after the words so far
     local kinds='points notes tables facts policies apps suites machines counters histograms metrics settings'
     case $1:$2 in
-    :) echo run list explain apps diff compare trace part repl help --help --version ;;
+    :) echo run list explain apps diff compare view trace part repl help --help --version ;;
     run:) echo --check --follow --checkpoint ;;
     repl:) echo --check ;;
-    help:) echo run list explain apps diff compare trace part repl ;;
+    help:) echo run list explain apps diff compare view trace part repl ;;
     list:) echo "$kinds kinds" ;;
     explain:*) # shellcheck disable=SC2086
         _heddle_names $kinds ;;
@@ -30,6 +30,7 @@ _heddle_words() { # what may stand after the words so far
         echo apps= size= machine= trace= cycles= chunk= points= seed= \
             format= ;;
     compare:*) echo rows= format= ;;
+    view:*) echo -o --follow filter= size= title= port= ;;
     trace:) echo convert record dump info check ;;
     trace:record) _heddle_names apps ;;
     part:) echo dram tlb cache ;;
@@ -51,7 +52,7 @@ _heddle() {
     run:* | repl:* | diff:*)
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
             < <(compgen -f -X '!*.lua' -- "$cur"; compgen -d -- "$cur") ;;
-    apps:* | compare:* | trace:?* | part:?*)
+    apps:* | compare:* | view:* | trace:?* | part:?*)
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
             < <(compgen -f -- "$cur") ;;
     esac

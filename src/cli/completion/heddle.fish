@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-set -l commands run list explain apps diff compare trace part repl help
+set -l commands run list explain apps diff compare view trace part repl help
 set -l kinds points notes tables facts policies apps suites machines counters histograms metrics settings
 
 function __heddle_names
@@ -34,6 +34,9 @@ complete -c heddle -n '__heddle_is apps' -F -a '(__heddle_names apps)
 complete -c heddle -n '__heddle_is diff' -F -a '(__heddle_names policies)
     apps= size= machine= trace= cycles= chunk= points= seed= format='
 complete -c heddle -n '__heddle_is compare' -F -a 'rows= format='
+complete -c heddle -n '__heddle_is view' -F -a 'filter= size= title= port='
+complete -c heddle -n '__heddle_is view' -s o -rF
+complete -c heddle -n '__heddle_is view' -l follow
 complete -c heddle -n '__heddle_is trace' -F -a 'convert record dump info check'
 complete -c heddle -n '__heddle_is trace record' -a '(__heddle_names apps)'
 complete -c heddle -n '__heddle_is part' -F -a 'dram tlb cache'
