@@ -165,6 +165,37 @@ tap.raises(function()
         variant = "shrot" } }
 end, "expected papers or short", "no other variant")
 
+-- ---- simulations behind them -------------------------------------------------------------
+
+write(DIR .. "/w/four/fig1.lua", [[
+local H = require "heddle"
+local experiment = require "heddle.experiment"
+local x = experiment.open { name = "four/fig1", source = "FOUR, figure 1",
+    title = "of four", arg = H.args(experiment.args()) }
+local jobs = {}
+for i, n in ipairs { 1, 2 } do
+    jobs[i] = { machine = "maxwell", settings = { ["core.count"] = n },
+        label = n .. " cores", budget = 100, apps = { H.app("GUP",
+        { size = "T" }) } }
+end
+x:quantity { "cycles", heddle = x:run(jobs)[1].cycles }
+x:close()
+]])
+run { scenarios = DIR .. "/w" }
+local explore = files.read(OUT .. "/view.html") or ""
+local linked = files.read(OUT .. "/reproduce.html")
+tap.ok(linked:find('<a href="view.html">', 1, true)
+    and linked:find('<a href="view.html#filter=four/fig1">Explore the 2 '
+    .. 'simulations', 1, true), "the page links to that of the simulations",
+    linked:match "<section.-</section>")
+local data = json.decode(explore:match 'id="data">(.-)</script>' or "{}")
+tap.is(#(data.runs or {}), 2, "which has them")
+tap.is(data.runs and data.runs[1].label .. data.runs[1].tags[1],
+    "1 coresfour/fig1", "each with the experiment it belongs to")
+run { scenarios = DIR .. "/w", cache = DIR .. "/no-cache" }
+tap.ok(not files.read(OUT .. "/reproduce.html"):find "view.html",
+    "no link where there are none")
+
 -- ---- running --------------------------------------------------------------------------
 
 local missing

@@ -190,8 +190,12 @@ local function papers_of(docs)
     return out
 end
 
-local function put_head(h, docs)
+local function put_head(h, docs, view)
     h:add("<h1>heddle beside the papers</h1>")
+    if view then
+        h:add("<p><a href=\"%s\">Explore the simulations</a> behind these "
+            .. "results.</p>", view.href)
+    end
     local lines = {}
     for i, of in ipairs(page.by_variant(docs)) do
         local s = sums(of.docs)
@@ -336,7 +340,23 @@ local function put_chart(h, text)
         .. "style=\"--w:%dpx\""):format(width * 3 // 4) or "", text)
 end
 
-local function put_experiment(h, docs)
+--- A link to the simulations behind an experiment.
+local function put_view(h, docs, view)
+    for _, d in ipairs(docs) do
+        local id = experiment.id(d.name, d.variant)
+        local n = view and view.counts[id]
+        if n then
+            h:add("<p><a href=\"%s#filter=%s\">Explore %s</a></p>", view.href,
+                (id:gsub("[^%w/._-]", function(c)
+                    return ("%%%02X"):format(c:byte())
+                end)), (n == 1 and "the simulation" or "the " .. n
+                .. " simulations") .. " behind it" .. (d.variant and ", variant "
+                .. d.variant or ""))
+        end
+    end
+end
+
+local function put_experiment(h, docs, view)
     local d = docs[1]
     h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
         d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
@@ -365,21 +385,25 @@ local function put_experiment(h, docs)
             x.scale, x.seed, x.variant and " variant=" .. x.variant or "",
             x.measured, x.simulations, progress.clock(x.seconds))
     end
+    put_view(h, docs, view)
     h:add "</section>"
 end
 
---- The page: a text.  options.missing: { name, why } of those without results.
+--- The page: a text.  options.missing: { name, why } of those without results;
+-- options.view: the page of the simulations, { href, counts }: how many of each
+-- doc are on it, by id.
 function page.build(docs, options)
+    local view = options and options.view
     local papers = papers_of(docs)
     local h = setmetatable({}, Html)
     h:add "<header>"
-    put_head(h, docs)
+    put_head(h, docs, view)
     h:add "</header>\n<main>"
     put_summary(h, papers, options and options.missing or {})
     for _, p in ipairs(papers) do
         h:add("<h2 id=\"%r\">%s</h2>", anchor(p.key), p.title)
         for _, x in ipairs(p.experiments) do
-            put_experiment(h, x.docs)
+            put_experiment(h, x.docs, view)
         end
     end
     h:add "</main>"

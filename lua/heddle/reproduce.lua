@@ -21,8 +21,10 @@
 -- Those whose JSON has the identity of this very program, script, scale and
 -- seed are not run again, unless `force`.  One that fails is told and left; the
 -- others go on.  After each, OUT/reproduce.html (page.lua) is written anew: it
--- has every experiment of `scenarios` whose results are at hand.  Ctrl-C stops
--- what runs and leaves the page with what is known.
+-- has every experiment of `scenarios` whose results are at hand.  At the end,
+-- OUT/view.html (view.lua) has the simulations behind them, as far as they are in
+-- the store and the page has room, and each experiment links to its own.  Ctrl-C
+-- stops what runs and leaves the page with what is known.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -34,6 +36,7 @@ local progress = require "heddle.progress"
 local report = require "heddle.report"
 local runner = require "heddle.runner"
 local script = require "heddle.script"
+local store = require "heddle.store"
 
 local reproduce = {}
 
@@ -187,8 +190,38 @@ local function tell(o, format, ...)
     end
 end
 
---- The page of all that is known; returns the docs and those without.
-local function write_page(all, o)
+--- The page to explore the simulations behind docs with; returns its name as the
+-- other page links to it, and how many simulations of each doc are in the store;
+-- nil: there are none.
+local function write_view(docs, o)
+    local names, tags, counts = {}, {}, {}
+    for _, name in ipairs(store.names(o.cache) or {}) do
+        names[name] = true
+    end
+    for _, d in ipairs(docs) do
+        local id = experiment.id(d.name, d.variant)
+        for cost in pairs(d.costs) do
+            local name = store.name(cost)
+            if names[name] then
+                tags[name] = tags[name] or {}
+                table.insert(tags[name], id)
+                counts[id] = (counts[id] or 0) + 1
+            end
+        end
+    end
+    if not next(tags) then
+        return nil
+    end
+    local v = require("heddle.view").open()
+    v:read_store(o.cache, tags)
+    report.emit(v:page "Simulations behind the experiments", o.out
+        .. "/view.html")
+    return { href = "view.html", counts = counts }
+end
+
+--- The page of all that is known; returns the docs and those without.  At the
+-- end, `last`, with that of the simulations.
+local function write_page(all, o, last)
     local docs, missing = {}, {}
     for _, e in ipairs(all) do
         local doc = e.doc or not e.failed and load(e, o) or nil
@@ -201,7 +234,8 @@ local function write_page(all, o)
         end
     end
     process.mkdir(o.out)
-    report.emit(page.build(docs, { missing = missing }), o.page)
+    report.emit(page.build(docs, { missing = missing,
+        view = last and write_view(docs, o) or nil }), o.page)
     return docs, missing
 end
 
@@ -277,7 +311,7 @@ function reproduce.run(options)
         end
     end)
     progress.before = nil
-    local docs, missing = write_page(all, o)
+    local docs, missing = write_page(all, o, ok)
     tell(o, "%sWritten: %s\n", total(docs, missing), o.page)
     if not ok then
         error(err, 0)

@@ -135,9 +135,13 @@ runs.forEach(r => {
     ...varying.map(k => k + "=" + setting(r, k))].join("\n").toLowerCase();
 });
 
+/** Runs that have all words of the filter; one that is a run's tag (the name of
+ * an experiment) means just that. */
+const tags = new Set(runs.flatMap(r => r.tags || []));
 function found() {
-  const words = state.filter.toLowerCase().split(/\s+/);
-  return runs.filter(r => words.every(w => r.words.includes(w)));
+  const words = state.filter.split(/\s+/);
+  return runs.filter(r => words.every(w => tags.has(w)
+    ? (r.tags || []).includes(w) : r.words.includes(w.toLowerCase())));
 }
 const picked = () => state.picked.map(i => runs[i]);
 const colour = k => `--c:var(--r${k})`;
