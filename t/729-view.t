@@ -234,7 +234,7 @@ for width in 390 1280; do
     shows ready yes "at $width pixels: the page is made"
     shows end reached "to its end"
     hasnot html "data-error" "without an error of its script"
-    shows window $width "the window is so wide"
+    shows window "$width" "the window is so wide"
     shows width-first true "the page is no wider"
     shows width-last true "nor is it when all is folded open"
     shows runs 4 "its runs are listed"

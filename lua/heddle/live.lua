@@ -97,7 +97,7 @@ local function settle(self, s)
         if kept then
             kept:close()
             job.state = "done"
-        elseif job.state ~= "failed" then
+        elseif job.state ~= "failed" and job.state ~= "done" then
             job.state = "lost"
         end
     end

@@ -1,0 +1,240 @@
+#!/bin/sh
+# 731-view-follow.t - pins heddle view --follow: what a series leaves for others
+# while it runs, and what the pages say of it: before it begins, while jobs run,
+# wait, have ended or failed, after it, and of one that was killed; that it listens
+# on 127.0.0.1 alone, answers GET alone, and goes on after requests that are wrong,
+# too long, damaged, never end, or come in crowds; Ctrl-C, bad ports, bad stores.
+#
+# SPDX-License-Identifier: MIT
+. t/lib/expect.sh
+. t/lib/browser.sh
+pids=
+trap 'for p in $pids; do kill -9 "$p" 2>/dev/null; done; rm -rf "$dir"' EXIT
+
+# until_ COMMAND...: waits until it succeeds, 30 seconds at most.
+until_() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+
+# say REQUEST: sends bytes (as printf writes them), prints what comes back.
+say() {
+    perl -MIO::Socket::INET -e '
+        my ($port, $text, $open) = @ARGV;
+        $text =~ s/\\r/\r/g; $text =~ s/\\n/\n/g; $text =~ s/\\0/\0/g;
+        my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1",
+            PeerPort => $port, Timeout => 20) or exit 1;
+        $s->autoflush(1); print $s $text; shutdown($s, 1) unless $open;
+        local $/; my $got = <$s>; print defined $got ? $got : ""' \
+        "$port" "$@" >"$dir/out" 2>"$dir/err"
+}
+get() {
+    say "GET $1 HTTP/1.0\r\n\r\n"
+    sed '1,/^\r$/d' "$dir/out" >"$dir/body"
+}
+answers() { # answers STATUS NAME
+    head -1 "$dir/out" | grep -q "^HTTP/1.0 $1 "
+    told $? "$2 ($1)" "$dir/out" "$dir/err"
+}
+cat >"$dir/state.lua" <<'L'
+local json = require "heddle.json"
+local arg = require("heddle").args { body = "", code = "" }
+local f <close> = assert(io.open(arg.body))
+local d = json.decode(f:read "a")
+print(assert(load("local d, s = ... return " .. arg.code))(d, d.series[1] or {}))
+L
+state() { # state CODE: what an expression of the state gives
+    get /state
+    "$H" run "$dir/state.lua" body="$dir/body" code="$1" 2>&1
+}
+is() { # is CODE WANT NAME
+    state "$1" >"$dir/value"
+    [ "$(cat "$dir/value")" = "$2" ]
+    told $? "$3" "$dir/value" "$dir/body"
+}
+stands() { [ "$(state "$1")" = "$2" ]; }
+
+# ---- before --------------------------------------------------------------------------
+store="$dir/a <store>"
+mkdir "$store"
+"$H" view --follow "$store" >"$dir/served" 2>"$dir/complained" &
+server=$!
+pids="$pids $server"
+until_ grep -q "^http" "$dir/served"
+port=$(sed -n 's|^http://127.0.0.1:\([0-9]*\)/ shows the series in .*|\1|p' \
+    "$dir/served")
+[ "${port:-0}" -gt 0 ]
+told $? "a free port is chosen and printed" "$dir/served" "$dir/complained"
+hex=$(printf '%04X' "$port")
+[ "$(awk -v p=":$hex" '$4 == "0A" && index($2, p) { print $2 }' \
+    /proc/net/tcp /proc/net/tcp6)" = "0100007F:$hex" ]
+told $? "it listens on 127.0.0.1 and nowhere else"
+get /
+answers 200 "the page"
+has out "text/html" "is HTML"
+has body "Series in $dir/a &lt;store&gt;" "with the store as text"
+is '#d.series .. d.kept' 00 "no series, no results"
+get /view
+answers 404 "no results to explore yet"
+
+# ---- what is wrong -----------------------------------------------------------------------
+get /../../etc/passwd
+answers 404 "another path"
+get '/state?x=1'
+answers 200 "a question behind a path is nothing"
+say 'GET / HTTP/1.1\r\nHost: 127.0.0.1:99\r\n\r\n'
+answers 200 "HTTP/1.1"
+say 'GET / HTTP/1.1\r\nhost:localhost\r\n\r\n'
+answers 200 "localhost"
+say 'GET / HTTP/1.0\n\n'
+answers 200 "lines without returns"
+say 'GET / HTTP/1.1\r\nHost: example.org\r\n\r\n'
+answers 403 "another host's name"
+hasnot out "<html" "shows nothing"
+say 'POST / HTTP/1.0\r\nContent-Length: 0\r\n\r\n'
+answers 405 "POST"
+has out "Allow: GET" "is told what is allowed"
+say 'HEAD / HTTP/1.0\r\n\r\n'
+answers 405 "HEAD"
+for bad in 'rubbish\r\n\r\n' '\r\n\r\n' 'GET /\r\n\r\n' 'GET x HTTP/1.0\r\n\r\n' \
+    ' \n\n' 'GET / FTP/1.0\r\n\r\n' 'GET \0/ HTTP/1.0\r\n\r\n'; do
+    say "$bad"
+    answers 400 "not HTTP"
+done
+perl -MIO::Socket::INET -e 'srand 7;
+    for (1 .. 300) {
+        my $text = "GET /state HTTP/1.0\r\nHost: localhost\r\n\r\n";
+        substr($text, rand length $text, rand 4) = join "", map chr rand 256,
+            1 .. rand 4 for 1 .. 1 + rand 3;
+        my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1",
+            PeerPort => $ARGV[0]) or exit 1;
+        print $s $text; shutdown($s, 1); local $/; <$s>;
+    }' "$port"
+told $? "300 requests damaged at random are taken"
+say "GET /$(printf '%09000d' 0) HTTP/1.0\r\n\r\n"
+answers 431 "a request of more than 8 KB"
+perl -MIO::Socket::INET -e 'my @all;
+    for (1 .. 31) {
+        push @all, IO::Socket::INET->new(PeerAddr => "127.0.0.1",
+            PeerPort => $ARGV[0]);
+        print { $all[-1] } "GET / HT"; $all[-1]->flush;
+    }
+    open my $f, ">", $ARGV[1]; close $f; sleep 60' "$port" "$dir/crowd" &
+crowd=$!
+pids="$pids $crowd"
+until_ test -e "$dir/crowd"
+get /
+answers 200 "one is served beside 31 who never end"
+kill -9 "$crowd"
+wait "$crowd" 2>/dev/null
+pids=$server
+get /state
+answers 200 "and when they have gone"
+[ ! -s "$dir/complained" ]
+told $? "it never complains" "$dir/complained"
+
+# ---- a series ------------------------------------------------------------------------------
+cat >"$dir/series.lua" <<L
+local H = require "heddle"
+local jobs = {}
+for i = 1, 3 do
+    jobs[i] = { machine = "maxwell", settings = { ["core.count"] = i },
+        label = "<b>cores " .. i, budget = 100,
+        apps = { H.app("GUP", { size = "T" }) } }
+end
+jobs[2].settings["l2tlb.entrees"] = 1
+table.insert(jobs, 3, function()
+    while not io.open "$dir/go" do
+        io.popen("sleep 0.05"):close()
+    end
+end)
+require("heddle.store").run(jobs, { jobs = 1, dir = "$store",
+    keep = true })
+L
+"$H" run "$dir/series.lua" >"$dir/ran" 2>&1 &
+series=$!
+pids="$pids $series"
+until_ stands 's.counts and s.counts.running == 1 and s.counts.done' 1
+is 's.total .. s.counts.done .. s.counts.failed .. s.counts.running
+    .. s.counts.waiting .. s.counts.lost' 411110 "a job of each kind"
+is 's.runs and s.pid' "$series" "it runs, as that process"
+is 's.jobs.done[1].title .. s.jobs.done[1].apps .. s.jobs.done[1].machine' \
+    "job 1 (<b>cores 1)GUPmaxwell" "what has ended"
+is 's.jobs.done[1].cycles > 0 and s.jobs.done[1].ipc > 0' true "with its numbers"
+is 's.jobs.failed[1].why:match "did you mean l2tlb.entries"' \
+    "did you mean l2tlb.entries" "what failed, and why"
+is 's.jobs.running[1].title' "job 3" "what runs"
+is 's.jobs.waiting[1].title' "job 4 (<b>cores 3)" "what waits"
+is 'd.kept' 1 "there is a result"
+get /view
+answers 200 "the page of it"
+has body '"label":"\u003cb>cores 1"' "has it"
+if find_browser; then
+    for width in 390 1280; do
+        browse "$width" "http://127.0.0.1:$port/"
+        has dom "<h2>Series of 4, runs as process $series</h2>" \
+            "in a browser of $width pixels: the series"
+        has dom "job 1 (&lt;b&gt;cores 1)" "with its jobs, as text"
+        has dom "Explore them" "and a way to the results"
+    done
+else
+    skip "the page in a browser"
+fi
+touch "$dir/go"
+wait "$series"
+told $? "the series ends" "$dir/ran"
+pids=$server
+! ls "$store" | grep -q 'series$'
+told $? "and leaves no trace of itself"
+is 's.gone and s.counts.done + s.counts.failed + s.counts.lost' 4 "it has ended"
+is '(function() local n = 0 for _, j in ipairs(s.jobs.done) do
+    n = n + (j.apps == "GUP" and 1 or 0) end return n end)()' 2 "with its results"
+is 'd.kept' 2 "both kept"
+
+rm "$dir/go"
+"$H" run "$dir/series.lua" >"$dir/ran" 2>&1 &
+series=$!
+pids="$pids $series"
+until_ stands '#d.series == 2 and d.series[2].counts.running
+    + d.series[1].counts.running' 1
+kill -9 "$series"
+wait "$series" 2>/dev/null
+pids=$server
+is '(function() for _, x in ipairs(d.series) do if not x.gone then
+    return tostring(x.runs) .. x.found .. x.counts.lost end end end)()' false21 \
+    "one that was killed does not run, nor does its job"
+touch "$dir/go"
+"$H" run "$dir/series.lua" >"$dir/ran" 2>&1
+told $? "the next one runs" "$dir/ran"
+! ls "$store" | grep -q 'series$'
+told $? "and clears up behind it"
+
+# ---- the end ---------------------------------------------------------------------------
+kill -INT "$server"
+wait "$server"
+[ $? = 130 ]
+told $? "Ctrl-C ends it" "$dir/complained"
+pids=
+[ "$(cat "$dir/complained")" = "heddle: interrupted" ]
+told $? "in a word" "$dir/complained"
+"$H" view --follow "$store" port="$port" >"$dir/served" 2>&1 &
+server=$!
+pids=$server
+until_ grep -q "^http://127.0.0.1:$port/" "$dir/served"
+told $? "a port can be given" "$dir/served"
+expect 74 "a port that is taken" "$H" view --follow "$store" port="$port"
+has err "127.0.0.1:$port: Address already in use" "is told"
+expect 66 "a store that is not there" "$H" view --follow "$dir/nowhere"
+has err "nowhere: there is no such folder; a store is expected" "is told"
+expect 65 "a file" "$H" view --follow "$dir/series.lua"
+has err "series.lua: a store is expected, a folder" "is no store"
+expect 64 "a bad port" "$H" view --follow "$store" port=65536
+has err "port: a number of 0 to 65535 is expected" "is told"
+expect 64 "two stores" "$H" view --follow "$store" "$store"
+expect 64 "something to write" "$H" view --follow "$store" -o x.html
+expect 64 "a port without --follow" "$H" view "$store" port=80
+plan
