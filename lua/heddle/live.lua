@@ -18,6 +18,7 @@ local store = require "heddle.store"
 local live = {}
 
 local LIST = 20 -- of jobs of a kind
+local ENDED = 8 -- series
 
 local BODY = [[
 <header><h1>%s</h1></header>
@@ -92,6 +93,7 @@ end
 
 --- Jobs of a series whose file has gone: what they did since it was read.
 local function settle(self, s)
+    s.runs, s.gone = false, true
     for _, job in ipairs(s.jobs) do
         local kept = job.file ~= "" and io.open(self.dir .. "/" .. job.file)
         if kept then
@@ -103,24 +105,24 @@ local function settle(self, s)
     end
 end
 
---- All of it; a series whose file has gone stays as it was last seen.
+--- All of it: the series that are there, then those that have ended, the last
+-- first, ENDED of them; one whose file has gone stays as it was last seen.
 function live.state(self)
     local out, here = json.array {}, {}
     for _, s in ipairs(series.list(self.dir)) do
-        here[s.path] = true
-        self.seen[s.path] = s
-    end
-    local paths = require("heddle.config").sorted_keys(self.seen)
-    for _, path in ipairs(paths) do
-        local s = self.seen[path]
-        if not here[path] and s.runs then
-            s.runs, s.gone = false, true
-            self.ended = self.ended + 1
-            self.seen[path] = nil
-            self.seen[path .. "." .. self.ended] = s
-            settle(self, s)
-        end
+        here[s.path] = s
         out[#out + 1] = state_of(self, s)
+    end
+    for _, path in ipairs(require("heddle.config").sorted_keys(self.seen)) do
+        if not here[path] then
+            settle(self, self.seen[path])
+            table.insert(self.ended, 1, self.seen[path])
+        end
+    end
+    self.seen = here
+    for i, s in ipairs(self.ended) do
+        self.ended[i] = i <= ENDED and s or nil
+        out[#out + 1] = self.ended[i] and state_of(self, s)
     end
     return { version = core.version, store = self.dir, now = os.time(),
         kept = #(store.names(self.dir) or {}), series = out }
@@ -156,7 +158,7 @@ function live.answer(self, path)
 end
 
 function live.open(dir, options)
-    return { dir = dir, known = {}, seen = {}, ended = 0, options = {
+    return { dir = dir, known = {}, seen = {}, ended = {}, options = {
         bytes = (options.size or 8) << 20, filter = options.filter } }
 end
 

@@ -138,6 +138,22 @@ local function values_of(list, rows, where, of)
     return array(#list, out)
 end
 
+--- What would go unnoticed: what the result tells, and where it was cut.
+local function notes_of(r)
+    local out = { table.unpack(r.told or {}) }
+    for _, a in ipairs(r.apps) do
+        local name = a.label or a.name
+        if a.truncated then
+            out[#out + 1] = ("%s was ended by its budget after %d warp "
+                .. "instructions"):format(name, a.instructions)
+        end
+        if a.cut then
+            out[#out + 1] = ("%s is cut: %s"):format(name, a.cut)
+        end
+    end
+    return array(#out, out)
+end
+
 --- What every run has on the page.
 local function core_of(self, r, more)
     local apps, inputs = {}, {}
@@ -158,7 +174,7 @@ local function core_of(self, r, more)
         status = r.status, cycles = r.cycles, counted = r.counted,
         instructions = r.instructions, apps = array(#apps, apps),
         inputs = array(#inputs, inputs),
-        policies = table.concat(r.policies or {}, ", "), told = r.told,
+        policies = table.concat(r.policies or {}, ", "), notes = notes_of(r),
         settings = settings_of(self, r),
         counters = values_of(self.counters, r.counters, function(c)
             return counter_place(self, c)
@@ -327,8 +343,8 @@ function View:add(r, more)
         self.full, self.left = true, self.left + 1
         return false
     end
-    local run = { text = text, order = ("%s\0%s\0%s"):format(r.label or "",
-        table.concat(labels(r), " "), r.machine):gsub("%d+", function(n)
+    local run = { text = text, order = ("%s\0%s\0%s"):format(table.concat(
+        labels(r), " "), r.label or "", r.machine):gsub("%d+", function(n)
         return ("0"):rep(12 - #n) .. n
     end) }
     self.runs[#self.runs + 1] = run
@@ -377,11 +393,12 @@ local function read_json(self, path)
     end
 end
 
---- Results of a store, whose files have no order, by label.  `tags`: of each file,
+--- Results of a store, whose files have no order, by applications and label.  `tags`: of each file,
 -- by its name; no others are read then.
 function View:read_store(dir, tags)
     local names, own, last = store.names(dir), {}, process.time()
     local first = #self.runs + 1
+    self.sources[#self.sources + 1] = dir
     for _, name in ipairs(names or {}) do
         own[#own + 1] = (not tags or tags[name]) and name or nil
     end
@@ -440,10 +457,10 @@ end
 
 --- Reads what a path names, whichever of the three it is.
 function View:read(path)
-    self.sources[#self.sources + 1] = path
     if process.list(path) then
         return self:read_store(path)
     end
+    self.sources[#self.sources + 1] = path
     local f, why = io.open(path, "rb")
     if not f then
         fail(-5, "%s", why)

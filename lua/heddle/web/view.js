@@ -122,14 +122,21 @@ const detail = r => data.details[r.at] || {};
 const countersOf = (r, app) => app === ALL ? r.counters
   : (detail(r).counters || [])[app] || [];
 
-const seen = {};
 runs.forEach((r, i) => {
   r.at = i;
-  r.title = r.label || apps(r).join(" + ") + (r.policies ? ", " + r.policies : "");
-  (seen[r.title] = seen[r.title] || []).push(r);
+  r.name = r.title = r.label || apps(r).join(" + ")
+    + (r.policies ? ", " + r.policies : "");
 });
+// Titles that several have say more, as far as that tells them apart.
+for (const more of [r => apps(r).join(" + "), r => r.machine,
+  r => "#" + (r.at + 1)]) {
+  const same = new Map();
+  runs.forEach(r => same.set(r.title, [...same.get(r.title) || [], r]));
+  for (const list of same.values())
+    if (new Set(list.map(more)).size > 1)
+      list.forEach(r => { r.title += ", " + more(r); });
+}
 runs.forEach(r => {
-  if (seen[r.title].length > 1 && !r.label) r.title += " #" + (r.at + 1);
   r.words = [r.title, apps(r).join(" "), r.machine, r.policies, r.source,
     (r.tags || []).join(" "), r.status,
     ...varying.map(k => k + "=" + setting(r, k))].join("\n").toLowerCase();
@@ -152,6 +159,13 @@ function legend() {
     h("li", null, key(k), " " + r.title)));
 }
 
+/** The first of a list and one to compare it with: of the same applications, if
+ * there is one. */
+function two([a, ...others]) {
+  const with_ = others.find(b => apps(a).join() === apps(b).join()) || others[0];
+  return [a, with_].filter(r => r);
+}
+
 /** What is picked, from the address and back. */
 function readAddress() {
   const q = new URLSearchParams(location.hash.slice(1));
@@ -160,7 +174,7 @@ function readAddress() {
     .map(Number);
   const all = found(), rich = all.filter(r => data.details[r.at]);
   state.picked = q.has("runs") ? [...new Set(list)].slice(0, LETTERS.length)
-    : (rich.length > 1 ? rich : all).slice(0, 2).map(r => r.at);
+    : two(rich.length > 1 ? rich : all).map(r => r.at);
 }
 function writeAddress() {
   const q = new URLSearchParams();
@@ -219,9 +233,10 @@ function draw(...ids) {
 // ---- the list of runs -------------------------------------------------------------------
 
 const COLUMNS = [
-  ["Run", r => r.title], ["Applications", r => apps(r).join(" + ")],
+  ["Run", r => r.name], ["Applications", r => apps(r).join(" + ")],
   ["Machine", r => r.machine], ["Cycles", r => r.cycles, number],
-  ["IPC", r => metric(r, "ipc"), number],
+  ["IPC", r => metric(r, "ipc"), v => typeof v === "number"
+    && v < 1000 ? v.toPrecision(4) : number(v)],
   ["L1 TLB misses", r => metric(r, "l1tlb_miss_rate"), percent],
   ["L2 TLB misses", r => metric(r, "l2tlb_miss_rate"), percent],
 ];
@@ -241,12 +256,13 @@ function pick(at, on) {
   state.picked = on ? [...state.picked, at] : state.picked.filter(i => i !== at);
   writeAddress();
   redrawRuns();
+  clear(document.getElementById("of"), notes(), appChoice());
   draw(...SECTIONS.map(x => x[0]).filter(x => x !== "runs" && x !== "papers"));
 }
 
 function runsTable(list) {
   const full = state.picked.length >= LETTERS.length;
-  const head = COLUMNS.map(([name, , right], i) => ({ right, as: i ? null : "n", sort: state.sort === name
+  const head = COLUMNS.map(([name, , right], i) => ({ right, as: i ? null : "m", sort: state.sort === name
     ? state.down ? "descending" : "ascending" : null,
     text: h("button", { "data-focus": "sort " + name, onclick: () => {
       state.down = state.sort === name ? !state.down : !!right;
@@ -261,7 +277,7 @@ function runsTable(list) {
       "aria-label": "Compare " + r.title,
       onchange: e => pick(r.at, e.target.checked) }), k >= 0 && key(k)),
       ...COLUMNS.map(([name, of, right]) => right ? right(of(r))
-        : name === "Run" && r.label && r.policies ? [r.title, h("small", null,
+        : name === "Run" && r.label && r.policies ? [r.name, h("small", null,
           r.policies.replace(/ *[[(].*?[\])]/g, ""))] : of(r)),
       ...others ? [often.slice(0, 4).map(n => n + "=" + setting(r, n)).join(", ")]
         : []];
@@ -274,7 +290,8 @@ function runsTable(list) {
 function redrawRuns() {
   const at = document.activeElement && document.activeElement.dataset.focus;
   const list = found(), box = document.getElementById("list");
-  clear(box, runsTable(sorted(list)), list.length > shown && h("button", {
+  clear(box, list.length ? runsTable(sorted(list))
+    : none("No run has all these words."), list.length > shown && h("button", {
     onclick: () => { shown += ROWS; redrawRuns(); } },
   `Show ${whole(Math.min(ROWS, list.length - shown))} more`));
   document.getElementById("count").textContent =
@@ -308,15 +325,23 @@ function listRuns() {
               redrawRuns();
             }, 120);
           } })),
-      h("button", { onclick: () => take(sorted(found()).slice(0, 2)) },
-        "Pick the first two"),
+      h("button", { onclick: () => take(two(sorted(found()))) }, "Pick two"),
       h("button", { onclick: () => take(sorted(found())) },
         `Pick the first ${LETTERS.length}`),
       h("button", { onclick: () => take([]) }, "Pick none")),
     h("p", { class: "soft", id: "count", "aria-live": "polite" }),
     h("div", { id: "list" }),
-    appChoice(),
+    h("div", { id: "of" }, notes(), appChoice()),
   ];
+}
+
+/** What would go unnoticed of the picked runs. */
+function notes() {
+  const list = picked().flatMap((r, k) => [...["done", "stopped"].includes(r.status)
+    ? [] : ["it is not at its end: " + r.status], ...r.notes].map(t => h("li",
+    null, key(k), " " + t)));
+  return list.length > 0 && folded(`Notes on the picked runs: ${list.length}`,
+    () => h("ul", { class: "soft" }, list));
 }
 
 /** Whose numbers: all applications' together, or one's. */
