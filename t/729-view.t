@@ -192,10 +192,12 @@ setTimeout(() => {
     .filter(e => !(e.getAttribute("aria-label") || (e.labels && e.labels.length
       && e.labels[0].textContent.trim()) || (!e.matches("input, select")
       && e.textContent.trim()))).length);
+  say("jumps", all("[tabindex]").filter(e => e.tabIndex > 0).length);
   say("ink", getComputedStyle(document.body).backgroundColor);
   // By hand: another run, another application, the list by cycles, a filter.
   const box = all("#list input")[2];
   box.focus();
+  say("outline", getComputedStyle(box).outlineStyle);
   box.click();
   say("focus", document.activeElement.getAttribute("aria-label"));
   say("three", all("#differs .legend .key").map(e => e.textContent).join(""));
@@ -250,6 +252,8 @@ for width in 390 1280; do
     shows counters "25" "counters that differ follow"
     shows ordered true "the greatest relative change first"
     shows nameless 0 "everything to use has a name"
+    shows jumps 0 "and is come to in its order"
+    shows outline solid "where the focus is can be seen"
     shows focus "Compare .*" "a picked run keeps the focus"
     shows three "ABC" "and is compared"
     shows address "#runs=0%2C1%2C2|#runs=0,1,2" "the address keeps it"

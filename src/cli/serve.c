@@ -2,8 +2,9 @@
  * serve.c - the module "heddle.serve": pages for a browser on the same machine.
  *
  *     serve.loop(port, ready, answer)
- *         ready(port)     called once, when it listens; port 0: one that is
- * free answer(path)    -> status, type, body; in answer to GET path
+ *         port            0: one that is free
+ *         ready(port)     called once, when it listens
+ *         answer(path)    -> status, type, body; in answer to GET path
  *
  * HTTP/1.0 as far as a browser, curl and a script need it: one request a
  * connection, GET alone, no body, no header that the caller sees.  It listens
