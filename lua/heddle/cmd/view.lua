@@ -30,6 +30,7 @@ in STORE has done, does and will do, and the page of what is there already, to
 browsers on this machine, until Ctrl-C.
 
   port=N          the port on 127.0.0.1 (0: one that is free); printed
+  filter=, size=  of the page of what is there
 ]],
 }
 

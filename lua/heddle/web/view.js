@@ -64,18 +64,18 @@ function select(label, options, value, change) {
 
 // ---- numbers -----------------------------------------------------------------------
 
-const whole = v => v.toLocaleString("en-US", { maximumFractionDigits: 0 });
+const minus = text => text.replace("-", "−");
+const whole = v => minus(v.toLocaleString("en-US", { maximumFractionDigits: 0 }));
 
 /** All of an integer, four digits of anything else. */
 function number(v) {
   if (v == null) return "–";
   if (typeof v !== "number") return String(v);
   if (Number.isInteger(v) || Math.abs(v) >= 1000) return whole(v);
-  return Math.abs(v) < 1e-4 ? v.toExponential(2)
-    : v.toPrecision(4);
+  return Math.abs(v) < 1e-4 ? v.toExponential(2) : minus(v.toPrecision(4));
 }
 const percent = (v, digits = 1) =>
-  v == null ? "–" : (100 * v).toFixed(digits) + " %";
+  v == null ? "–" : minus((100 * v).toFixed(digits)) + " %";
 const valueOf = (unit, v) => unit === "" ? percent(v, 2) : number(v);
 
 /** For an axis: short. */
@@ -849,7 +849,7 @@ function papers() {
       "heddle", "Unit", "Ratio", "Agrees"].map((t, i) => ({ text: t, right: i === 1
       || i === 2 || i === 4 })), list.slice(0, paperRows).map(q => [[q[1],
       h("small", null, `${q[0]}, ${q[7]}`)], number(q[3]), number(q[4]), q[2],
-    q[5] == null ? "" : q[5].toFixed(2), q[6] == null ? "" : h("span", { class:
+    q[5] == null ? "" : minus(q[5].toFixed(2)), q[6] == null ? "" : h("span", { class:
       q[6] ? "yes" : "no" }, q[6] ? "yes" : "no")])), list.length > paperRows
       && h("button", { onclick: () => { paperRows += ROWS; show(); } },
         `Show ${whole(Math.min(ROWS, list.length - paperRows))} more`));
