@@ -313,9 +313,9 @@ listen({
     compact_target = function(q) return q.n end,
 }, { ["memory.fragment_index"] = 1 })
 listener.every = { 1000, function(_, s)
-    if s.page_arrived then
-        error(("TOLD page_fault=%d page_arrived=%d"):format(s.page_fault,
-            s.page_arrived))
+    if s.page_arrived and s.link_transfer then
+        error(("TOLD page_fault=%d page_arrived=%d link_transfer=%d"):format(
+            s.page_fault, s.page_arrived, s.link_transfer))
     end
 end }
 listen({}, { ["vm.paging"] = "fault" })
@@ -339,6 +339,49 @@ listen({
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")
 end
+
+-- What notes say adds up to what is counted.
+local adding = machine({ ["vm.paging"] = "fault", ["link.latency"] = 500,
+    ["walk.per_core"] = true }, true)
+adding:use { name = "sums", state = { walks = 0, queued = 0, bytes = 0, link = 0,
+    waited = 0, back = 0, far = 0, read = 0, epochs = {} },
+    every = { 700, function() end },
+    watch = {
+        walk_done = function(n, s)
+            s.walks, s.queued = s.walks + 1, s.queued + n.queued
+            s.far = math.max(s.far, n.instance)
+        end,
+        walk_read = function(n, s)
+            s.read = s.read + 1
+            if n.core ~= n.instance then
+                error "a read by another core's walker"
+            end
+        end,
+        link_transfer = function(n, s)
+            s.bytes, s.waited = s.bytes + n.bytes, s.waited + n.queued
+            s.link = s.link + n.cycles
+            s.back = s.back + (n.to == "host" and 1 or 0)
+        end,
+        epoch = function(n, s)
+            s.epochs[#s.epochs + 1] = n.cycle * 10 + n.policy
+        end,
+    } }
+adding:run(30000)
+local sums, total = adding:used()[1].state, adding:counters()
+tap.ok(sums.walks > 100 and sums.queued > 0, "walks wait for walkers")
+tap.is(sums.walks, total.walk.walks, "walk_done: of each walk")
+tap.is(sums.queued, total.walk.queue_cycles, "as long as is counted")
+tap.is(sums.far, 3, "by the walkers of each core")
+tap.ok(sums.read >= total.walk.references, "which read")
+tap.is(sums.bytes, total.link.bytes, "link_transfer: of each transfer")
+tap.is(sums.waited, total.link.wait_cycles, "what it waited")
+tap.ok(math.abs(sums.link - total.link.busy_cycles) <= total.link.transfers,
+    "and how long it took the link", sums.link)
+tap.is(sums.back, 0, "none to the host")
+tap.is(table.concat(sums.epochs, " ", 1, 3), "7000 14000 21000",
+    "epoch: at the end of each")
+tap.is(#sums.epochs, 30000 // 700, "of all")
+
 local quiet, watched = machine(), machine()
 watched:use { name = "ear", watch = { tlb_hit = function() end,
     cache_hit = function() end, access = function() end } }

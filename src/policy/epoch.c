@@ -89,6 +89,20 @@ static void restart_facts(struct hd_slots_registry *r, const struct hd_bound *b)
             r->fact[f].restart(r->fact_self);
 }
 
+/* A policy that has a state for each structure has epochs for each; they end
+ * at one instant, and the first is told. */
+static void tell(struct hd_slots_registry *r, const struct hd_bound *b,
+                 uint32_t cell)
+{
+    struct heddle_n_epoch n = {0};
+
+    if (cell != 0 || r->slots->watched[HEDDLE_NOTE_epoch] == 0)
+        return;
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
+        n.policy += r->bound[i].policy != NULL && r->bound[i].order < b->order;
+    hd_slots_note(r->slots, HEDDLE_NOTE_epoch, &n);
+}
+
 /* Event: an epoch of cell a is over; b is the binding's generation. */
 void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
                      uint64_t generation)
@@ -103,6 +117,7 @@ void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
         return;
     hd_env_sync(r->env); /* the policy may read counters */
     hd_err_clear(&r->error);
+    tell(r, b, cell);
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
                      hd_cycle(r->env->clk, HD_CLK_CORE, now));

@@ -57,6 +57,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../policy/slots.h"
+
 #define LINK(field) offsetof(struct hd_link_cfg, field)
 
 const struct hd_setting hd_link_settings[] = {
@@ -275,6 +277,19 @@ bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
     return true;
 }
 
+static HD_APART void tell(const struct hd_link *l, uint32_t dir,
+                          const struct transfer *x)
+{
+    struct heddle_n_link_transfer n = {
+        .app = x->app,
+        .to = dir == HD_LINK_IN ? HEDDLE_PROCESSOR_GPU : HEDDLE_PROCESSOR_HOST,
+        .bytes = x->bytes,
+        .queued = cycles(l, x->begin - x->sent),
+        .cycles = cycles(l, x->end - x->begin)};
+
+    hd_slots_note(l->env->slots, HEDDLE_NOTE_link_transfer, &n);
+}
+
 /* The first transfer of a direction is over. */
 static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
 {
@@ -296,6 +311,9 @@ static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
     c[HD_LINK_BUSY_CYCLES] += cycles(l, busy);
     c[HD_LINK_WAIT_CYCLES] += cycles(l, x.begin - x.sent);
     hd_hist_add(&l->time[x.app], cycles(l, x.end - x.sent));
+    if (l->env->slots != NULL &&
+        l->env->slots->watched[HEDDLE_NOTE_link_transfer] != 0)
+        tell(l, dir, &x);
     hd_post(l->env->ev, l->rank, l->client[x.client].component, now,
             l->client[x.client].what, x.word, 0);
 }

@@ -215,10 +215,13 @@ static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
 static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
-    struct heddle_n_walk_done n = {.app = w->app,
+    struct heddle_n_walk_done n = {.instance = u->instance,
+                                   .app = w->app,
                                    .vpn = w->vpn.v,
                                    .cycles =
                                        hd_unit_cycles(u->m, now - w->ready),
+                                   .queued = hd_unit_cycles(
+                                       u->m, w->began - w->ready),
                                    .references = w->references,
                                    .requesters = u->miss.v[walk].n,
                                    .pc = pc_of(u, walk)};
@@ -313,7 +316,8 @@ static HD_APART void tell_read(const struct hd_unit *u, uint32_t walk,
                                uint32_t core)
 {
     const struct hd_walk *w = &u->walk[walk];
-    struct heddle_n_walk_read n = {.core = core,
+    struct heddle_n_walk_read n = {.instance = u->instance,
+                                   .core = core,
                                    .app = w->app,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
