@@ -64,6 +64,11 @@ local function policies_of(sim)
         return require("heddle.policy").used(sim.core)
     end)
     if ok then
+        for i = #used, 1, -1 do
+            if used[i].name == "(timeline)" then -- changes nothing
+                table.remove(used, i)
+            end
+        end
         for i, p in ipairs(used) do
             out[i] = p.name .. (p.at and p.at ~= "" and " at " .. p.at or "")
                 .. (p.code and " [" .. p.code .. "]" or "")

@@ -93,6 +93,8 @@ local function key_of(job, lasting)
                 parts[#parts + 1] = k .. " " .. name .. "="
                     .. tostring(m[name][1])
             end
+        elseif k == "timeline" then
+            return nil, "which writes a timeline"
         elseif type(v) == "table" then
             for _, p in ipairs(v) do
                 local text = plain_of(p)
@@ -166,7 +168,7 @@ end
 
 --- In a child: what fn(i) returns, as text.
 local function answer(fn, i)
-    script.options.checkpoint = nil
+    script.options.checkpoint, script.options.timeline = nil, nil
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()

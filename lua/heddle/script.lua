@@ -178,6 +178,7 @@ function script.begin(options)
     script.options.check = options.check
     script.options.follow = options.follow
     script.options.checkpoint = options.checkpoint
+    script.options.timeline = options.timeline
     script.options.help = options.help
     if not next(given) then
         return
@@ -260,6 +261,13 @@ end
 
 --- Called by the command after the script: returns the exit status.
 function script.finish(ok, err)
+    local timeline = package.loaded["heddle.timeline"]
+    if timeline then
+        local drawn, why = pcall(timeline.finish)
+        if ok and not drawn then
+            error(why, 0)
+        end
+    end
     if ok and core.interrupted and core.interrupted() then
         -- The script has caught it, and went on with what it had.
         ok, err = false, core.error(-130, "interrupted")

@@ -4,6 +4,7 @@
 --         machine = "maxwell", apps = { H.app("ATAX") },
 --         policies = { "srrip" }, seed = 1, check = false,
 --         settings = { ["sim.budget"] = 100000 }, interval = 10000,
+--         timeline = "run.pftrace",
 --     }
 --     sim:run()              to the end, or sim:run(cycles), sim:step(n)
 --     sim:run_until(function(s) return s.now > 5000 end)
@@ -26,6 +27,7 @@ local plain = require "heddle.plain"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
+local timeline = require "heddle.timeline"
 local workload = require "heddle.workload"
 
 local Sim = {}
@@ -33,7 +35,7 @@ local Sim = {}
 --- Options of H.sim and the setting that some of them stand for.
 local OPTIONS = {
     machine = true, apps = true, policies = true, settings = true,
-    interval = true, label = true, progress = true,
+    interval = true, label = true, progress = true, timeline = true,
     seed = "sim.seed", check = "sim.check", budget = "sim.budget",
     warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
     translation = "sim.translation", relaunch = "sim.relaunch",
@@ -154,6 +156,7 @@ local function new(o)
         samples = {},
         status = "ready",
         time = time.new(),
+        drawing = false,
     }, Sim)
     for i, a in ipairs(apps) do
         if a.budget then
@@ -169,6 +172,7 @@ local function new(o)
     if script.options.follow then
         require("heddle.follow").attach(self, script.options.follow)
     end
+    self.drawing = timeline.attach(self, o.timeline)
     script.live[self] = true
     return self
 end
@@ -215,8 +219,8 @@ end
 function methods:used()
     local used = require("heddle.policy").used(self.core)
     for i = #used, 1, -1 do
-        if used[i].name == "follow" then -- the command's, not the script's
-            table.remove(used, i)
+        if used[i].name == "follow" or used[i].name == "(timeline)" then
+            table.remove(used, i) -- the command's, not the script's
         end
     end
     return used
@@ -271,6 +275,9 @@ local function slice(self, left)
     if self.meter then
         n = math.min(n, self.meter.slice)
     end
+    if self.drawing then
+        n = timeline.slice(self.drawing, n)
+    end
     return time.slice(self, n)
 end
 
@@ -294,6 +301,9 @@ local function run(self, cycles, resumes)
     if self.interval and #self.samples == 0 then
         sample(self)
     end
+    if self.drawing then
+        timeline.sample(self.drawing)
+    end
     while left > 0 do
         local n = slice(self, left)
         local since = self.core:now()
@@ -301,6 +311,9 @@ local function run(self, cycles, resumes)
         if self.interval and (self.core:now() % self.interval == 0 or not ok
             or err ~= "ok" or left <= n) then
             sample(self)
+        end
+        if self.drawing then
+            timeline.sample(self.drawing)
         end
         if not ok then
             local p = core.problem(err)
@@ -326,6 +339,9 @@ local function run(self, cycles, resumes)
     end
     if word ~= "ok" then
         script.live[self] = nil
+        if self.drawing then
+            timeline.write(self.drawing)
+        end
     end
     return word
 end
@@ -542,8 +558,20 @@ function methods:reset_counters()
     time.deed(self)
 end
 
+--- Writes the file of the option `timeline` now, with what there is so far;
+-- returns what is in it: path, bytes, requests of requests_of (one of
+-- requests_one), events of events_of (one of events_one), samples, every.
+function methods:timeline()
+    return timeline.write(self.drawing or fail(-2, "timeline: this simulation "
+        .. "has none; H.sim { timeline = \"run.pftrace\" }"))
+end
+
 --- Gives the memory back; nothing else can be done with it then.
 function methods:close()
+    if self.drawing and not self.closed then
+        timeline.close(self.drawing)
+        self.drawing = false
+    end
     if script.options.follow and not self.closed then
         require("heddle.follow").show(self, true)
     end

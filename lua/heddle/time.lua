@@ -201,6 +201,9 @@ end
 -- past, too.
 function time.deed(self, anew)
     local t, now = self.time, self.core:now()
+    if self.drawing and (anew or t.reached > now) then
+        self.drawing.box:cut()
+    end
     t.reached = now
     for i = #t.points, 1, -1 do
         if anew or t.points[i].at >= now then
@@ -340,6 +343,9 @@ function methods:go(cycle)
             or not t.every and "no checkpoints are kept; see sim:checkpoints()"
             or ("checkpoints begin at cycle %d"):format(t.points[1].at))
     end
+    if self.drawing then
+        self.drawing.box:repeats(t.reached)
+    end
     t.replays = true
     self.core:mute(true)
     local ok, err = pcall(replay, self, point, math.min(cycle, t.reached))
@@ -389,7 +395,7 @@ function methods:what_if(o)
         end
     end
     local function alternative(i)
-        self.time, self.progress = time.new(), false
+        self.time, self.progress, self.drawing = time.new(), false, false
         self.core:mute(true)
         self.label = tostring(o[i].label or i)
         for _, name in ipairs(o[i].unuse or {}) do

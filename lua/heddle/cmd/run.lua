@@ -7,7 +7,7 @@ local run = {
     summary = "run a scenario script",
     usage = [[
 usage: heddle run [--check] [--follow app=0,warp=3] [--checkpoint PATH]
-                  FILE.lua [name=value...]
+                  [--timeline PATH] FILE.lua [name=value...]
        heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
@@ -21,6 +21,12 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
                   write the state of a simulation in sim:run() to this file, each
                   so many seconds (60), and go on from there when the command is
                   given again; the second simulation's is PATH.2, and so on
+  --timeline PATH[,only=walk+dram][,app=0][,from=N][,to=N][,bytes=N][,every=N]
+                  write what happens over time to this file, for Perfetto: of
+                  these components (core, l1tlb, l2tlb, walk, fault, link,
+                  evict, policy, dram) and this application, what begins in
+                  these cycles, in so many bytes (20000000), with samples so
+                  many cycles (1000) apart; the second simulation's is PATH.2
   --help          behind FILE: print its arguments, where it declares them
 ]],
 }
@@ -48,6 +54,9 @@ function run.parse(args, command)
             if o.checkpoint.path == "" then
                 cli.usage("%s: --checkpoint: a path is expected", command)
             end
+        elseif options and not o.file and (a == "--timeline"
+            or a:find "^%-%-timeline=") then
+            o.timeline = a:match "=(.*)" or table.remove(args, i + 1) or ""
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
@@ -89,6 +98,13 @@ function run.run(args)
             cli.usage("run: %s", why)
         end
         o.follow = what
+    end
+    if o.timeline then
+        local what, why = require("heddle.timeline").parse(o.timeline)
+        if not what then
+            cli.usage("run: --timeline: %s", why)
+        end
+        o.timeline = what
     end
     local chunk = run.load(o.file)
     local H = require "heddle"
