@@ -21,7 +21,9 @@
  *
  * A flow is a request: from the L1 TLB's slice to the look-up, to the walk, or,
  * where it joined one that was under way, to the next read of it, to the answer.
- * Perfetto goes along a flow by the instants of its events.
+ * Perfetto goes along a flow by the instants of its events and, where they are
+ * equal, in the order of the file: so look-ups come first in it, then walks, and
+ * requests, whose answers end flows, last.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -194,7 +196,8 @@ static uint64_t lane(struct pen *p, struct lanes *l, uint64_t begin,
         if (l->one && i == 0)
             snprintf(name, sizeof name, "%s", l->name);
         else
-            snprintf(name, sizeof name, "%s %zu", l->name, i + l->one);
+            snprintf(name, sizeof name, "%s%s %zu", l->name, l->one ? "," : "",
+                     i + l->one);
         l->lane[l->n++] = (struct lane){track(p, l->of, name, NULL), 0};
     }
     l->lane[i].free = end;
@@ -263,8 +266,7 @@ static uint32_t stages(const struct hd_tl_request *r, struct stage *s)
     return n;
 }
 
-/* The instant of the answer's slice, which ends the flow; `end` if there is
- * none. */
+/* Whether it can be seen anywhere but at its core. */
 static bool has_flow(const struct hd_tl_request *r)
 {
     return r->looked != HD_TL_NEVER || r->walk.serial != 0;
@@ -470,10 +472,6 @@ static void draw_translation(struct pen *p)
     }
     for (size_t i = 0; i < n; i++)
         r[i] = &t->request[i];
-    if (hd_tl_shows(t, HD_TL_L1TLB)) {
-        qsort(r, n, sizeof *r, by_core);
-        draw_requests(p, r, n);
-    }
     if (hd_tl_shows(t, HD_TL_L2TLB)) {
         qsort(r, n, sizeof *r, by_look);
         draw_looks(p, r, n);
@@ -481,6 +479,10 @@ static void draw_translation(struct pen *p)
     if (hd_tl_shows(t, HD_TL_WALK)) {
         qsort(r, n, sizeof *r, by_walk);
         draw_walks(p, r, n);
+    }
+    if (hd_tl_shows(t, HD_TL_L1TLB)) {
+        qsort(r, n, sizeof *r, by_core);
+        draw_requests(p, r, n);
     }
     free(r);
 }

@@ -257,22 +257,21 @@ static void add_request(struct heddle_timeline *t,
     bound(t);
 }
 
-/* Whether a request of an application that began then, and is told now, is
- * wanted. */
+/* Whether a request of an application that began then is wanted. */
 static bool wanted(const struct heddle_timeline *t, uint64_t app,
-                   uint64_t begin, uint64_t now)
+                   uint64_t begin)
 {
     return (t->app == UINT32_MAX || t->app == app) && begin >= t->from &&
-           begin < t->to && now >= t->repeats;
+           begin < t->to && t->repeats == 0;
 }
 
 static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
-                      uint64_t now, struct hd_tl_event e)
+                      struct hd_tl_event e)
 {
     struct hd_tl_class *c = &t->class[HD_TL_EVENTS];
 
     if (!hd_tl_shows(t, of) || (t->app != UINT32_MAX && t->app != e.app) ||
-        e.end < t->from || e.begin >= t->to || now < t->repeats)
+        e.end < t->from || e.begin >= t->to || t->repeats != 0)
         return;
     e.serial = ++c->told;
     e.rank = e.kind == HD_TL_KERNEL ? 62 : (uint8_t)rank_of(e.serial);
@@ -350,7 +349,7 @@ static void on_walk(void *state, const void *note)
     w->done = n->cycle;
     w->references = (uint32_t)n->references;
     w->requesters = (uint32_t)n->requesters;
-    if (n->requesters != 0 || !wanted(t, n->app, w->began, n->cycle))
+    if (n->requesters != 0 || !wanted(t, n->app, w->began))
         return;
     r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
                                .core = HD_NONE,
@@ -393,7 +392,7 @@ static void on_answer(void *state, const void *note)
     struct hd_tl_request r;
     const struct hd_tl_book *e;
 
-    if (!wanted(t, n->app, sent, n->cycle))
+    if (!wanted(t, n->app, sent))
         return;
     r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
                                .sent = sent,
@@ -445,7 +444,7 @@ static void on_page(void *state, const void *note)
     e->fault.from = from;
     e->fault.to = n->cycle;
     e->fault.pages = n->pages;
-    add_event(t, HD_TL_FAULT, n->cycle,
+    add_event(t, HD_TL_FAULT,
               (struct hd_tl_event){.kind = HD_TL_PAGE,
                                    .begin = from,
                                    .end = n->cycle,
@@ -459,7 +458,7 @@ static void on_transfer(void *state, const void *note)
     struct heddle_timeline *t = state;
     const struct heddle_n_link_transfer *n = note;
 
-    add_event(t, HD_TL_LINK, n->cycle,
+    add_event(t, HD_TL_LINK,
               (struct hd_tl_event){.kind = HD_TL_TRANSFER,
                                    .begin = n->cycle - n->cycles,
                                    .end = n->cycle,
@@ -474,7 +473,7 @@ static void on_evicted(void *state, const void *note)
     struct heddle_timeline *t = state;
     const struct heddle_n_page_evicted *n = note;
 
-    add_event(t, HD_TL_EVICT, n->cycle,
+    add_event(t, HD_TL_EVICT,
               (struct hd_tl_event){.kind = HD_TL_EVICTION,
                                    .begin = n->cycle,
                                    .end = n->cycle,
@@ -502,7 +501,7 @@ static void on_retired(void *state, const void *note)
     if (!k->runs)
         k->begin = t->start;
     k->runs = false;
-    add_event(t, HD_TL_CORE, n->cycle,
+    add_event(t, HD_TL_CORE,
               (struct hd_tl_event){.kind = HD_TL_KERNEL,
                                    .begin = k->begin,
                                    .end = n->cycle,
@@ -523,7 +522,7 @@ static void on_epoch(void *state, const void *note)
                             .a = n->policy};
 
     *last = n->cycle;
-    add_event(t, HD_TL_POLICY, n->cycle, e);
+    add_event(t, HD_TL_POLICY, e);
 }
 
 /* ---- samples ---------------------------------------------------------------- */
@@ -593,15 +592,17 @@ static uint64_t value(struct heddle_timeline *t, const struct hd_tl_column *x,
 
 uint64_t heddle_timeline_next(const heddle_timeline *t)
 {
-    uint64_t now, step = t->every << t->class[HD_TL_SAMPLES].k;
+    uint64_t now, step = t->every << t->class[HD_TL_SAMPLES].k, from;
 
-    if (t->sim == NULL || t->columns == 0)
+    if (t->sim == NULL)
         return UINT64_MAX;
     now = heddle_now(t->sim);
-    if (now >= t->to)
+    if (t->repeats > now)
+        return t->repeats - now;
+    if (t->columns == 0 || now >= t->to)
         return UINT64_MAX;
-    return now < t->from ? hd_max_u64(1, (t->from - 1) / step * step + step - now)
-                         : step - now % step;
+    from = hd_max_u64(now + 1, t->from);
+    return (from + step - 1) / step * step - now;
 }
 
 void heddle_timeline_sample(heddle_timeline *t)
@@ -610,11 +611,14 @@ void heddle_timeline_sample(heddle_timeline *t)
     size_t row = hd_tl_row(t);
     uint64_t now, *v;
 
-    if (t->sim == NULL || t->columns == 0)
+    if (t->sim == NULL)
         return;
     now = heddle_now(t->sim);
-    if (now % (t->every << c->k) != 0 || now < t->from || now >= t->to ||
-        now < t->repeats || (c->n > 0 && t->sample[(c->n - 1) * row] >= now))
+    if (now >= t->repeats)
+        t->repeats = 0;
+    if (t->columns == 0 || now % (t->every << c->k) != 0 || now < t->from ||
+        now >= t->to || t->repeats != 0 ||
+        (c->n > 0 && t->sample[(c->n - 1) * row] >= now))
         return;
     if (hd_grow(&t->sample, c->n, &c->room, row * sizeof *v) == NULL) {
         t->oom = true;
@@ -775,30 +779,51 @@ void heddle_timeline_close(heddle_timeline *t)
 
 void heddle_timeline_repeats(heddle_timeline *t, uint64_t cycle)
 {
-    t->repeats = cycle;
+    t->repeats = hd_max_u64(t->repeats, cycle);
 }
 
-void heddle_timeline_cut(heddle_timeline *t)
+void heddle_timeline_mark(const heddle_timeline *t,
+                          struct heddle_timeline_mark *out)
 {
-    uint64_t now, n = 0;
+    out->requests = t->class[HD_TL_REQUESTS].told;
+    out->events = t->class[HD_TL_EVENTS].told;
+}
+
+/* Forgets records of a class: those told after the `told`-th or, without that
+ * (HD_TL_NEVER), those that end after `now`. */
+static void forget(struct heddle_timeline *t, uint32_t class, uint64_t told,
+                   uint64_t now)
+{
+    struct hd_tl_class *c = &t->class[class];
+    bool requests = class == HD_TL_REQUESTS;
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < c->n; i++) {
+        uint64_t serial = requests ? t->request[i].serial : t->event[i].serial;
+        uint64_t end = requests ? t->request[i].end : t->event[i].end;
+
+        if (told != HD_TL_NEVER ? serial <= told : end <= now)
+            move(t, class, n++, i);
+    }
+    c->n = n;
+    if (told != HD_TL_NEVER)
+        c->told = told;
+}
+
+void heddle_timeline_cut(heddle_timeline *t,
+                         const struct heddle_timeline_mark *mark)
+{
+    struct hd_tl_class *samples = &t->class[HD_TL_SAMPLES];
     size_t row = hd_tl_row(t);
+    uint64_t now;
 
     if (t->sim == NULL)
         return;
     now = heddle_now(t->sim);
-    for (uint64_t i = 0; i < t->class[HD_TL_REQUESTS].n; i++)
-        if (t->request[i].end <= now)
-            move(t, HD_TL_REQUESTS, n++, i);
-    t->class[HD_TL_REQUESTS].n = n;
-    n = 0;
-    for (uint64_t i = 0; i < t->class[HD_TL_EVENTS].n; i++)
-        if (t->event[i].end <= now)
-            move(t, HD_TL_EVENTS, n++, i);
-    t->class[HD_TL_EVENTS].n = n;
-    for (n = t->class[HD_TL_SAMPLES].n;
-         n > 0 && t->sample[(n - 1) * row] > now;)
-        n--;
-    t->class[HD_TL_SAMPLES].n = n;
+    forget(t, HD_TL_REQUESTS, mark != NULL ? mark->requests : HD_TL_NEVER, now);
+    forget(t, HD_TL_EVENTS, mark != NULL ? mark->events : HD_TL_NEVER, now);
+    while (samples->n > 0 && t->sample[(samples->n - 1) * row] > now)
+        samples->n--;
     for (uint32_t i = 0; i < HD_LEN(t->book); i++)
         memset(t->book[i], 0, SETS * WAYS * sizeof *t->book[i]);
     for (uint32_t i = 0; i < HEDDLE_MAX_APPS; i++)
@@ -806,9 +831,7 @@ void heddle_timeline_cut(heddle_timeline *t)
             t->kernel[i].runs = false;
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         t->epoch[i] = hd_min_u64(t->epoch[i], now);
-    if (t->class[HD_TL_REQUESTS].n + t->class[HD_TL_EVENTS].n +
-            t->class[HD_TL_SAMPLES].n ==
-        0)
+    if (t->class[HD_TL_REQUESTS].n + t->class[HD_TL_EVENTS].n + samples->n == 0)
         t->start = now;
     t->repeats = 0;
 }

@@ -107,7 +107,7 @@ struct heddle_timeline {
     uint64_t only, from, to, bytes, every;
     uint32_t app;
     char *title;
-    uint64_t repeats; /* cycles before it have been told */
+    uint64_t repeats; /* all before it is recorded; 0: nothing more is */
     uint64_t start;   /* the first cycle that it could see */
     struct hd_tl_class class[HD_TL_CLASSES];
     struct hd_tl_request *request;

@@ -119,14 +119,23 @@ heddle_timeline *heddle_timeline_open(heddle_sim *s,
                                       const struct heddle_timeline_options *o);
 void heddle_timeline_close(heddle_timeline *t);
 /* Core cycles from now to the next instant at which heddle_timeline_sample is to
- * be called, between runs. */
+ * be called, between runs; UINT64_MAX: to none. */
 uint64_t heddle_timeline_next(const heddle_timeline *t);
 /* Takes the counters and the lengths of queues, if it is such an instant. */
 void heddle_timeline_sample(heddle_timeline *t);
-/* The simulation has another past: what it has of later cycles than now is
- * forgotten. */
-void heddle_timeline_cut(heddle_timeline *t);
-/* The simulation repeats what it did up to a cycle; it is not told again. */
+
+/* How much has been recorded when a snapshot was taken. */
+struct heddle_timeline_mark {
+    uint64_t requests, events;
+};
+
+void heddle_timeline_mark(const heddle_timeline *t,
+                          struct heddle_timeline_mark *out);
+/* The simulation has the past that it had at the mark or, NULL, at the cycle that
+ * it is at now: what was recorded since then is forgotten. */
+void heddle_timeline_cut(heddle_timeline *t,
+                         const struct heddle_timeline_mark *mark);
+/* The simulation repeats what it did up to a cycle, and is not recorded again. */
 void heddle_timeline_repeats(heddle_timeline *t, uint64_t cycle);
 /* Writes what there is as heddle_save does; *out may be NULL. */
 int heddle_timeline_write(heddle_timeline *t, const char *path,

@@ -503,6 +503,9 @@ end
 -- snapshot: the samples so far, and the last word.
 local beside = setmetatable({}, { __mode = "k" })
 
+--- And how much its timeline had recorded.
+local drawn = setmetatable({}, { __mode = "k" })
+
 --- A copy of the state; give an old one to use its memory again.
 function methods:snapshot(old)
     local snapshot = self.core:snapshot(old)
@@ -510,6 +513,9 @@ function methods:snapshot(old)
         samples = table.move(self.samples, 1, #self.samples, 1, {}),
         status = self.status,
     }
+    if self.drawing then
+        drawn[snapshot] = { self.drawing.box:mark() }
+    end
     return snapshot
 end
 
@@ -526,7 +532,7 @@ function methods:restore(snapshot)
     script.live[self] = self.status ~= "done" and true or nil
     if not self.time.replays then
         time.restored(self)
-        time.deed(self, true)
+        time.deed(self, true, drawn[snapshot])
     end
     return self
 end
@@ -568,7 +574,7 @@ end
 
 --- Gives the memory back; nothing else can be done with it then.
 function methods:close()
-    if self.drawing and not self.closed then
+    if self.drawing then
         timeline.close(self.drawing)
         self.drawing = false
     end

@@ -198,11 +198,11 @@ function methods:checkpoints(every, bytes)
 end
 
 --- Somebody has done something that a replay would not.  `anew`: it is another
--- past, too.
-function time.deed(self, anew)
+-- past, too, of which a timeline knows `mark`.
+function time.deed(self, anew, mark)
     local t, now = self.time, self.core:now()
     if self.drawing and (anew or t.reached > now) then
-        self.drawing.box:cut()
+        self.drawing.box:cut(table.unpack(mark or {}))
     end
     t.reached = now
     for i = #t.points, 1, -1 do

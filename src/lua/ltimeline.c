@@ -5,7 +5,10 @@
  *     local t = timelines.open(core, { only = bits, app =, from =, to =,
  *                                      bytes =, every =, title = })
  *     t:next()            cycles to the next sample, or nil
- *     t:sample() t:cut() t:repeats(cycle)
+ *     t:sample()
+ *     t:mark()            two numbers, for cut
+ *     t:cut([requests, events])
+ *     t:repeats(cycle)
  *     t:write(path)       what is in the file, a table
  *     timelines.components()
  *
@@ -41,9 +44,22 @@ static int sample(lua_State *L)
     return 0;
 }
 
+static int mark(lua_State *L)
+{
+    struct heddle_timeline_mark m;
+
+    heddle_timeline_mark(self(L), &m);
+    lua_pushinteger(L, (lua_Integer)m.requests);
+    lua_pushinteger(L, (lua_Integer)m.events);
+    return 2;
+}
+
 static int cut(lua_State *L)
 {
-    heddle_timeline_cut(self(L));
+    struct heddle_timeline_mark m = {
+        (uint64_t)luaL_optinteger(L, 2, 0), (uint64_t)luaL_optinteger(L, 3, 0)};
+
+    heddle_timeline_cut(self(L), lua_isnoneornil(L, 2) ? NULL : &m);
     return 0;
 }
 
@@ -76,8 +92,9 @@ static int open(lua_State *L)
 {
 #define OPTION(m) HL_FIELD(struct heddle_timeline_options, m)
     static const luaL_Reg methods[] = {
-        {"next", next},       {"sample", sample}, {"cut", cut},
-        {"repeats", repeats}, {"write", write},   {"close", release},
+        {"next", next}, {"sample", sample},   {"mark", mark},
+        {"cut", cut},   {"repeats", repeats}, {"write", write},
+        {"close", release},
         {NULL, NULL},
     };
     static const struct hl_field fields[] = {

@@ -54,8 +54,8 @@ function run.parse(args, command)
             if o.checkpoint.path == "" then
                 cli.usage("%s: --checkpoint: a path is expected", command)
             end
-        elseif options and not o.file and (a == "--timeline"
-            or a:find "^%-%-timeline=") then
+        elseif options and not o.file and command == "run"
+            and (a == "--timeline" or a:find "^%-%-timeline=") then
             o.timeline = a:match "=(.*)" or table.remove(args, i + 1) or ""
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)
