@@ -101,23 +101,6 @@ e:run()
 local er = e:results()
 tap.ok(#er.intervals >= 2, "intervals are kept")
 tap.is(er.intervals[1].to, 250, "of the length asked for")
-local series = H.report.series(er, "l1tlb.lookups")
-local total = 0
-for place, s in ipairs(series) do
-    total = total + s.value
-    tap.ok(s.from == er.intervals[place].from and s.to == er.intervals[place].to,
-        "a series has the intervals")
-end
-tap.is(total, H.report.counter(er, "l1tlb.lookups"), "a counter sums up")
-tap.is(series.unit, "look-ups", "with its unit")
-series = H.report.series(er, "ipc", 0)
-tap.is(series[1].value, er.intervals[1].instructions[1] / 250,
-    "a metric of an application in an interval")
-for _, wrong in ipairs { { "ipx", "ipc" }, { "l1tlb.hitz", "l1tlb.hits" } } do
-    local ok, err = pcall(H.report.series, er, wrong[1])
-    tap.ok(not ok and tostring(err):find(wrong[2], 1, true),
-        "a name that is none", err)
-end
 local curve = e:plot("ipc", { width = 40, height = 4 })
 local _, ends = curve:gsub("\n", "")
 tap.ok(ends == 6 and curve:find "^ipc, warp instructions a cycle: IPC\n%s*%d"
@@ -152,6 +135,81 @@ for _, x in ipairs(er.counters) do
     end
 end
 tap.is(table.concat(bad, " "), "", "and hold what the counters hold")
+
+-- A metric over intervals.
+do
+    local sim <close> = H.sim(options { interval = 400, budget = 0, apps = {
+        H.app("GUP", { size = "T" }), H.app("BP", { size = "T" }) } })
+    sim:run()
+    local res = sim:results()
+    local ipc = H.report.series(res, "ipc", 1)
+    tap.is(ipc.name, "ipc, BP", "a series has a name")
+    tap.is(#ipc.x, #res.intervals, "and a place for each interval")
+    local sum, wrong, last, done = 0, 0, 0, 0
+    for n, i in ipairs(res.intervals) do
+        local v = ipc.values[n]
+        sum = sum + (v or 0) * (i.to - i.from)
+        wrong = wrong + (ipc.x[n] == i.to and 0 or 1)
+        last = v and n or last
+        done = i.from < res.apps[2].cycles and n or done
+    end
+    tap.ok(math.abs(sum - res.apps[2].instructions) < 0.5,
+        "IPC times cycles sums to the instructions", sum)
+    tap.is(wrong, 0, "at the ends of the intervals")
+    tap.is(last, done, "none after its application has finished")
+    local walks, all = 0, H.report.series(res, "walk.walks")
+    for n in ipairs(res.intervals) do
+        walks = walks + all.values[n]
+    end
+    tap.is(walks, H.report.counter(res, "walk.walks"), "a counter's growth, too")
+    local rate = H.report.series(res, "l1tlb_miss_rate")
+    local grown = res.intervals[2].counters
+    local function of(name)
+        local v = 0
+        for _, x in ipairs(grown["l1tlb." .. name] or {}) do
+            v = v + x
+        end
+        return v
+    end
+    tap.ok(math.abs(rate.values[2] - (1 - of "hits" / of "lookups")) < 1e-9,
+        "a rate is that of the interval")
+    tap.ok(H.svg.lines { title = "IPC", unit = "", series = { ipc } }
+        :find "<polyline points='[^']+'", "charts take it")
+    tap.raises(function() H.report.series(res, "ipcc") end,
+        "no metric 'ipcc' (did you mean 'ipc'?)", "a metric that is none")
+    tap.raises(function() H.report.series(res, "walk.wlks") end,
+        "no counter 'walk.wlks' (did you mean 'walk.walks'?)",
+        "a counter that is none")
+    tap.raises(function() H.report.series(res, "ipc", 2) end,
+        "there is no application 2", "an application that is none")
+    tap.raises(function() H.report.series(c:results(), "ipc") end,
+        "have no intervals", "results without intervals")
+    -- CSV and the database have the same.
+    local path = os.tmpname()
+    H.report.csv(res, path)
+    local lines, found = {}, nil
+    for line in io.lines(path) do
+        lines[#lines + 1] = line
+        found = found or line:match "^[^,]*,2,1,,metric,,ipc,[^,]*,(.*)$"
+    end
+    tap.ok(math.abs(tonumber(found) - ipc.values[2]) < 1e-12,
+        "CSV has metrics of intervals", found)
+    H.report.sqlite(res, path .. ".sqlite")
+    H.report.sqlite({ res }, path .. ".sqlite") -- in its place
+    local db <close> = require("heddle.sqlite").open(path .. ".sqlite")
+    tap.is(db:exec("select count(*) as n from result")[1].n, #lines - 1,
+        "a database has the rows of the CSV")
+    tap.is(db:exec([[select value from result where interval = 2 and app = 1
+        and component = 'metric' and stat = 'ipc']])[1].value, ipc.values[2],
+        "with their values")
+    tap.is(#db:exec [[select value from result where interval = 2 and
+        component = 'core' and stat = 'instructions' and app = 1]], 1,
+        "and counters of intervals")
+    tap.raises(function() H.report.sqlite(res, 5) end, "path of a database",
+        "no path")
+    os.remove(path)
+    os.remove(path .. ".sqlite")
+end
 
 -- The runner.
 local jobs = {}

@@ -1,7 +1,8 @@
---- csv.lua - results as comma-separated values.
+--- csv.lua - results as comma-separated values, or as rows of a database.
 --
 --     local text = csv.long(results)   a value a line
 --     local text = csv.wide(results)   an application a line
+--     csv.database(results, path)      what long() has, in SQLite
 --
 -- Results are those of one run or a list of them (report.lua, which writes
 -- files).  A cell is quoted where it has to be; numbers read back as they were.
@@ -23,7 +24,11 @@ local function cell(v)
     return text
 end
 
+--- Adds a row: as a line, or to who takes rows (out.row).
 local function line(out, ...)
+    if out.row then
+        return out.row(...)
+    end
     local cells = table.pack(...)
     for i = 1, cells.n do
         cells[i] = cell(cells[i])
@@ -163,7 +168,25 @@ local function interval_rows(out, run, r, units)
                     component, nil, stat, units[c], v)
             end
         end
+        for _, m in ipairs(require("heddle.report").interval(r, n)) do
+            for _, a in ipairs(m.apps) do
+                line(out, run, n, a.app, nil, "metric", nil, m.name, m.unit,
+                    a.value)
+            end
+            line(out, run, n, nil, nil, "metric", nil, m.name, m.unit, m.total)
+        end
     end
+end
+
+--- All rows of a run.
+local function rows(out, run, r)
+    local units = unit_of(r)
+    origin_rows(out, run, r)
+    counter_rows(out, run, r)
+    metric_rows(out, run, r)
+    hist_rows(out, run, r)
+    kernel_rows(out, run, r, units)
+    interval_rows(out, run, r, units)
 end
 
 --- An empty app or instance means all of them.
@@ -171,16 +194,35 @@ function csv.long(results)
     local out = {}
     line(out, table.unpack(LONG))
     for _, pair in ipairs(runs_of(results)) do
-        local run, r = pair[1], pair[2]
-        local units = unit_of(r)
-        origin_rows(out, run, r)
-        counter_rows(out, run, r)
-        metric_rows(out, run, r)
-        hist_rows(out, run, r)
-        kernel_rows(out, run, r, units)
-        interval_rows(out, run, r, units)
+        rows(out, pair[1], pair[2])
     end
     return table.concat(out, "\n") .. "\n"
+end
+
+--- The same in the table `result` of a database; an empty cell is NULL.  A value
+-- keeps its type.
+function csv.database(results, path)
+    local runs = runs_of(results)
+    local db <close> = require("heddle.sqlite").open(path)
+    db:exec [[create table if not exists result (
+        run text, interval integer, app, kernel text, component text,
+        instance integer, stat text, unit text, value)]]
+    db:exec "create index if not exists result_of on result (run, component, stat)"
+    db:exec "begin immediate"
+    local ok, err = pcall(function()
+        for _, pair in ipairs(runs) do
+            local run = tostring(pair[1])
+            db:exec("delete from result where run = ?", run)
+            rows({ row = function(...)
+                db:exec("insert into result values (?,?,?,?,?,?,?,?,?)", run,
+                    select(2, ...))
+            end }, run, pair[2])
+        end
+    end)
+    db:exec(ok and "commit" or "rollback")
+    if not ok then
+        error(err, 0)
+    end
 end
 
 -- ---- an application a line ---------------------------------------------------

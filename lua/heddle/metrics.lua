@@ -323,6 +323,25 @@ function metrics.known(name)
     return false
 end
 
+--- A metric of one reader, or nothing.
+local function value_of(row, r)
+    local ok, v = pcall(row[5], r)
+    if not ok and v ~= ABSENT then
+        error(core.error(-9, ("%s: %s"):format(row[2], v)), 0)
+    end
+    return ok and v or nil
+end
+
+--- One metric of one scope { values, work }; `all` is as for compute().  Nil: it
+-- cannot be had.
+function metrics.one(name, scope, all)
+    for _, row in ipairs(LIST) do
+        if row[2] == name then
+            return value_of(row, reader(scope.values, scope.work, all))
+        end
+    end
+end
+
 --- Computes all metrics.  `scopes` is a list of { values, work }: one for each
 -- application, and one for all.  Returns { section=, name=, unit=, meaning=,
 -- values = { [scope] = number or nil } } for those that any scope has.
@@ -337,28 +356,13 @@ function metrics.compute(scopes, all)
             values = {},
         }
         for i, r in ipairs(readers) do
-            local ok, v = pcall(row[5], r)
-            if ok then
-                m.values[i] = v
-            elseif v ~= ABSENT then
-                error(core.error(-9, ("%s: %s"):format(row[2], v)), 0)
-            end
+            m.values[i] = value_of(row, r)
         end
         if next(m.values) then
             out[#out + 1] = m
         end
     end
     return out
-end
-
---- One metric of one scope; nil where it cannot be had.
-function metrics.value(name, scope, all)
-    for _, row in ipairs(LIST) do
-        if row[2] == name then
-            local ok, v = pcall(row[5], reader(scope.values, scope.work, all))
-            return ok and v or nil
-        end
-    end
 end
 
 -- ---- comparisons of runs --------------------------------------------------

@@ -1,10 +1,11 @@
 --- plot.lua - a curve over time as text, for terminals.
 --
 --     print(sim:plot("ipc"))
---     print(plot.text(series, { width = 78, height = 12 }))
+--     print(plot.text(series, 0, { width = 78, height = 12 }))
 --
--- A series is what H.report.series returns.  A column of the plot is the mean of
--- the intervals that lie in it, by their cycles; where it has none it is empty.
+-- A series is what H.report.series returns; the number is the cycle at which its
+-- first interval begins.  A column of the plot is the mean of the intervals that
+-- lie in it, by their cycles; where it has none it is empty.
 -- Columns are drawn in eighths of a character where the terminal shows UTF-8, with
 -- # else.  The axis begins at 0, and ends at a round number.
 --
@@ -41,23 +42,25 @@ local function round_up(v)
 end
 
 --- Means by column; nil where no interval has a value.
-local function columns_of(series, n)
-    local from, to = series[1].from, series[#series].to
+local function columns_of(series, from, n)
+    local to, first = series.x[#series.x], from
     local sums, weights, out = {}, {}, {}
-    for _, s in ipairs(series) do
-        for c = (s.from - from) * n // (to - from),
-            s.value and ((s.to - from) * n - 1) // (to - from) or -1 do
-            local lo = math.max(s.from, from + (to - from) * c / n)
-            local hi = math.min(s.to, from + (to - from) * (c + 1) / n)
-            sums[c] = (sums[c] or 0) + s.value * (hi - lo)
+    for i, last in ipairs(series.x) do
+        local value = series.values[i]
+        for c = (first - from) * n // (to - from),
+            value and ((last - from) * n - 1) // (to - from) or -1 do
+            local lo = math.max(first, from + (to - from) * c / n)
+            local hi = math.min(last, from + (to - from) * (c + 1) / n)
+            sums[c] = (sums[c] or 0) + value * (hi - lo)
             weights[c] = (weights[c] or 0) + hi - lo
         end
+        first = last
     end
     for c = 0, n - 1 do
         out[c + 1] = weights[c] and weights[c] > 0 and sums[c] / weights[c]
             or nil
     end
-    return out, from, to
+    return out, to
 end
 
 --- The character of a column in a row whose floor and ceiling are given.
@@ -75,14 +78,11 @@ local function cell(v, low, high, utf8)
 end
 
 --- The plot of a series as text.  Options: width and height, in characters.
-function plot.text(series, o)
-    if #series == 0 then
-        return series.name .. ": there are no intervals"
-    end
+function plot.text(series, from, o)
     local height, utf8 = o and o.height or HEIGHT, is_utf8()
     local most = 0
-    for _, s in ipairs(series) do
-        most = math.max(most, s.value or 0)
+    for i in ipairs(series.x) do
+        most = math.max(most, series.values[i] or 0)
     end
     local top = round_up(most)
     local labels, margin = {}, 0
@@ -93,7 +93,7 @@ function plot.text(series, o)
         margin = math.max(margin, #labels[row])
     end
     local width = math.max(LEAST, (o and o.width or 78) - margin - 2)
-    local values, from, to = columns_of(series, width)
+    local values, to = columns_of(series, from, width)
     local title = series.name .. (series.unit ~= "" and ", " .. series.unit or "")
     local out = { title .. ": " .. series.meaning }
     for row = height, 1, -1 do
@@ -134,13 +134,14 @@ function plot.of(sim, what, options)
                 0)
         end
     end
-    local series = require("heddle.report").series(sim:results(), what, o.app)
-    if #series == 0 then
+    local results = sim:results()
+    if #results.intervals == 0 then
         error(core.error(-2, sim.interval and "plot: nothing has run yet"
             or "plot: nothing was sampled: H.sim has the option interval, in "
             .. "core cycles, or \"auto\""), 0)
     end
-    return plot.text(series, o)
+    return plot.text(require("heddle.report").series(results, what, o.app),
+        results.intervals[1].from, o)
 end
 
 return plot

@@ -1,4 +1,5 @@
---- report.lua - results: one table, and its forms as text, JSON and CSV (csv.lua).
+--- report.lua - results: one table, and its forms as text, JSON, CSV and rows of
+-- a database (csv.lua); a metric over intervals as a series.
 --
 -- The table that sim:results() returns (schema_version 1):
 --
@@ -329,69 +330,112 @@ function report.counter(results, name, i)
     end
 end
 
--- ---- over time ---------------------------------------------------------------
+-- ---- intervals ----------------------------------------------------------------
 
---- The counters of an interval as metrics read them: of the application at a
--- place of the lists, or of all (nil).
-local function scope_of(results, interval, at)
-    local values, instructions = {}, 0
+--- The last interval in which each application did anything, of those that have
+-- finished: what is behind it is not its own any more.
+local function last_of(results)
+    local last = {}
+    for a, app in ipairs(results.apps) do
+        for n, i in ipairs(results.intervals) do
+            last[a] = (not app.finished or i.instructions[a] > 0) and n
+                or last[a] or 0
+        end
+    end
+    return last
+end
+
+--- What an application (place `a`; nil: all) did in interval i, as scope of a
+-- metric.
+local function scope_of(results, i, a)
+    local values = {}
     for _, c in ipairs(results.counters) do
-        local sum, of = 0, values[c.component] or {}
-        for a, n in ipairs(interval.counters[c.component .. "." .. c.name]
-            or {}) do
-            if not at or a == at then
-                sum = c.peak and math.max(sum, n) or sum + n
+        local by, v = i.counters[c.component .. "." .. c.name], 0
+        for at, grown in ipairs(by or {}) do
+            if a == nil or at == a then
+                v = c.peak and math.max(v, grown) or v + grown
             end
         end
-        values[c.component], of[c.name] = of, sum
+        values[c.component] = values[c.component] or {}
+        values[c.component][c.name] = v
     end
-    for a, n in ipairs(interval.instructions) do
-        instructions = instructions + ((not at or a == at) and n or 0)
+    local work = { instructions = 0, cycles = i.to - i.from,
+        thread_instructions = values.core
+            and values.core.thread_instructions or 0 }
+    for at, v in ipairs(i.instructions) do
+        work.instructions = work.instructions + ((a == nil or at == a) and v or 0)
     end
-    return { values = values, work = {
-        instructions = instructions, cycles = interval.to - interval.from,
-        thread_instructions = values.core.thread_instructions } }
+    return { values = values, work = work }
 end
 
---- What a metric or a counter of these results is: name, unit, meaning.
-local function described(results, what)
-    for _, m in ipairs(metrics.list()) do
-        if m[2] == what then
-            return { name = what, unit = m[3], meaning = m[4], metric = true }
-        end
-    end
-    for _, c in ipairs(results.counters) do
-        if c.component .. "." .. c.name == what then
-            return { name = what, unit = c.unit, meaning = c.meaning }
-        end
-    end
-    local find = tostring(what):find(".", 1, true) and report.counter
-        or report.metric
-    find(results, what) -- raises, unless it is a counter that is not there
-    error(core.error(-2, ("%s is not counted in these results"):format(what)), 0)
+local function whole_of(results, i)
+    local scope = scope_of(results, i)
+    return { config = results.config, values = scope.values,
+        cycles = i.to - i.from }, scope
 end
 
---- report.series(results, what [, i]): a metric ("ipc") or a counter
--- ("l2tlb.hits") of application i (from 0), or of all, from interval to interval
--- (H.sim's option): { name =, unit =, meaning =, { from =, to =, value = }, ... };
--- the value is absent where there is none.
-function report.series(results, what, i)
+--- The metrics of an interval, a list as results.metrics; applications that have
+-- finished before it have none.
+function report.interval(results, n)
+    local i, last, scopes = results.intervals[n], last_of(results), {}
+    local all, total = whole_of(results, i)
+    for a in ipairs(results.apps) do
+        scopes[a] = scope_of(results, i, a)
+    end
+    scopes[#scopes + 1] = total
+    local out = json.array {}
+    for k, m in ipairs(metrics.compute(scopes, all)) do
+        local apps = {}
+        for a, app in ipairs(results.apps) do
+            apps[a] = { app = app.app, value = n <= last[a] and m.values[a]
+                or nil }
+        end
+        out[k] = { section = m.section, name = m.name, unit = m.unit,
+            meaning = m.meaning, total = m.values[#scopes], apps = apps }
+    end
+    return out
+end
+
+--- Unit and meaning of a metric or a counter.
+local function described(results, name, counter)
+    for _, m in ipairs(counter and results.counters or metrics.list()) do
+        if name == (counter and m.component .. "." .. m.name or m[2]) then
+            return counter and m.unit or m[3], counter and m.meaning or m[4]
+        end
+    end
+    return "", "" -- a counter that is not there
+end
+
+--- report.series(results, name [, application]): a metric, or the growth of a
+-- counter ("walk.walks"), over the intervals, as a series of H.svg.lines: name,
+-- x, the cycle at which each interval ends, and values, nil where there is none.
+-- Also its unit and meaning.
+function report.series(results, name, app)
     metrics.result(results, "H.report.series")
-    local at = i and metrics.place_of(results, i)
-    local out = described(results, what)
-    local metric, component, counter = out.metric, what:match "^([^.]*)%.(.*)$"
-    out.metric = nil
-    for n, interval in ipairs(results.intervals) do
-        local scope = scope_of(results, interval, at)
-        local value
-        if metric then
-            local all = at and scope_of(results, interval) or scope
-            value = metrics.value(what, scope, { config = results.config,
-                values = all.values, cycles = all.work.cycles })
+    if not results.intervals or #results.intervals == 0 then
+        error(core.error(-2, "H.report.series: these results have no intervals;"
+            .. " H.sim { interval = 10000 } keeps them"), 0)
+    end
+    local a = app and metrics.place_of(results, app)
+    local counter = tostring(name):find(".", 1, true) ~= nil
+    local find = counter and report.counter or report.metric
+    find(results, name, app) -- a name that none has raises
+    local out = { name = a and ("%s, %s"):format(name, results.apps[a].label)
+        or name, x = {}, values = {} }
+    out.unit, out.meaning = described(results, name, counter)
+    local last = last_of(results)
+    for n, i in ipairs(results.intervals) do
+        out.x[n] = i.to
+        if a and n > last[a] then
+            out.values[n] = nil
+        elseif counter then
+            local component, of = name:match "^([^.]*)%.(.*)$"
+            local values = scope_of(results, i, a).values
+            out.values[n] = values[component] and values[component][of]
         else
-            value = scope.values[component][counter]
+            out.values[n] = metrics.one(name, scope_of(results, i, a),
+                (whole_of(results, i)))
         end
-        out[n] = { from = interval.from, to = interval.to, value = value }
     end
     return out
 end
@@ -709,6 +753,17 @@ end
 -- or instance means all of them.
 function report.csv(results, to)
     emit(require("heddle.csv").long(results), to)
+end
+
+--- report.sqlite(results, path): the same values as rows of the table `result` of
+-- a database, which is made if it is not there; rows of runs of the same names
+-- are replaced.
+function report.sqlite(results, path)
+    if type(path) ~= "string" then
+        error(core.error(-2, ("H.report.sqlite: the path of a database is "
+            .. "expected, not a %s"):format(type(path))), 0)
+    end
+    require("heddle.csv").database(results, path)
 end
 
 --- report.csv_wide(results [, to]): one line an application, one column a
