@@ -27,7 +27,6 @@ local plain = require "heddle.plain"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
-local timeline = require "heddle.timeline"
 local workload = require "heddle.workload"
 
 local Sim = {}
@@ -172,7 +171,9 @@ local function new(o)
     if script.options.follow then
         require("heddle.follow").attach(self, script.options.follow)
     end
-    self.drawing = timeline.attach(self, o.timeline)
+    if o.timeline ~= nil or script.options.timeline then
+        self.drawing = require("heddle.timeline").attach(self, o.timeline)
+    end
     script.live[self] = true
     return self
 end
@@ -276,7 +277,7 @@ local function slice(self, left)
         n = math.min(n, self.meter.slice)
     end
     if self.drawing then
-        n = timeline.slice(self.drawing, n)
+        n = self.drawing:slice(n)
     end
     return time.slice(self, n)
 end
@@ -302,7 +303,7 @@ local function run(self, cycles, resumes)
         sample(self)
     end
     if self.drawing then
-        timeline.sample(self.drawing)
+        self.drawing:sample()
     end
     while left > 0 do
         local n = slice(self, left)
@@ -313,7 +314,7 @@ local function run(self, cycles, resumes)
             sample(self)
         end
         if self.drawing then
-            timeline.sample(self.drawing)
+            self.drawing:sample()
         end
         if not ok then
             local p = core.problem(err)
@@ -340,7 +341,7 @@ local function run(self, cycles, resumes)
     if word ~= "ok" then
         script.live[self] = nil
         if self.drawing then
-            timeline.write(self.drawing)
+            self.drawing:write()
         end
     end
     return word
@@ -568,14 +569,15 @@ end
 -- returns what is in it: path, bytes, requests of requests_of (one of
 -- requests_one), events of events_of (one of events_one), samples, every.
 function methods:timeline()
-    return timeline.write(self.drawing or fail(-2, "timeline: this simulation "
-        .. "has none; H.sim { timeline = \"run.pftrace\" }"))
+    local drawing = self.drawing or fail(-2, "timeline: this simulation has "
+        .. "none; H.sim { timeline = \"run.pftrace\" }")
+    return drawing:write()
 end
 
 --- Gives the memory back; nothing else can be done with it then.
 function methods:close()
     if self.drawing then
-        timeline.close(self.drawing)
+        self.drawing:close()
         self.drawing = false
     end
     if script.options.follow and not self.closed then

@@ -146,46 +146,48 @@ end
 
 -- ---- a simulation's -------------------------------------------------------------
 
+local Drawing = {}
+Drawing.__index = Drawing
+
 --- Begins one in a simulation that is being built: its own, or (nil) the
 -- command's.
 function timeline.attach(sim, o)
     local n = script.options.timeline
-    if o == nil and n then
+    if o == nil then
         n.files = (n.files or 0) + 1
         o = {}
         for _, name in ipairs(NAMES) do
             o[name] = n[name]
         end
         o.path = n.files == 1 and o.path or ("%s.%d"):format(o.path, n.files)
-    elseif o == nil then
-        return false
     end
     local options, path = check(o, sim.apps)
     require("heddle.process").save(path) -- whether it can be made
     options.title = tostring(sim)
-    local drawing = { path = path, box = timelines.open(sim.core, options) }
+    local drawing = setmetatable({ path = path,
+        box = timelines.open(sim.core, options) }, Drawing)
     open[drawing] = true
     return drawing
 end
 
 --- Cycles to run at a time, at most n.
-function timeline.slice(drawing, n)
-    return math.min(n, drawing.box:next() or n)
+function Drawing:slice(n)
+    return math.min(n, self.box:next() or n)
 end
 
 --- Between runs.
-function timeline.sample(drawing)
-    drawing.box:sample()
-    open[drawing] = true
+function Drawing:sample()
+    self.box:sample()
+    open[self] = true
 end
 
 --- Writes the file; what is in it.
-function timeline.write(drawing)
-    local info = drawing.box:write(drawing.path)
-    info.path = drawing.path
-    open[drawing] = nil
-    if script.options.timeline and not drawing.told then
-        drawing.told = true
+function Drawing:write()
+    local info = self.box:write(self.path)
+    info.path = self.path
+    open[self] = nil
+    if script.options.timeline and not self.told then
+        self.told = true
         io.stderr:write(("heddle: %s: %d bytes, %d of %d requests%s\n"):format(
             info.path, info.bytes, info.requests, info.requests_of,
             info.requests_one > 1 and (", one of %d"):format(
@@ -195,11 +197,11 @@ function timeline.write(drawing)
 end
 
 --- The simulation is closed.
-function timeline.close(drawing)
-    if open[drawing] then
-        timeline.write(drawing)
+function Drawing:close()
+    if open[self] then
+        self:write()
     end
-    drawing.box:close()
+    self.box:close()
 end
 
 --- The script is over: writes those that wait, in the order of their paths.
@@ -210,7 +212,7 @@ function timeline.finish()
     end
     table.sort(list, function(a, b) return a.path < b.path end)
     for _, drawing in ipairs(list) do
-        timeline.write(drawing)
+        drawing:write()
     end
 end
 
