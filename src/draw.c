@@ -20,7 +20,8 @@
  * walks there are as many tracks as are at work at once.
  *
  * A flow is a request: from the L1 TLB's slice to the look-up, to the walk, or,
- * where it joined one that was under way, to the next read of it, to the answer.
+ * where it joined one that was under way, to the next read of it or to its end, to
+ * the answer.
  * Perfetto goes along a flow by the instants of its events and, where they are
  * equal, in the order of the file: so look-ups come first in it, then walks, and
  * requests, whose answers end flows, last.
@@ -429,6 +430,11 @@ static void draw_walk(struct pen *p, struct hd_tl_request *const *r, size_t n,
         slice(p, e, hd_min_u64(end, w->done));
         before = e.at;
     }
+    e.at = w->done;
+    e.name = ANSWER;
+    e.flows = flows(r, n, before, e.at, flow); /* of those that came last */
+    if (e.flows > 0 && before < e.at)
+        hd_pf_instant(p->b, &e);
     hd_pf_end(p->b, w->done, on);
 }
 

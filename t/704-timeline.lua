@@ -243,8 +243,9 @@ tap.is(table.concat(idle, " "), "", "it has no field that is never written")
 local walks = of(x.slices, "walk")
 local busy, reads, levels = 0, 0, 0
 for _, w in ipairs(walks) do
-    busy, reads = busy + w.to - w.at, reads + #w.inside
+    busy = busy + w.to - w.at
     for i, read_ in ipairs(w.inside) do
+        reads = reads + (read_.name:find "^level" and 1 or 0)
         levels = levels + (read_.name:find("^level " .. i) and 1 or 0)
     end
 end
@@ -447,6 +448,17 @@ local mosaic, mc = run { machine = "mosaic", policies = { "mosaic" },
     apps = { whole.freer(700, 12) }, settings = { ["core.count"] = 4 } }
 sound(mosaic, "large pages")
 tap.is(#of(mosaic.slices, "walk"), mc.walk.walks, "all walks")
+
+for _, preset in ipairs(whole.PRESETS) do
+    local y, yc = run { machine = preset, settings = { ["core.count"] = 4 },
+        budget = 3000 }
+    sound(y, preset)
+    local drawn = #of(y.slices, "walk")
+    tap.ok(drawn > 0 and drawn <= yc.walk.walks, preset .. ": walks",
+        ("%d of %d"):format(drawn, yc.walk.walks))
+    tap.is(flowing(y) + #of(y.instants, "l2tlb", "hit"),
+        #of(y.slices, "l1tlb"), preset .. ": requests come by them, or hit")
+end
 
 -- ---- nothing that is measured changes ---------------------------------------
 
