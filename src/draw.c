@@ -2,8 +2,8 @@
  * draw.c - a timeline as tracks of Perfetto.
  *
  * Perfetto counts nanoseconds; here a core cycle is one of them, whatever the
- * clock: what it shows as 1.5 us is cycle 1500, and every instant of the file is a
- * cycle of the results.  The topmost track says so, and what was given up.
+ * clock: what it shows as 1.5 us is cycle 1500, and every instant of the file
+ * is a cycle of the results.  The topmost track says so, and what was given up.
  *
  *     heddle: GUP on maxwell    what the file shows of what there was
  *       core                    launches, a track an application
@@ -14,17 +14,16 @@
  *
  * and beside them in each the tracks of what was sampled.
  *
- * Slices of a track lie one after the other or one inside the other.  Requests of
- * a core, walks and far faults overlap, so each takes the first track of its kind
- * that is free at its beginning.  Walkers have no numbers in the machine; of all
- * walks there are as many tracks as are at work at once.
+ * Slices of a track lie one after the other or one inside the other.  Requests
+ * of a core, walks and far faults overlap, so each takes the first track of its
+ * kind that is free at its beginning.  Walkers have no numbers in the machine;
+ * of all walks there are as many tracks as are at work at once.
  *
  * A flow is a request: from the L1 TLB's slice to the look-up, to the walk, or,
- * where it joined one that was under way, to the next read of it or to its end, to
- * the answer.
- * Perfetto goes along a flow by the instants of its events and, where they are
- * equal, in the order of the file: so look-ups come first in it, then walks, and
- * requests, whose answers end flows, last.
+ * where it joined one that was under way, to the next read of it or to its end,
+ * to the answer. Perfetto goes along a flow by the instants of its events and,
+ * where they are equal, in the order of the file: so look-ups come first in it,
+ * then walks, and requests, whose answers end flows, last.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,24 +59,12 @@ enum name {
 };
 
 static const char *const event_names[NAMES - 1] = {
-    "translation",
-    "to the L2 TLB",
-    "waits for a walker",
-    "page walk",
-    "far fault",
-    "replay",
-    "answer",
-    "hit",
-    "miss",
-    "level 1 (root)",
-    "level 2",
-    "level 3",
-    "level 4 (leaf)",
-    "far fault",
-    "transfer",
-    "eviction",
-    "epoch",
-    "timeline",
+    "translation",    "to the L2 TLB", "waits for a walker",
+    "page walk",      "far fault",     "replay",
+    "answer",         "hit",           "miss",
+    "level 1 (root)", "level 2",       "level 3",
+    "level 4 (leaf)", "far fault",     "transfer",
+    "eviction",       "epoch",         "timeline",
 };
 
 enum argument {
@@ -130,8 +117,14 @@ static const char *const argument_names[ARGUMENTS - 1] = {
     "cycles between samples",
 };
 
-#define NUM(name, v) {name, HD_PF_NUMBER, v, NULL}
-#define HEX(name, v) {name, HD_PF_HEX, v, NULL}
+#define NUM(name, v)                                                           \
+    {                                                                          \
+        name, HD_PF_NUMBER, v, NULL                                            \
+    }
+#define HEX(name, v)                                                           \
+    {                                                                          \
+        name, HD_PF_HEX, v, NULL                                               \
+    }
 
 /* Being written. */
 struct pen {
@@ -143,7 +136,8 @@ struct pen {
     bool several;                     /* applications */
 };
 
-/* ---- tracks ----------------------------------------------------------------- */
+/* ---- tracks -----------------------------------------------------------------
+ */
 
 enum { ROOT = 1 };
 
@@ -205,7 +199,8 @@ static uint64_t lane(struct pen *p, struct lanes *l, uint64_t begin,
     return l->lane[i].track;
 }
 
-/* ---- slices ----------------------------------------------------------------- */
+/* ---- slices -----------------------------------------------------------------
+ */
 
 static void begin(struct pen *p, struct hd_pf_event e)
 {
@@ -223,7 +218,8 @@ static void slice(struct pen *p, struct hd_pf_event e, uint64_t end)
     hd_pf_end(p->b, end, e.track);
 }
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------
+ */
 
 struct stage {
     uint64_t at;
@@ -255,9 +251,9 @@ static uint32_t stages(const struct hd_tl_request *r, struct stage *s)
                                    : ANSWER);
     stage(s, &n, r, r->looked, r->hit ? ANSWER : WAITS);
     if (w->serial != 0) {
-        uint64_t joined =
-            r->looked != HD_TL_NEVER && w->began < r->looked ? r->looked
-                                                             : w->began;
+        uint64_t joined = r->looked != HD_TL_NEVER && w->began < r->looked
+                              ? r->looked
+                              : w->began;
 
         stage(s, &n, r, joined, WALK);
         stage(s, &n, r, w->done, ANSWER);
@@ -391,10 +387,10 @@ static uint32_t flows(struct hd_tl_request *const *r, size_t n, uint64_t after,
     uint32_t many = 0;
 
     for (size_t i = 0; i < n && many < MOST_FLOWS; i++) {
-        uint64_t from =
-            r[i]->looked != HD_TL_NEVER ? r[i]->looked : r[i]->sent;
+        uint64_t from = r[i]->looked != HD_TL_NEVER ? r[i]->looked : r[i]->sent;
 
-        if (r[i]->core != HD_NONE && from <= at && (at == after || from > after))
+        if (r[i]->core != HD_NONE && from <= at &&
+            (at == after || from > after))
             out[many++] = r[i]->serial;
     }
     return many;
@@ -405,10 +401,9 @@ static void draw_walk(struct pen *p, struct hd_tl_request *const *r, size_t n,
                       uint64_t on)
 {
     const struct hd_tl_walk *w = &r[0]->walk;
-    const struct hd_pf_arg arg[] = {HEX(A_PAGE, r[0]->vpn),
-                                    NUM(A_REFERENCES, w->references),
-                                    NUM(A_REQUESTERS, w->requesters),
-                                    NUM(A_APP, r[0]->app)};
+    const struct hd_pf_arg arg[] = {
+        HEX(A_PAGE, r[0]->vpn), NUM(A_REFERENCES, w->references),
+        NUM(A_REQUESTERS, w->requesters), NUM(A_APP, r[0]->app)};
     uint64_t flow[MOST_FLOWS], before = w->began;
     struct hd_pf_event e = {.at = w->began,
                             .track = on,
@@ -493,7 +488,8 @@ static void draw_translation(struct pen *p)
     free(r);
 }
 
-/* ---- events ------------------------------------------------------------------ */
+/* ---- events
+ * ------------------------------------------------------------------ */
 
 static int by_begin(const void *x, const void *y)
 {
@@ -551,8 +547,7 @@ static uint64_t epoch_track(struct pen *p, uint64_t policy)
     struct heddle_use_info u;
     char name[64];
 
-    if (p->t->sim == NULL ||
-        heddle_used(p->t->sim, (uint32_t)policy, &u) != 0)
+    if (p->t->sim == NULL || heddle_used(p->t->sim, (uint32_t)policy, &u) != 0)
         snprintf(name, sizeof name, "epochs of policy %" PRIu64, policy);
     else
         snprintf(name, sizeof name, "epochs of %s", u.policy->name);
@@ -653,7 +648,8 @@ static void draw_events(struct pen *p)
     free(r);
 }
 
-/* ---- samples ----------------------------------------------------------------- */
+/* ---- samples
+ * ----------------------------------------------------------------- */
 
 static uint64_t column_track(struct pen *p, const struct hd_tl_column *c)
 {
@@ -695,9 +691,9 @@ static void draw_column(struct pen *p, uint32_t column)
         }
         if (i + 1 == t->class[HD_TL_SAMPLES].n)
             break;
-        rate = next[1 + column] < v ? 0
-                                    : (double)(next[1 + column] - v) /
-                                          (double)(next[0] - at[0]);
+        rate = next[1 + column] < v
+                   ? 0
+                   : (double)(next[1 + column] - v) / (double)(next[0] - at[0]);
         if (rate == last_rate)
             continue;
         on = on != 0 ? on : column_track(p, c);
@@ -706,7 +702,8 @@ static void draw_column(struct pen *p, uint32_t column)
     }
 }
 
-/* ---- the file ---------------------------------------------------------------- */
+/* ---- the file
+ * ---------------------------------------------------------------- */
 
 static void draw_root(struct pen *p)
 {
@@ -737,12 +734,13 @@ static void draw_root(struct pen *p)
              q->told, UINT64_C(1) << q->k, x->told, UINT64_C(1) << x->k, every,
              heddle_version());
     hd_pf_track(p->b, &root);
-    hd_pf_instant(p->b, &(struct hd_pf_event){.at = hd_max_u64(t->start, t->from),
-                                              .track = ROOT,
-                                              .category = HD_TL_CORE + 1,
-                                              .name = TIMELINE,
-                                              .arg = arg,
-                                              .args = HD_LEN(arg)});
+    hd_pf_instant(p->b,
+                  &(struct hd_pf_event){.at = hd_max_u64(t->start, t->from),
+                                        .track = ROOT,
+                                        .category = HD_TL_CORE + 1,
+                                        .name = TIMELINE,
+                                        .arg = arg,
+                                        .args = HD_LEN(arg)});
 }
 
 void hd_tl_draw(const struct heddle_timeline *t, struct hd_bytes *b)

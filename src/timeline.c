@@ -1,27 +1,28 @@
 /*
- * timeline.c - what happened when: a policy that only watches keeps it, and what
- * it keeps is bounded.
+ * timeline.c - what happened when: a policy that only watches keeps it, and
+ * what it keeps is bounded.
  *
  * Three classes of records.  A *request* is the translation of a page for an L1
- * TLB: it is recorded when the answer comes, with what had been noted of its page
- * by then, the look-up in the L2 TLB, the walk with its reads, the far fault.  So a
- * record has all its stages, and they are in order: their times add up to the
- * request's.  What was noted lies in tables of fixed size (books), of which the
- * entry that was touched longest ago goes.  An *event* is a launch of a kernel, a
- * far fault, a transfer, an eviction, an epoch.  A *sample* is counters and
- * lengths of queues at a multiple of so many cycles; whoever runs the simulation
- * asks for it between two runs, for which it is cut where the next is due, since
- * a policy with epochs of its own would be more than a watcher.
+ * TLB: it is recorded when the answer comes, with what had been noted of its
+ * page by then, the look-up in the L2 TLB, the walk with its reads, the far
+ * fault.  So a record has all its stages, and they are in order: their times
+ * add up to the request's.  What was noted lies in tables of fixed size
+ * (books), of which the entry that was touched longest ago goes.  An *event* is
+ * a launch of a kernel, a far fault, a transfer, an eviction, an epoch.  A
+ * *sample* is counters and lengths of queues at a multiple of so many cycles;
+ * whoever runs the simulation asks for it between two runs, for which it is cut
+ * where the next is due, since a policy with epochs of its own would be more
+ * than a watcher.
  *
  * When the file would be larger than its bound, the class that takes most is
  * halved, as often as is needed: of requests and events one of 2^k is kept, and
- * samples are taken 2^k times as far apart.  Which ones is decided by the number
- * of a request in the order in which answers are told, hashed, and its rank is
- * how many zeros the hash ends with: those of rank k and above are one of 2^k, and
- * are among those of every lower k.  So what is in a file depends on the run alone,
- * and does not depend on when the bound was reached.  A walk is drawn where a
- * request that waited for it is; a walk that nobody waits for (a policy's) counts
- * as a request.  Launches are given up last.
+ * samples are taken 2^k times as far apart.  Which ones is decided by the
+ * number of a request in the order in which answers are told, hashed, and its
+ * rank is how many zeros the hash ends with: those of rank k and above are one
+ * of 2^k, and are among those of every lower k.  So what is in a file depends
+ * on the run alone, and does not depend on when the bound was reached.  A walk
+ * is drawn where a request that waited for it is; a walk that nobody waits for
+ * (a policy's) counts as a request.  Launches are given up last.
  *
  * The bound is kept by what a record takes in the file, about; hd_tl_draw says
  * what it is, and where that is too much there is one more halving.
@@ -45,11 +46,9 @@
 #include "base/rng.h"
 
 static const char *const component[] = {
-    [HD_TL_CORE] = "core",   [HD_TL_L1TLB] = "l1tlb",
-    [HD_TL_L2TLB] = "l2tlb", [HD_TL_WALK] = "walk",
-    [HD_TL_FAULT] = "fault", [HD_TL_LINK] = "link",
-    [HD_TL_EVICT] = "evict", [HD_TL_POLICY] = "policy",
-    [HD_TL_DRAM] = "dram",
+    [HD_TL_CORE] = "core",   [HD_TL_L1TLB] = "l1tlb",   [HD_TL_L2TLB] = "l2tlb",
+    [HD_TL_WALK] = "walk",   [HD_TL_FAULT] = "fault",   [HD_TL_LINK] = "link",
+    [HD_TL_EVICT] = "evict", [HD_TL_POLICY] = "policy", [HD_TL_DRAM] = "dram",
 };
 
 _Static_assert(HD_LEN(component) == HD_TL_COMPONENTS, "each has a name");
@@ -63,91 +62,173 @@ const char *heddle_timeline_component(uint32_t i)
 enum { REQUEST_BYTES = 420, EVENT_BYTES = 64, NUMBER_BYTES = 14 };
 
 static const struct hd_tl_source sources[] = {
-    {.of = HD_TL_CORE, .name = "instructions", .unit = "a cycle",
+    {.of = HD_TL_CORE,
+     .name = "instructions",
+     .unit = "a cycle",
      .counter = "core.instructions"},
-    {.of = HD_TL_L1TLB, .name = "look-ups", .unit = "a cycle",
+    {.of = HD_TL_L1TLB,
+     .name = "look-ups",
+     .unit = "a cycle",
      .counter = "l1tlb.lookups"},
-    {.of = HD_TL_L1TLB, .name = "hits", .unit = "a cycle",
+    {.of = HD_TL_L1TLB,
+     .name = "hits",
+     .unit = "a cycle",
      .counter = "l1tlb.hits"},
-    {.of = HD_TL_L1TLB, .name = "entries in use", .unit = "entries",
-     .object = "l1tlb", .kind = "entry", .rare = true},
-    {.of = HD_TL_L1TLB, .name = "misses under way", .unit = "pages",
-     .object = "l1tlb", .kind = "miss", .rare = true},
-    {.of = HD_TL_L1TLB, .name = "lines that wait", .unit = "lines",
-     .object = "l1tlb", .kind = "parked", .rare = true},
-    {.of = HD_TL_L2TLB, .name = "ports in use (look-ups)", .unit = "a cycle",
+    {.of = HD_TL_L1TLB,
+     .name = "entries in use",
+     .unit = "entries",
+     .object = "l1tlb",
+     .kind = "entry",
+     .rare = true},
+    {.of = HD_TL_L1TLB,
+     .name = "misses under way",
+     .unit = "pages",
+     .object = "l1tlb",
+     .kind = "miss",
+     .rare = true},
+    {.of = HD_TL_L1TLB,
+     .name = "lines that wait",
+     .unit = "lines",
+     .object = "l1tlb",
+     .kind = "parked",
+     .rare = true},
+    {.of = HD_TL_L2TLB,
+     .name = "ports in use (look-ups)",
+     .unit = "a cycle",
      .counter = "l2tlb.lookups"},
-    {.of = HD_TL_L2TLB, .name = "hits", .unit = "a cycle",
+    {.of = HD_TL_L2TLB,
+     .name = "hits",
+     .unit = "a cycle",
      .counter = "l2tlb.hits"},
-    {.of = HD_TL_L2TLB, .name = "entries in use", .unit = "entries",
-     .object = "l2tlb", .kind = "entry"},
-    {.of = HD_TL_L2TLB, .name = "requests that wait for a port or an MSHR",
-     .unit = "requests", .object = "l2tlb", .kind = "input"},
-    {.of = HD_TL_WALK, .name = "walkers in use", .unit = "walks",
-     .object = "walks", .kind = "walk", .state = "!waits"},
-    {.of = HD_TL_WALK, .name = "walks that wait for a walker", .unit = "walks",
-     .object = "walks", .kind = "walk", .state = "waits"},
-    {.of = HD_TL_WALK, .name = "reads", .unit = "a cycle",
+    {.of = HD_TL_L2TLB,
+     .name = "entries in use",
+     .unit = "entries",
+     .object = "l2tlb",
+     .kind = "entry"},
+    {.of = HD_TL_L2TLB,
+     .name = "requests that wait for a port or an MSHR",
+     .unit = "requests",
+     .object = "l2tlb",
+     .kind = "input"},
+    {.of = HD_TL_WALK,
+     .name = "walkers in use",
+     .unit = "walks",
+     .object = "walks",
+     .kind = "walk",
+     .state = "!waits"},
+    {.of = HD_TL_WALK,
+     .name = "walks that wait for a walker",
+     .unit = "walks",
+     .object = "walks",
+     .kind = "walk",
+     .state = "waits"},
+    {.of = HD_TL_WALK,
+     .name = "reads",
+     .unit = "a cycle",
      .counter = "walk.references"},
-    {.of = HD_TL_FAULT, .name = "pages that faulted and have not come",
-     .unit = "faults", .object = "fault", .kind = "fault"},
-    {.of = HD_TL_LINK, .name = "transfers on the link or waiting",
-     .unit = "transfers", .object = "link", .kind = "transfer", .each = true},
-    {.of = HD_TL_LINK, .name = "bytes", .unit = "a cycle",
+    {.of = HD_TL_FAULT,
+     .name = "pages that faulted and have not come",
+     .unit = "faults",
+     .object = "fault",
+     .kind = "fault"},
+    {.of = HD_TL_LINK,
+     .name = "transfers on the link or waiting",
+     .unit = "transfers",
+     .object = "link",
+     .kind = "transfer",
+     .each = true},
+    {.of = HD_TL_LINK,
+     .name = "bytes",
+     .unit = "a cycle",
      .counter = "link.bytes"},
-    {.of = HD_TL_EVICT, .name = "pages that left", .unit = "a cycle",
+    {.of = HD_TL_EVICT,
+     .name = "pages that left",
+     .unit = "a cycle",
      .counter = "evict.pages"},
-    {.of = HD_TL_DRAM, .name = "queue of channel", .unit = "requests",
-     .object = "dram", .kind = "request", .each = true},
-    {.of = HD_TL_DRAM, .name = "bursts of data", .unit = "a cycle",
+    {.of = HD_TL_DRAM,
+     .name = "queue of channel",
+     .unit = "requests",
+     .object = "dram",
+     .kind = "request",
+     .each = true},
+    {.of = HD_TL_DRAM,
+     .name = "bursts of data",
+     .unit = "a cycle",
      .counter = "dram.data_bursts"},
-    {.of = HD_TL_DRAM, .name = "bursts of page walks", .unit = "a cycle",
+    {.of = HD_TL_DRAM,
+     .name = "bursts of page walks",
+     .unit = "a cycle",
      .counter = "dram.walk_bursts"},
 };
 
-/* ---- books ---------------------------------------------------------------- */
+/* ---- books ----------------------------------------------------------------
+ */
 
 /* What was noted of a page; entries of a set are found by key. */
-enum { LOOKS, WALKS, FAULTS };
-enum { SETS = 16384, WAYS = 4 };
+enum book { LOOKS, WALKS, FAULTS };
+enum { WAYS = 4 };
 
-struct hd_tl_book {
+struct head {
     uint64_t key;  /* 0: free */
     uint64_t used; /* cycle */
-    union {
-        struct {
-            uint64_t last, before; /* look-ups */
-            bool hit, hit_before;
-        } look;
-        struct hd_tl_walk walk; /* done 0: it is under way */
-        struct {
-            uint64_t from, to, pages;
-        } fault;
-    };
 };
+
+struct look {
+    struct head h;
+    uint64_t last, before; /* look-ups, 1 later */
+    bool hit, hit_before;
+};
+
+struct walked {
+    struct head h;
+    struct hd_tl_walk walk; /* done 0: it is under way */
+};
+
+struct fault {
+    struct head h;
+    uint64_t from, to, pages;
+};
+
+static const struct {
+    size_t size;
+    uint32_t sets;
+} book_of[] = {[LOOKS] = {sizeof(struct look), 16384},
+               [WALKS] = {sizeof(struct walked), 4096},
+               [FAULTS] = {sizeof(struct fault), 16384}};
+
+_Static_assert(HD_LEN(book_of) == HD_TL_BOOKS, "each has a shape");
 
 /* The entry of a key; NULL, or with `cycle` above 0 a new one, if there is
  * none. */
-static struct hd_tl_book *entry(struct hd_tl_book *book, uint64_t key,
-                                uint64_t cycle)
+static void *entry(const struct heddle_timeline *t, enum book b, uint64_t key,
+                   uint64_t cycle)
 {
-    struct hd_tl_book *set = book + hd_mix64(key) % SETS * WAYS, *least = set;
+    size_t size = book_of[b].size;
+    unsigned char *set =
+        t->book[b] + hd_mix64(key) % book_of[b].sets * WAYS * size;
+    struct head *least = (struct head *)(void *)set;
 
     key++;
     for (uint32_t i = 0; i < WAYS; i++) {
-        if (set[i].key == key) {
-            set[i].used = hd_max_u64(set[i].used, cycle);
-            return &set[i];
+        struct head *h = (struct head *)(void *)(set + i * size);
+
+        if (h->key == key) {
+            h->used = hd_max_u64(h->used, cycle);
+            return h;
         }
-        if (set[i].used < least->used)
-            least = &set[i];
+        if (h->used < least->used)
+            least = h;
     }
     if (cycle == 0)
         return NULL;
-    memset(least, 0, sizeof *least);
-    least->key = key;
-    least->used = cycle;
+    memset(least, 0, size);
+    *least = (struct head){key, cycle};
     return least;
+}
+
+static size_t bytes_of_book(uint32_t b)
+{
+    return book_of[b].size * book_of[b].sets * WAYS;
 }
 
 static uint64_t key_of(uint64_t who, uint64_t app, uint64_t vpn)
@@ -166,7 +247,8 @@ static uint64_t first_of(const struct heddle_timeline *t, uint64_t app,
     return vpn & ~((bytes >> 12) - 1);
 }
 
-/* ---- the bound -------------------------------------------------------------- */
+/* ---- the bound --------------------------------------------------------------
+ */
 
 static unsigned rank_of(uint64_t serial)
 {
@@ -285,18 +367,18 @@ static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
     bound(t);
 }
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------
+ */
 
 static void looked_up(struct heddle_timeline *t, uint64_t core, uint64_t app,
                       uint64_t vpn, uint64_t cycle, bool hit)
 {
-    struct hd_tl_book *e =
-        entry(t->book[LOOKS], key_of(core, app, vpn), cycle + 1);
+    struct look *e = entry(t, LOOKS, key_of(core, app, vpn), cycle + 1);
 
-    e->look.before = e->look.last;
-    e->look.hit_before = e->look.hit;
-    e->look.last = cycle + 1;
-    e->look.hit = hit;
+    e->before = e->last;
+    e->hit_before = e->hit;
+    e->last = cycle + 1;
+    e->hit = hit;
 }
 
 static void on_hit(void *state, const void *note)
@@ -318,7 +400,8 @@ static struct hd_tl_walk *walk_of(struct heddle_timeline *t, uint64_t instance,
                                   uint64_t app, uint64_t vpn, uint64_t cycle)
 {
     uint64_t key = key_of(instance, app, first_of(t, app, vpn));
-    struct hd_tl_walk *w = &entry(t->book[WALKS], key, cycle + 1)->walk;
+    struct walked *e = entry(t, WALKS, key, cycle + 1);
+    struct hd_tl_walk *w = &e->walk;
 
     if (w->serial == 0 || w->done != 0)
         *w = (struct hd_tl_walk){.serial = ++t->walks,
@@ -372,13 +455,12 @@ static void find_fault(const struct heddle_timeline *t, struct hd_tl_request *r)
 
     for (uint32_t i = 0; t->faults && i < HD_LEN(size); i++) {
         uint64_t vpn = r->vpn & ~(size[i] - 1);
-        const struct hd_tl_book *e =
-            entry(t->book[FAULTS], key_of(0, r->app, vpn), 0);
+        const struct fault *e = entry(t, FAULTS, key_of(0, r->app, vpn), 0);
 
-        if (e != NULL && vpn + e->fault.pages > r->vpn &&
-            e->fault.to > r->sent && e->fault.from < r->end) {
-            r->faulted = e->fault.from;
-            r->came = e->fault.to;
+        if (e != NULL && vpn + e->pages > r->vpn && e->to > r->sent &&
+            e->from < r->end) {
+            r->faulted = e->from;
+            r->came = e->to;
             return;
         }
     }
@@ -390,7 +472,8 @@ static void on_answer(void *state, const void *note)
     const struct heddle_n_translated *n = note;
     uint64_t sent = n->cycle - hd_min_u64(n->cycle, n->cycles), who = n->core;
     struct hd_tl_request r;
-    const struct hd_tl_book *e;
+    const struct look *looks;
+    const struct walked *walks;
 
     if (!wanted(t, n->app, sent))
         return;
@@ -407,23 +490,24 @@ static void on_answer(void *state, const void *note)
     r.rank = (uint8_t)rank_of(r.serial);
     if (r.rank < t->class[HD_TL_REQUESTS].k)
         return;
-    e = entry(t->book[LOOKS], key_of(who, n->app, n->vpn), 0);
-    if (e != NULL && e->look.last > sent) {
-        bool first = e->look.before > sent; /* it was replayed */
+    looks = entry(t, LOOKS, key_of(who, n->app, n->vpn), 0);
+    if (looks != NULL && looks->last > sent) {
+        bool first = looks->before > sent; /* it was replayed */
 
-        r.looked = (first ? e->look.before : e->look.last) - 1;
-        r.hit = first ? e->look.hit_before : e->look.hit;
+        r.looked = (first ? looks->before : looks->last) - 1;
+        r.hit = first ? looks->hit_before : looks->hit;
     }
-    e = entry(t->book[WALKS],
-              key_of(t->shared ? 0 : who, n->app,
-                     first_of(t, n->app, n->vpn)), 0);
-    if (e != NULL && e->walk.done > sent && e->walk.done <= r.end)
-        r.walk = e->walk;
+    walks = entry(
+        t, WALKS,
+        key_of(t->shared ? 0 : who, n->app, first_of(t, n->app, n->vpn)), 0);
+    if (walks != NULL && walks->walk.done > sent && walks->walk.done <= r.end)
+        r.walk = walks->walk;
     find_fault(t, &r);
     add_request(t, &r);
 }
 
-/* ---- events ----------------------------------------------------------------- */
+/* ---- events -----------------------------------------------------------------
+ */
 
 static void on_fault(void *state, const void *note)
 {
@@ -438,12 +522,11 @@ static void on_page(void *state, const void *note)
     struct heddle_timeline *t = state;
     const struct heddle_n_page_arrived *n = note;
     uint64_t from = n->cycle - hd_min_u64(n->cycle, n->cycles);
-    struct hd_tl_book *e =
-        entry(t->book[FAULTS], key_of(0, n->app, n->vpn), n->cycle + 1);
+    struct fault *e = entry(t, FAULTS, key_of(0, n->app, n->vpn), n->cycle + 1);
 
-    e->fault.from = from;
-    e->fault.to = n->cycle;
-    e->fault.pages = n->pages;
+    e->from = from;
+    e->to = n->cycle;
+    e->pages = n->pages;
     add_event(t, HD_TL_FAULT,
               (struct hd_tl_event){.kind = HD_TL_PAGE,
                                    .begin = from,
@@ -525,7 +608,8 @@ static void on_epoch(void *state, const void *note)
     add_event(t, HD_TL_POLICY, e);
 }
 
-/* ---- samples ---------------------------------------------------------------- */
+/* ---- samples ----------------------------------------------------------------
+ */
 
 /* Counts rows of an object. */
 struct count {
@@ -565,7 +649,7 @@ static void see_text(void *ud, const char *field, const char *v)
     bool not = state != NULL && state[0] == '!';
 
     if (c->fits && state != NULL && strcmp(field, "state") == 0)
-        c->fits = (strcmp(state + not, v) == 0) != not;
+        c->fits = (strcmp(state + not, v) == 0) != not ;
 }
 
 static uint64_t value(struct heddle_timeline *t, const struct hd_tl_column *x,
@@ -653,9 +737,10 @@ static uint32_t list_columns(const struct heddle_timeline *t,
     for (uint32_t i = 0; i < HD_LEN(sources); i++) {
         const struct hd_tl_source *s = &sources[i];
         uint64_t v;
-        uint32_t has =
-            s->counter == NULL ? instances(t->sim, s->object)
-            : heddle_policy_counter(t->sim, s->counter, UINT32_MAX, &v) == 0;
+        uint32_t has = s->counter == NULL
+                           ? instances(t->sim, s->object)
+                           : heddle_policy_counter(t->sim, s->counter,
+                                                   UINT32_MAX, &v) == 0;
 
         if (!hd_tl_shows(t, s->of))
             continue;
@@ -666,7 +751,8 @@ static uint32_t list_columns(const struct heddle_timeline *t,
     return n;
 }
 
-/* ---- life ------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------
+ */
 
 static void *opened(void *ud, heddle_sim *s, const struct heddle_place *p,
                     const uint64_t *params)
@@ -686,7 +772,8 @@ static void closed(void *state)
 static void listen(struct heddle_timeline *t)
 {
     static const struct heddle_filter below[] = {
-        {HEDDLE_NOTE_tlb_hit, "level", 2}, {HEDDLE_NOTE_tlb_miss, "level", 2},
+        {HEDDLE_NOTE_tlb_hit, "level", 2},
+        {HEDDLE_NOTE_tlb_miss, "level", 2},
         {0, NULL, 0}};
     void (**watch)(void *, const void *) = t->policy.watch;
 
@@ -745,7 +832,7 @@ heddle_timeline *heddle_timeline_open(heddle_sim *s,
     bad = t->column == NULL || t->title == NULL;
     listen(t);
     for (uint32_t i = 0; i < HD_LEN(t->book) && !bad; i++) {
-        t->book[i] = calloc(SETS * WAYS, sizeof *t->book[i]);
+        t->book[i] = calloc(1, bytes_of_book(i));
         bad = t->book[i] == NULL;
     }
     if (!bad) {
@@ -825,7 +912,7 @@ void heddle_timeline_cut(heddle_timeline *t,
     while (samples->n > 0 && t->sample[(samples->n - 1) * row] > now)
         samples->n--;
     for (uint32_t i = 0; i < HD_LEN(t->book); i++)
-        memset(t->book[i], 0, SETS * WAYS * sizeof *t->book[i]);
+        memset(t->book[i], 0, bytes_of_book(i));
     for (uint32_t i = 0; i < HEDDLE_MAX_APPS; i++)
         if (t->kernel[i].begin > now)
             t->kernel[i].runs = false;

@@ -28,6 +28,7 @@ enum hd_tl_component {
 };
 
 enum { HD_TL_READS = 8 }; /* of a walk that are kept */
+enum { HD_TL_BOOKS = 3 }; /* of what was noted of pages (timeline.c) */
 #define HD_TL_NEVER UINT64_MAX
 
 /* A page walk; cycles. */
@@ -55,7 +56,7 @@ struct hd_tl_request {
 
 enum hd_tl_kind {
     HD_TL_KERNEL,
-    HD_TL_PAGE,     /* a far fault */
+    HD_TL_PAGE, /* a far fault */
     HD_TL_TRANSFER,
     HD_TL_EVICTION,
     HD_TL_EPOCH
@@ -115,9 +116,9 @@ struct heddle_timeline {
     uint64_t *sample; /* rows of [0] the cycle, and a number a column */
     struct hd_tl_column *column;
     uint32_t columns;
-    uint32_t shared;  /* 1: cores share the walkers */
-    uint64_t walks;   /* so far */
-    struct hd_tl_book *book[3];
+    uint32_t shared; /* 1: cores share the walkers */
+    uint64_t walks;  /* so far */
+    unsigned char *book[HD_TL_BOOKS];
     bool faults; /* there has been a far fault */
     bool oom;
     struct hd_tl_kernel kernel[HEDDLE_MAX_APPS];

@@ -133,8 +133,8 @@ static size_t packet(struct hd_bytes *b)
 
 /* ---- the sequence, and its tracks ---------------------------------------- */
 
-static void intern(struct hd_bytes *b, uint32_t field,
-                   const char *const *name, uint32_t n)
+static void intern(struct hd_bytes *b, uint32_t field, const char *const *name,
+                   uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         size_t m = open(b, field);
@@ -181,7 +181,8 @@ void hd_pf_track(struct hd_bytes *b, const struct hd_pf_track *t)
     close(b, p);
 }
 
-/* ---- events --------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------
+ */
 
 static void event(struct hd_bytes *b, const struct hd_pf_event *e,
                   uint32_t type)

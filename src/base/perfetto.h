@@ -3,9 +3,9 @@
  * counters, flows.
  *
  * A track is a number above 0 that the caller chooses.  Slices of a track are
- * written in order of time, a begin before its end; those in between are inside.
- * Where an event has a name of the file's list of names (open), it is the number
- * of it, from 1, as are those of categories and of arguments.
+ * written in order of time, a begin before its end; those in between are
+ * inside. Where an event has a name of the file's list of names (open), it is
+ * the number of it, from 1, as are those of categories and of arguments.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -56,8 +56,8 @@ static int mark(lua_State *L)
 
 static int cut(lua_State *L)
 {
-    struct heddle_timeline_mark m = {
-        (uint64_t)luaL_optinteger(L, 2, 0), (uint64_t)luaL_optinteger(L, 3, 0)};
+    struct heddle_timeline_mark m = {(uint64_t)luaL_optinteger(L, 2, 0),
+                                     (uint64_t)luaL_optinteger(L, 3, 0)};
 
     heddle_timeline_cut(self(L), lua_isnoneornil(L, 2) ? NULL : &m);
     return 0;
@@ -73,10 +73,11 @@ static int write(lua_State *L)
 {
 #define INFO(m) HL_FIELD(struct heddle_timeline_info, m)
     static const struct hl_field fields[] = {
-        INFO(bytes),        INFO(requests),   INFO(events),
-        INFO(samples),      INFO(requests_of), INFO(events_of),
-        INFO(requests_one), INFO(events_one), INFO(every),
-        HL_END};
+        INFO(bytes),        INFO(requests),
+        INFO(events),       INFO(samples),
+        INFO(requests_of),  INFO(events_of),
+        INFO(requests_one), INFO(events_one),
+        INFO(every),        HL_END};
     struct heddle_timeline_info info;
     char text[512];
 
@@ -92,10 +93,9 @@ static int open(lua_State *L)
 {
 #define OPTION(m) HL_FIELD(struct heddle_timeline_options, m)
     static const luaL_Reg methods[] = {
-        {"next", next}, {"sample", sample},   {"mark", mark},
-        {"cut", cut},   {"repeats", repeats}, {"write", write},
-        {"close", release},
-        {NULL, NULL},
+        {"next", next},     {"sample", sample},   {"mark", mark},
+        {"cut", cut},       {"repeats", repeats}, {"write", write},
+        {"close", release}, {NULL, NULL},
     };
     static const struct hl_field fields[] = {
         OPTION(only),  OPTION(app),   OPTION(from),  OPTION(to),
