@@ -111,8 +111,8 @@ for _, wrong in ipairs { { "ipc", { app = 7 } }, { "ipc", { widht = 40 } },
 end
 local auto <close> = H.sim(options { interval = "auto" })
 auto:run()
-local found = #auto:results().intervals
-tap.ok(found >= 2 and found <= 200, "intervals by themselves", found)
+local kept = #auto:results().intervals
+tap.ok(kept >= 2 and kept <= 200, "intervals by themselves", kept)
 local sums = {}
 for _, i in ipairs(er.intervals) do
     for name, by_app in pairs(i.counters) do

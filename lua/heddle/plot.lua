@@ -1,7 +1,7 @@
 --- plot.lua - a curve over time as text, for terminals.
 --
 --     print(sim:plot("ipc"))
---     print(plot.text(series, 0, { width = 78, height = 12 }))
+--     print(plot.text(title, series, 0, { width = 78, height = 12 }))
 --
 -- A series is what H.report.series returns; the number is the cycle at which its
 -- first interval begins.  A column of the plot is the mean of the intervals that
@@ -78,7 +78,7 @@ local function cell(v, low, high, utf8)
 end
 
 --- The plot of a series as text.  Options: width and height, in characters.
-function plot.text(series, from, o)
+function plot.text(title, series, from, o)
     local height, utf8 = o and o.height or HEIGHT, is_utf8()
     local most = 0
     for i in ipairs(series.x) do
@@ -94,8 +94,7 @@ function plot.text(series, from, o)
     end
     local width = math.max(LEAST, (o and o.width or 78) - margin - 2)
     local values, to = columns_of(series, from, width)
-    local title = series.name .. (series.unit ~= "" and ", " .. series.unit or "")
-    local out = { title .. ": " .. series.meaning }
+    local out = { title }
     for row = height, 1, -1 do
         local line = {}
         for c = 1, width do
@@ -111,6 +110,22 @@ function plot.text(series, from, o)
     out[#out + 1] = (" "):rep(margin + 2) .. left
         .. (" "):rep(math.max(1, width - #left - #right)) .. right
     return table.concat(out, "\n")
+end
+
+--- "ipc, warp instructions a cycle: IPC"
+local function title_of(results, what, series)
+    local name, unit, meaning
+    for _, m in ipairs(require("heddle.metrics").list()) do
+        if m[2] == what then
+            name, unit, meaning = series.name, m[3], m[4]
+        end
+    end
+    for _, c in ipairs(results.counters) do
+        if c.component .. "." .. c.name == what then
+            name, unit, meaning = series.name, c.unit, c.meaning
+        end
+    end
+    return name .. (unit ~= "" and ", " .. unit or "") .. ": " .. meaning
 end
 
 local OPTIONS = { app = 0, width = 20, height = 2 }
@@ -140,7 +155,8 @@ function plot.of(sim, what, options)
             or "plot: nothing was sampled: H.sim has the option interval, in "
             .. "core cycles, or \"auto\""), 0)
     end
-    return plot.text(require("heddle.report").series(results, what, o.app),
+    local series = require("heddle.report").series(results, what, o.app)
+    return plot.text(title_of(results, what, series), series,
         results.intervals[1].from, o)
 end
 

@@ -396,20 +396,9 @@ function report.interval(results, n)
     return out
 end
 
---- Unit and meaning of a metric or a counter.
-local function described(results, name, counter)
-    for _, m in ipairs(counter and results.counters or metrics.list()) do
-        if name == (counter and m.component .. "." .. m.name or m[2]) then
-            return counter and m.unit or m[3], counter and m.meaning or m[4]
-        end
-    end
-    return "", "" -- a counter that is not there
-end
-
 --- report.series(results, name [, application]): a metric, or the growth of a
 -- counter ("walk.walks"), over the intervals, as a series of H.svg.lines: name,
 -- x, the cycle at which each interval ends, and values, nil where there is none.
--- Also its unit and meaning.
 function report.series(results, name, app)
     metrics.result(results, "H.report.series")
     if not results.intervals or #results.intervals == 0 then
@@ -422,7 +411,6 @@ function report.series(results, name, app)
     find(results, name, app) -- a name that none has raises
     local out = { name = a and ("%s, %s"):format(name, results.apps[a].label)
         or name, x = {}, values = {} }
-    out.unit, out.meaning = described(results, name, counter)
     local last = last_of(results)
     for n, i in ipairs(results.intervals) do
         out.x[n] = i.to
