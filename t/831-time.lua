@@ -64,6 +64,14 @@ do
     tap.ok(s.requesters > 2 and s.cycle == sim.now,
         "the run has ended in its cycle", s.cycle .. " " .. sim.now)
     tap.is(sim:unuse(many), 1, "a stop is taken away")
+    local second = sim:stop_on("tlb_miss", { level = 2, function(n, st)
+        assert(n.level == 2)
+        st.n = (st.n or 0) + 1
+        return st.n == 3
+    end })
+    tap.is(sim:run(), "stopped", "a stop on notes of one level")
+    tap.is(sim:used()[1].state.n, 3, "is asked of these alone")
+    tap.is(sim:unuse(second), 1, "and taken away")
     local twin <close> = whole.sim { "GUP" }
     repeat twin.core:run(1) until twin.core:total("l1tlb.misses") >= 300
     local name = sim:stop_on("l1tlb.misses", function(n) return n >= 300 end)
@@ -95,7 +103,18 @@ do
         ["did you mean 'walk_done'"] = function()
             sim:stop_on("walk_don", many)
         end,
-        ["a function is expected"] = function() sim:stop_on "walk_done" end,
+        ["a function is expected, or { field"] = function()
+            sim:stop_on "walk_done"
+        end,
+        ["a function is expected, not a table"] = function()
+            sim:stop_on("l1tlb.misses", { many })
+        end,
+        ["has no field 'levl'"] = function()
+            sim:stop_on("tlb_hit", { levl = 2, many })
+        end,
+        ["applications are 0 to 0, not '1'"] = function()
+            sim:stop_on("l1tlb.misses", many, { app = 1 })
+        end,
         ["no option 'every' here"] = function()
             sim:stop_on("walk_done", many, { every = 3 })
         end,

@@ -70,6 +70,11 @@ end
 
 --- A function that gives what a stop is asked about: a counter, or rows.
 local function looker(self, what, o)
+    if o.app ~= nil and (math.type(o.app) ~= "integer" or o.app < 0
+        or o.app >= #self.apps) then
+        fail("stop_on: applications are 0 to %d, not '%s'", #self.apps - 1,
+            tostring(o.app))
+    end
     if self.core:total(what, o.app) then
         return function() return self.core:total(what, o.app) end
     end
@@ -89,15 +94,25 @@ local function looker(self, what, o)
 end
 
 --- sim:stop_on("walk_done", fn): a run stops at the event of which fn(note,
--- state) is true; fn is policy code.  sim:stop_on("l1tlb.misses", fn [, { app =
+-- state) is true; fn is policy code, and { level = 2, fn } is asked only of those
+-- notes whose fields have these values.  sim:stop_on("l1tlb.misses", fn [, { app =
 -- 0, every = 1 }]): or where fn(value) becomes true of a counter, asked after
 -- every cycle; sim:stop_on("dram", fn [, { instance = 3, every = 1 }]): or of the
 -- rows of an object.  Returns the name with which sim:unuse() takes it away.
 function methods:stop_on(what, fn, o)
     local t = self.time
     o = o or {}
-    if type(fn) ~= "function" then
-        fail("stop_on: a function is expected, not a %s", type(fn))
+    local filter = NOTES[what] and type(fn) == "table" and fn
+    local is = fn
+    if filter then
+        is = filter[1]
+    end
+    if type(is) ~= "function" then
+        fail("stop_on: a function is expected%s, not a %s", NOTES[what]
+            and ", or { field = value, function }" or "", type(is))
+    elseif type(o) ~= "table" then
+        fail("stop_on: options are a table, as in { every = 100 }, not a %s",
+            type(o))
     end
     for k in pairs(o) do
         if k ~= "every" and k ~= "app" and k ~= "instance" or NOTES[what] then
@@ -106,17 +121,21 @@ function methods:stop_on(what, fn, o)
     end
     local name = ("stop_on.%d"):format(t.made + 1)
     if NOTES[what] then
-        policy.use(self.core, { name = name, watch = {
-            [what] = function(note, state)
-                if fn(note, state) then
-                    stop() -- luacheck: globals stop
-                end
-            end } })
+        local watch = {}
+        for k, v in pairs(filter or watch) do
+            watch[k] = v
+        end
+        watch[1] = function(note, state)
+            if is(note, state) then
+                stop() -- luacheck: globals stop
+            end
+        end
+        policy.use(self.core, { name = name, watch = { [what] = watch } })
     else
         local look = looker(self, what, o)
         t.stops[#t.stops + 1] = { name = name,
             every = whole("stop_on: every", o.every or 1, 1),
-            is = function() return not not fn(look()) end }
+            is = function() return not not is(look()) end }
     end
     t.made = t.made + 1
     return name
