@@ -137,6 +137,33 @@ do
     other.tlb_fill = function() end
     refuses(like(nil, nil, { { other } }),
         "policy counting is another here (code", "a policy's code")
+    -- What its functions hold in locals, as far as it goes.
+    local function holding(half, add, list)
+        local function helper(n) return add and n + half(n) or n - half(n) end
+        local held = { deep = { { helper }, list } }
+        return { name = "holding", tlb_fill = function(q)
+            return held.deep[1][1](q.vpn) < held.deep[2][1] and "none" or nil
+        end }
+    end
+    local function thirds() return function(n) return n // 3 end end
+    local third = thirds()
+    local held = { { holding(third, true, { 5 }) } }
+    taken({ "MM", "GUP" }, nil, nil, held)
+    for what, p in pairs {
+        ["another function in a local"] = holding(function(n) return n // 5 end,
+            true, { 5 }),
+        ["a system's function there"] = holding(math.abs, true, { 5 }),
+        ["another value in a function's local"] = holding(third, false, { 5 }),
+        ["other data in a table"] = holding(third, true, { 6 }),
+        ["more of them"] = holding(third, true, { 5, 6 }),
+    } do
+        refuses(like(nil, nil, { { p } }),
+            "policy holding is another here (code", what)
+    end
+    local alike <close> = like(nil, nil, { { holding(thirds(), true, { 5 }) } })
+    alike:load(path)
+    tap.is(alike.now, 1500, "the same in other closures is the same")
+    files.write(path, text)
     refuses(like(nil, nil, { { counting() }, { "lrr" } }),
         "policy lrr is bound here only", "one more")
     files.write(path, (text:gsub("\nbuild [^\n]*", "\nbuild 0", 1)))

@@ -309,34 +309,93 @@ local function read_every(refuse, every, params)
     return cycles
 end
 
---- The code of its functions and the plain values that they hold in locals, by
--- which a snapshot tells policies of one name apart.
-local function code_of(t)
+--- Names of the functions of the system's libraries, by function.
+local function system_names()
     local out = {}
-    for _, list in ipairs { t, t.watch or {}, t.every or {} } do
-        for _, key in ipairs(bridge.keys(list)) do
-            local f, n = list[key], 1
-            if list == t.watch and type(f) == "table" then
-                for _, name in ipairs(bridge.keys(f)) do
-                    out[#out + 1] = ("%s=%s"):format(name,
-                        name == 1 and "" or tostring(f[name]))
-                end
-                f = f[1]
-            end
-            if type(f) == "function" and debug.getinfo(f, "S").what ~= "C" then
-                out[#out + 1] = string.dump(f, true)
-                local name, v = debug.getupvalue(f, 1)
-                while name do
-                    local kind = type(v)
-                    out[#out + 1] = (kind == "number" or kind == "string"
-                        or kind == "boolean") and ("%q"):format(v) or kind
-                    n = n + 1
-                    name, v = debug.getupvalue(f, n)
-                end
+    for _, name in ipairs { "", "math", "string", "table", "utf8" } do
+        for _, globals in ipairs { _G, bridge.env() } do
+            local library = name == "" and globals or globals[name]
+            for k, v in next, type(library) == "table" and library or {} do
+                if type(v) == "function" then out[v] = name .. "." .. k end
             end
         end
     end
-    return table.concat(out)
+    return out
+end
+
+--- The code of its functions and all that they hold in locals, functions and
+-- data, by which a snapshot tells policies of one name apart.  It is the same in
+-- every process.
+local function code_of(t)
+    local out, seen, n, names = {}, {}, 0, nil
+    local put
+
+    local function put_function(f)
+        local info = debug.getinfo(f, "S")
+        names = names or system_names()
+        if names[f] or info.what == "C" then
+            out[#out + 1] = names[f] or "C"
+            return
+        elseif info.source:find "^=heddle/"
+            and not info.source:find "^=heddle/policies/" then
+            out[#out + 1] = info.source .. info.linedefined
+            return
+        end
+        out[#out + 1] = string.dump(f, true)
+        for i = 1, math.maxinteger do
+            local name, v = debug.getupvalue(f, i)
+            if not name then return end
+            if name ~= "_ENV" then put(v) end
+        end
+    end
+
+    local function put_table(v)
+        for _, module in next, package.loaded do
+            if rawequal(module, v) then
+                out[#out + 1] = "module" -- which the fence refuses
+                return
+            end
+        end
+        local keys = {}
+        for key in next, v do
+            local kind = type(key)
+            if kind == "number" or kind == "string" or kind == "boolean" then
+                keys[#keys + 1] = { kind .. ("%q"):format(key), key }
+            end
+        end
+        table.sort(keys, function(a, b) return a[1] < b[1] end)
+        for _, key in ipairs(keys) do
+            out[#out + 1] = key[1]
+            put(rawget(v, key[2]))
+        end
+        put(debug.getmetatable(v))
+    end
+
+    function put(v)
+        local kind = type(v)
+        out[#out + 1] = kind
+        if kind == "number" or kind == "string" or kind == "boolean" then
+            out[#out + 1] = ("%q"):format(v)
+        elseif kind == "function" or kind == "table" then
+            if not seen[v] then
+                n = n + 1
+                seen[v] = n;
+                (kind == "table" and put_table or put_function)(v)
+            end
+            out[#out + 1] = "#" .. seen[v]
+        end
+    end
+
+    for _, list in ipairs { t, t.watch or {}, t.every or {} } do
+        for _, key in ipairs(bridge.keys(list)) do
+            local v = list[key]
+            if type(v) == "function" or list ~= t then
+                out[#out + 1] = tostring(key)
+                put(v)
+            end
+        end
+    end
+    return table.concat(out, "\0")
 end
 
 --- The functions of points, by number.
