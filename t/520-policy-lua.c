@@ -209,15 +209,23 @@ static void tables_that_are_no_policy(void **state)
     for (int i = 0; i < 8; i++)
         expect_refusal(
             "zz = 1, tlb_fill = 5, watch = { walk_don = print, f = print,"
-            " a = print }, params = { at = 1, x = { default = 1, b = 1,"
-            " a = 1 } }",
+            " a = print, tlb_hit = { b = 1, c = 1, level = 'x', print } },"
+            " params = { at = 1, x = { default = 1, b = 1, a = 1 } },"
+            " state = 1, summary = 2, every = { 0, print },"
+            " counters = { k = 1, n = { unit = '', meaning = '', kin = 1 } }",
             "tlb_fill must be a function, not a number; 'zz' is neither a "
-            "point nor a field of a policy; there is no note 'a'; did you mean "
-            "'access'?; there is no note 'f'; did you mean 'page_fault'?; there "
-            "is no note 'walk_don'; did you mean 'walk_done'?; a parameter "
-            "cannot be called 'at', which is an option where a policy is bound; "
-            "params.x has no field 'a'; did you mean 'default'?; params.x has no "
-            "field 'b'");
+            "point nor a field of a policy; state must be a table, not a number; "
+            "there is no note 'a' (did you mean 'access'?); there is no note 'f' "
+            "(did you mean 'page_fault'?); there is no note 'walk_don' (did you "
+            "mean 'walk_done'?); a parameter cannot be called 'at', which is an "
+            "option where a policy is bound; params.x has no field 'a' (did you "
+            "mean 'default'?); params.x has no field 'b'; summary must be a "
+            "string, not a number; counters.k must be a table with unit and "
+            "meaning, its name letters, digits and _, 30 at most; counters.n has "
+            "no field 'kin' (did you mean 'kind'?); watch.tlb_hit has no field "
+            "'b'; watch.tlb_hit has no field 'c' (did you mean 'cycle'?); "
+            "watch.tlb_hit: level is an "
+            "integer of 0 or more, not x; every needs a number of cycles");
     for (int i = 0; i < 8; i++)
         expect_refusal("params = { x = { default = 1, max = 'a', min = 'b' } }",
                        "params.x.min must be an integer of 0 or more");

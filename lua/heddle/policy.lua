@@ -67,7 +67,7 @@ end
 
 local function meant(name, names)
     local near = bridge.nearest(name, names)
-    return near and ("; did you mean '%s'?"):format(near) or ""
+    return near and (" (did you mean '%s'?)"):format(near) or ""
 end
 
 --- A set of words, and themselves in order.
@@ -118,13 +118,11 @@ local function names_in(refuse, what, t)
     return bridge.keys(t)
 end
 
---- What is wrong with the fields, all of it: their names, and functions.
-local function check_fields(refuse, t)
-    local wrong = {}
-    local function add(text, ...)
-        wrong[#wrong + 1] = text:format(...)
-    end
-    for _, key in ipairs(names_in(refuse, "the policy", t)) do
+--- What is wrong with the fields, by their names and in order; the tables of
+-- watch, params and counters, empty where there is none.
+local function check_fields(attempt, add, t)
+    local parts = {}
+    for _, key in ipairs(attempt(names_in, "the policy", t) or {}) do
         if (POINTS[key] or key == "init") and type(t[key]) ~= "function" then
             add("%s must be a function, not a %s", key, type(t[key]))
         elseif not POINTS[key] and NOTES[key] then
@@ -134,66 +132,70 @@ local function check_fields(refuse, t)
                 meant(key, FIELDS))
         end
     end
-    for _, field in ipairs { "watch", "params", "counters" } do
-        if t[field] ~= nil and type(t[field]) ~= "table" then
-            refuse("%s must be a table, not a %s", field, type(t[field]))
+    for _, field in ipairs { "watch", "params", "counters", "state" } do
+        parts[field] = type(t[field]) == "table" and t[field] or {}
+        if t[field] ~= nil and t[field] ~= parts[field] then
+            add("%s must be a table, not a %s", field, type(t[field]))
         end
     end
-    for _, key in ipairs(names_in(refuse, "watch", t.watch or {})) do
+    for _, key in ipairs(attempt(names_in, "watch", parts.watch) or {}) do
         if not NOTES[key] then
             add("there is no note '%s'%s", key, meant(key, NOTE_NAMES))
         else
-            local f = t.watch[key]
+            local f = parts.watch[key]
             if type(f) == "table" then f = f[1] end
             if type(f) ~= "function" then
                 add("watch.%s must be a function, or { field = value, function }"
-                    .. ", not a %s", key, type(t.watch[key]))
+                    .. ", not a %s", key, type(parts.watch[key]))
             end
         end
     end
-    for _, name in ipairs(names_in(refuse, "params", t.params or {})) do
-        local d = t.params[name]
+    for _, name in ipairs(attempt(names_in, "params", parts.params) or {}) do
+        local d = parts.params[name]
         if OPTIONS[name] then
             add("a parameter cannot be called '%s', which is an option where "
                 .. "a policy is bound", name)
         end
         for _, key in ipairs(type(d) == "table"
-            and names_in(refuse, "params." .. name, d) or {}) do
+            and attempt(names_in, "params." .. name, d) or {}) do
             if not IS_PARAM[key] then
                 add("params.%s has no field '%s'%s", name, key,
                     meant(key, PARAM))
             end
         end
     end
-    if #wrong > 0 then refuse("%s", table.concat(wrong, "; ")) end
+    return parts
 end
 
 local KINDS = { count = 0, peak = 1, histogram = 2 }
 
---- The counters of its own, as bridge.class takes them.
-local function read_own(refuse, counters)
+--- A counter of its own, as bridge.class takes it.
+local function read_counter(refuse, name, d)
+    if type(d) ~= "table" or not name:find "^[%a][%w_]*$" or #name > 30 then
+        refuse("counters.%s must be a table with unit and meaning, its name "
+            .. "letters, digits and _, 30 at most", name)
+    end
+    for _, key in ipairs(names_in(refuse, "counters." .. name, d)) do
+        if key ~= "kind" and key ~= "unit" and key ~= "meaning" then
+            refuse("counters.%s has no field '%s'%s", name, key,
+                meant(key, { "kind", "unit", "meaning" }))
+        end
+    end
+    local kind = KINDS[d.kind or "count"]
+    if not kind or type(d.unit) ~= "string" or type(d.meaning) ~= "string" then
+        refuse("counters.%s needs a unit, a meaning and, if it is none that "
+            .. "adds up, a kind: count, peak or histogram", name)
+    end
+    return { name = name, unit = d.unit, meaning = d.meaning, kind = kind }
+end
+
+local function read_own(attempt, add, counters)
     local out = {}
-    for i, name in ipairs(names_in(refuse, "counters", counters or {})) do
-        local d = counters[name]
-        if type(d) ~= "table" or not name:find "^[%a][%w_]*$" or #name > 30 then
-            refuse("counters.%s must be a table with unit and meaning, its name "
-                .. "letters, digits and _, 30 at most", name)
-        end
-        local kind = KINDS[d.kind or "count"]
-        if not kind or type(d.unit) ~= "string" or type(d.meaning) ~= "string" then
-            refuse("counters.%s needs a unit, a meaning and, if it is none that "
-                .. "adds up, a kind: count, peak or histogram", name)
-        end
-        for _, key in ipairs(names_in(refuse, "counters." .. name, d)) do
-            if key ~= "kind" and key ~= "unit" and key ~= "meaning" then
-                refuse("counters.%s has no field '%s'%s", name, key,
-                    meant(key, { "kind", "unit", "meaning" }))
-            end
-        end
-        out[i] = { name = name, unit = d.unit, meaning = d.meaning, kind = kind }
+    for _, name in ipairs(attempt(names_in, "counters", counters) or {}) do
+        out[#out + 1] = attempt(read_counter, name, counters[name])
     end
     if #out > bridge.max_own then
-        refuse("%d counters; %d at most", #out, bridge.max_own)
+        add("%d counters; %d at most", #out, bridge.max_own)
     end
     return out
 end
@@ -212,7 +214,7 @@ end
 
 --- The functions of notes, by number, and the filters of those that have some:
 -- { number from 0, field, value }.
-local function read_watch(refuse, watch)
+local function read_watch(attempt, add, watch)
     local functions, filters = {}, {}
     for i, note in ipairs(NOTE_LIST) do
         local f, fields, names = watch[note.name] or false, {}, {}
@@ -222,18 +224,19 @@ local function read_watch(refuse, watch)
         functions[i] = type(f) == "table" and f[1] or f
         local count = 0
         for _, key in ipairs(type(f) == "table" and bridge.keys(f) or {}) do
-            if key ~= 1 then
+            local field = fields[key]
+            if key ~= 1 and not field then
                 key = tostring(key)
-                local field = fields[key] or refuse(
-                    "watch.%s has no field '%s'%s", note.name, key,
+                add("watch.%s has no field '%s'%s", note.name, key,
                     meant(key, names))
+            elseif field then
                 count = count + 1
                 filters[#filters + 1] = { i - 1, key,
-                    filter_value(refuse, note.name, field, f[key]) }
+                    attempt(filter_value, note.name, field, f[key]) }
             end
         end
         if count > 4 or #filters > bridge.max_filters then
-            refuse("watch.%s: at most four filters a note, %d in all", note.name,
+            add("watch.%s: at most four filters a note, %d in all", note.name,
                 bridge.max_filters)
         end
     end
@@ -281,10 +284,13 @@ local function read_param(refuse, name, d)
     return p
 end
 
-local function read_params(refuse, params)
+local function read_params(attempt, add, params)
     local out = {}
-    for i, name in ipairs(bridge.keys(params or {})) do
-        out[i] = read_param(refuse, name, params[name])
+    for _, name in ipairs(attempt(names_in, "params", params) or {}) do
+        out[#out + 1] = attempt(read_param, name, params[name])
+    end
+    if #out > bridge.max_params then
+        add("%d parameters; %d at most", #out, bridge.max_params)
     end
     return out
 end
@@ -422,25 +428,37 @@ local function class_of(t, limits)
         fail(EPOLICY, "policy name '%s': 1 to 31 letters, digits or signs, "
             .. "without blanks, commas, slashes or quotes", name)
     end
+    -- All that is wrong is told together.
+    local wrong, REFUSED = {}, {}
+    local function add(text, ...)
+        local told = text:format(...)
+        for _, other in ipairs(wrong) do
+            if other == told then return end
+        end
+        wrong[#wrong + 1] = told
+    end
     local function refuse(text, ...)
-        fail(EPOLICY, "policy %s: " .. text, name, ...)
+        add(text, ...)
+        error(REFUSED, 0)
     end
-    check_fields(refuse, t)
-    if t.state ~= nil and type(t.state) ~= "table" then
-        refuse("state must be a table, not a %s", type(t.state))
+    local function attempt(f, ...)
+        local ok, a, b = pcall(f, refuse, ...)
+        if ok then return a, b end
+        if a ~= REFUSED then error(a, 0) end
     end
-    local spec = { name = name, params = read_params(refuse, t.params),
-        summary = text_field(refuse, t, "summary", ""),
-        source = text_field(refuse, t, "source", ""),
+    local parts = check_fields(attempt, add, t)
+    local spec = { name = name, params = read_params(attempt, add, parts.params),
+        summary = attempt(text_field, t, "summary", ""),
+        source = attempt(text_field, t, "source", ""),
         instructions = limits.instructions, memory = limits.memory,
-        check = limits.check, state = t.state or {}, init = t.init,
-        points = answers_of(refuse, t), own = read_own(refuse, t.counters) }
-    if #spec.params > bridge.max_params then
-        fail(EPOLICY, "policy %s has more than %d parameters", name,
-            bridge.max_params)
+        check = limits.check, state = parts.state, init = t.init,
+        points = attempt(answers_of, t),
+        own = read_own(attempt, add, parts.counters) }
+    spec.notes, spec.filters = read_watch(attempt, add, parts.watch)
+    spec.cycles, spec.cycle_param = attempt(read_every, t.every, spec.params)
+    if #wrong > 0 then
+        fail(EPOLICY, "policy %s: %s", name, table.concat(wrong, "; "))
     end
-    spec.notes, spec.filters = read_watch(refuse, t.watch or {})
-    spec.cycles, spec.cycle_param = read_every(refuse, t.every, spec.params)
     spec.epoch = t.every and t.every[2]
     spec.code = code_of(t)
     local called = t.init or t.every or next(t.watch or {})
