@@ -194,6 +194,7 @@ struct heddle_counter_info {
     const char *meaning;
     uint32_t instances; /* copies of the component */
     int peak;           /* a maximum, not a sum */
+    int level;          /* a value as it is, not what was added over time */
 };
 
 /* The i-th counter of a simulation; HEDDLE_EINVAL past the last. */

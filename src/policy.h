@@ -129,9 +129,15 @@ struct heddle_place {
     heddle_sim *sim; /* for heddle_policy_setting and heddle_own_number */
 };
 
-/* A counter, peak or histogram of a policy's own, which results have as
- * policy.NAME.counter. */
-enum heddle_own_kind { HEDDLE_OWN_COUNT, HEDDLE_OWN_PEAK, HEDDLE_OWN_HISTOGRAM };
+/* A counter, peak, histogram or series of a policy's own, which results have as
+ * policy.NAME.counter; of a series they have the last value, and intervals each
+ * that was the last in one. */
+enum heddle_own_kind {
+    HEDDLE_OWN_COUNT,
+    HEDDLE_OWN_PEAK,
+    HEDDLE_OWN_HISTOGRAM,
+    HEDDLE_OWN_SERIES,
+};
 struct heddle_own {
     const char *name, *unit, *meaning;
     enum heddle_own_kind kind;
@@ -245,8 +251,9 @@ HEDDLE_API int heddle_policy_setting(const heddle_sim *s, const char *name,
                                      uint64_t *number, char *text, size_t room);
 
 /* For policies: the number of what a policy of that name has declared as its own
- * (`own`), or -1; and counting it: so many more, the greatest, or a value of a
- * histogram; of an application, or UINT32_MAX: of none. */
+ * (`own`), or -1; and counting it: so many more, the greatest, a value of a
+ * histogram, or the next of a series; of an application, or UINT32_MAX: of
+ * none. */
 HEDDLE_API int heddle_own_number(const heddle_sim *s, const char *policy,
                                  const char *name);
 HEDDLE_API void heddle_count(heddle_sim *s, int number, uint32_t app,

@@ -234,6 +234,7 @@ static void describe(struct heddle_counter_info *out, const char *component,
     out->meaning = d->meaning;
     out->instances = instances;
     out->peak = d->kind == HD_STAT_PEAK;
+    out->level = d->kind == HD_STAT_LEVEL;
 }
 
 int heddle_counter(const heddle_sim *s, uint32_t i,

@@ -3,7 +3,9 @@
 predictor and the victim TLB of policies/ do what they say, in Lua as in C.
 
 Pinned: both forms give the same counters, their own included, under sim.check,
-and the same after a snapshot; what is brought is useful, unused or still there;
+and the same after a snapshot; what is brought is useful, unused or still there; counters,
+peaks, histograms and series of a policy's own are what it told, in results,
+intervals and reports;
 bad arguments are refused in words; the scenario that compares them runs.
 
 SPDX-License-Identifier: MIT
@@ -108,6 +110,75 @@ do
 end
 tap.ok(heard[1] == 0 and heard[2] > 0, "a filter keeps the others out",
     table.concat(heard, " "))
+
+-- ---- counters of its own ----------------------------------------------------
+
+do
+    local H = require "heddle"
+    local sim <close> = whole.sim({ "GUP", "ATAX" }, SETTINGS, { interval = 700,
+        relaunch = false })
+    sim:use { name = "own", state = { n = 0, last = {} }, counters = {
+        n = { unit = "walks", meaning = "walks that it saw" },
+        most = { unit = "cycles", meaning = "the longest", kind = "peak" },
+        now = { unit = "cycles", meaning = "the last one's", kind = "series" },
+        all = { unit = "cycles", meaning = "all of them", kind = "histogram" } },
+        watch = { walk_done = function(n, s)
+            s.n = s.n + 1
+            s.last[#s.last + 1] = { n.cycle, n.app, n.cycles }
+            tally("n", 1, n.app)
+            tally("most", n.cycles, n.app)
+            tally("now", n.cycles, n.app)
+            tally("all", n.cycles, n.app)
+        end } }
+    sim:run(5000)
+    sim:reset_counters()
+    local before = sim:used()[1].state.n
+    sim:run()
+    local r, s = sim:results(), sim:used()[1].state
+    local want = { n = { 0, 0 }, most = { 0, 0 }, now = { 0, 0 } }
+    for i, walk in ipairs(s.last) do
+        local a = walk[2] + 1
+        if i > before then
+            want.n[a] = want.n[a] + 1
+            want.most[a] = math.max(want.most[a], walk[3])
+        end
+        want.now[a] = walk[3]
+    end
+    for name, by in pairs(want) do
+        tap.same({ H.report.counter(r, "policy.own." .. name, 0),
+            H.report.counter(r, "policy.own." .. name, 1) }, by,
+            "counted: " .. name)
+    end
+    local bad
+    for _, i in ipairs(r.intervals) do -- the series has the last of each
+        local value = {}
+        for _, walk in ipairs(s.last) do
+            if walk[1] <= i.to - 100 then value[walk[2] + 1] = walk[3] end
+        end
+        local near = {}
+        for _, walk in ipairs(s.last) do
+            if walk[1] > i.to - 100 and walk[1] <= i.to + 100 then
+                near[walk[2] + 1] = true
+            end
+        end
+        local got = i.counters["policy.own.now"] or {}
+        for a = 1, 2 do
+            bad = bad or not near[a] and (got[a] or 0) ~= (value[a] or 0)
+                and ("%d: %s, not %s"):format(i.to, got[a], value[a])
+        end
+    end
+    tap.ok(#r.intervals > 5 and not bad, "intervals have the series", bad)
+    local shown = H.report.format(r)
+    tap.ok(shown:find "\nCounters of policies\n" and shown:find(
+        "\n  policy.own.now +%d+ +%d+ +%d+ +cycles +the last one's\n")
+        and shown:find "\n  policy.own.all +GUP", "and reports show them", shown)
+    for _, k in ipairs(r.kernels) do
+        bad = k.counters["policy.own.now"] or bad
+    end
+    tap.ok(not bad, "launches have no difference of a series", bad)
+end
+tap.ok(files.output(files.HEDDLE .. " explain policy.distance.predicted"):find(
+    "counter of the policy distance.*translations"), "explain knows them")
 
 local ok, text = files.command(files.HEDDLE .. " run scenarios/tlb-policies.lua "
     .. "scale=quick jobs=2 out=" .. files.folder())

@@ -47,6 +47,20 @@ held = read("man/heddle_model.7"):match(
 tap.is(held, output(HEDDLE .. " run scenarios/characterise/latencies.lua man=1"),
     "latencies of the presets are those that are measured")
 
+do
+    local seen = {}
+    for _, m in ipairs(require("heddle.metrics").list()) do
+        seen[m[2]] = (seen[m[2]] or 0) + 1
+    end
+    all("no two metrics of results have one name", require("heddle.config")
+        .sorted_keys(seen), function(name) return seen[name] == 1 end)
+end
+for _, name in ipairs { "prefetch", "walk" } do -- a setting's name, and a group's
+    local text = output(HEDDLE .. " explain " .. name)
+    tap.ok(text:find(name .. " (counters)", 1, true), "explain " .. name
+        .. " has the group", text)
+end
+
 -- ---- explanations -------------------------------------------------------------
 
 local function explained(name)

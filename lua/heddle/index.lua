@@ -60,10 +60,31 @@ function rows.settings()
     return out
 end
 
+--- What policies that are compiled in count of their own, as counters are listed.
+local KIND = { [0] = "sum", "maximum since the last reset", "histogram",
+    "series: the value told last" }
+
+local function own_counters()
+    local out = {}
+    for _, p in ipairs(require("heddle.policy").list()) do
+        for _, c in ipairs(p.own or {}) do
+            out[#out + 1] = { component = "policy", name = p.name .. "."
+                .. c.name, unit = c.unit, meaning = c.meaning, kind = c.kind,
+                policy = p.name }
+        end
+    end
+    return out
+end
+
 function rows.counters()
     local out = {}
     for _, c in ipairs(core.counters()) do
         out[#out + 1] = { c.component .. "." .. c.name, c.unit, c.meaning }
+    end
+    for _, c in ipairs(own_counters()) do
+        if KIND[c.kind] ~= "histogram" then
+            out[#out + 1] = { "policy." .. c.name, c.unit, c.meaning }
+        end
     end
     return out
 end
@@ -72,6 +93,11 @@ function rows.histograms()
     local out = {}
     for _, h in ipairs(core.histograms()) do
         out[#out + 1] = { h.component .. "." .. h.name, h.unit, h.meaning }
+    end
+    for _, c in ipairs(own_counters()) do
+        if KIND[c.kind] == "histogram" then
+            out[#out + 1] = { "policy." .. c.name, c.unit, c.meaning }
+        end
     end
     return out
 end
@@ -287,11 +313,22 @@ end
 local function called(name)
     return function(x)
         return x.component .. "." .. x.name == name or x.name == name
+            or x.policy and x.name:match "%.(.*)$" == name
     end
 end
 
 function explain.counters(name)
-    return each(core.counters(), called(name), function(c)
+    local list = core.counters()
+    for _, c in ipairs(own_counters()) do list[#list + 1] = c end
+    return each(list, called(name), function(c)
+        if c.policy then
+            return {
+                ("policy.%s (counter of the policy %s)"):format(c.name, c.policy),
+                "  " .. c.meaning,
+                "  unit     " .. c.unit,
+                "  kind     " .. KIND[c.kind],
+            }
+        end
         return {
             ("%s.%s (counter)"):format(c.component, c.name),
             "  " .. c.meaning,
@@ -431,8 +468,8 @@ local function described(p, what)
     end
     parameters(out, p.params)
     for _, c in ipairs(p.own or {}) do
-        out[#out + 1] = ("  counts   policy.%s.%s (%s): %s"):format(p.name,
-            c.name, c.unit, c.meaning)
+        out[#out + 1] = ("  counts   policy.%s.%s (%s%s): %s"):format(p.name,
+            c.name, c.unit, c.kind > 0 and ", " .. KIND[c.kind] or "", c.meaning)
     end
     return out
 end
@@ -469,11 +506,11 @@ for _, kind in ipairs { "app", "suites", "machines" } do
     end
 end
 
---- Explains a name: a list of lines, or nil and the nearest names.
+--- Explains a name: a list of lines, or nil.
 function index.explain(name)
     local out
     if index.is_file(name) then
-        return described(index.file(name))
+        return (described(index.file(name)))
     end
     for _, kind in ipairs(index.kinds) do
         local lines = explain[kind](name)

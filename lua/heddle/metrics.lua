@@ -99,18 +99,18 @@ local LIST = {
     { "translation", "bypass_hit_rate", "",
         "bypass cache hits, of the L2 TLB's requests",
         share_of("mmu", "bypass_hits", "requests") },
-    { "translation", "prefetch_accuracy", "",
+    { "translation", "tlb_prefetch_accuracy", "",
         "translations that policies started: used before they left, of those "
             .. "that came",
         share_of("prefetch", "useful", "filled") },
-    { "translation", "prefetch_coverage", "",
+    { "translation", "tlb_prefetch_coverage", "",
         "of them: used, of these and the L2 TLB's misses",
         function(r)
             local useful = r.c("prefetch", "useful")
             return r.c("prefetch", "filled") > 0
                 and useful / (useful + r.c("mmu", "misses")) or error(ABSENT, 0)
         end },
-    { "translation", "prefetch_lateness", "",
+    { "translation", "tlb_prefetch_lateness", "",
         "of them: missed before they came, of these and the used",
         function(r)
             local late = r.c("prefetch", "late")

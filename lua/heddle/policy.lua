@@ -167,7 +167,7 @@ local function check_fields(attempt, add, t)
     return parts
 end
 
-local KINDS = { count = 0, peak = 1, histogram = 2 }
+local KINDS = { count = 0, peak = 1, histogram = 2, series = 3 }
 
 --- A counter of its own, as bridge.class takes it.
 local function read_counter(refuse, name, d)
@@ -184,7 +184,7 @@ local function read_counter(refuse, name, d)
     local kind = KINDS[d.kind or "count"]
     if not kind or type(d.unit) ~= "string" or type(d.meaning) ~= "string" then
         refuse("counters.%s needs a unit, a meaning and, if it is none that "
-            .. "adds up, a kind: count, peak or histogram", name)
+            .. "adds up, a kind: count, peak, histogram or series", name)
     end
     return { name = name, unit = d.unit, meaning = d.meaning, kind = kind }
 end

@@ -20,7 +20,8 @@
 --               (what its size leaves out, in words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]
---   counters    component, name, unit, meaning, peak, total, apps (one number each),
+--   counters    component, name, unit, meaning, peak, level (true where it is a
+--               value as it is: a policy's series), total, apps (one number each),
 --               none (belongs to no application), instances (one each)
 --   histograms  component, name, unit, meaning, apps: { n, sum, min, max, p50,
 --               p90, p95, p99, buckets = { { low, high, count }, ... } }
@@ -118,7 +119,7 @@ local function kernels_of(sim, list)
     for i, k in ipairs(sim.core:kernels()) do
         local counters, values = {}, sim.core:counter_kernel(i)
         for n, c in ipairs(list) do
-            if not c.peak and values[n] ~= 0 then
+            if not c.peak and not c.level and values[n] ~= 0 then
                 counters[c.component .. "." .. c.name] = values[n]
             end
         end
@@ -134,8 +135,8 @@ local function counters_of(list, values, apps)
     for n, c in ipairs(list) do
         local row = {
             component = c.component, name = c.name, unit = c.unit,
-            meaning = c.meaning, peak = c.peak, total = 0, apps = json.array {}, none = 0,
-            instances = json.array {},
+            meaning = c.meaning, peak = c.peak, level = c.level or nil, total = 0,
+            apps = json.array {}, none = 0, instances = json.array {},
         }
         local function add(sum, v)
             return c.peak and math.max(sum, v) or sum + v
@@ -234,7 +235,8 @@ local function intervals_of(sim, list)
         for i, c in ipairs(list) do
             local by_app, any = {}, false
             for a, v in ipairs(now.values[i]) do
-                local d = (c.peak or anew[a]) and v or v - before.values[i][a]
+                local d = (c.peak or c.level or anew[a]) and v
+                    or v - before.values[i][a]
                 by_app[a] = d
                 any = any or d ~= 0
             end
@@ -533,6 +535,29 @@ local function metric_rows(results, section)
     return rows
 end
 
+--- What policies have counted of their own.
+local function own_rows(results)
+    local rows, engine = {}, {}
+    for _, p in ipairs(core.points()) do
+        engine[p.name .. ".asked"], engine[p.name .. ".passed"] = true, true
+    end
+    for _, c in ipairs(results.counters) do
+        if c.component == "policy" and not engine[c.name] then
+            local row = { "  policy." .. c.name }
+            for i = 1, #results.apps do
+                row[i + 1] = report.number(c.apps[i])
+            end
+            if #results.apps > 1 then
+                row[#row + 1] = report.number(c.total)
+            end
+            row[#row + 1] = c.unit
+            row[#row + 1] = c.meaning
+            rows[#rows + 1] = row
+        end
+    end
+    return rows
+end
+
 local function hist_rows(results)
     local rows = {}
     for _, h in ipairs(results.histograms) do
@@ -629,13 +654,16 @@ function report.format(results)
         rows[1][#rows[1] + 1] = "all"
     end
     table.move({ "", "" }, 1, 2, #rows[1] + 1, rows[1]) -- units, meanings
-    for _, s in ipairs(SECTIONS) do
-        local of = metric_rows(results, s[1])
+    local function section(title, of)
         if #of > 0 then
-            rows[#rows + 1] = { s[2] }
+            rows[#rows + 1] = { title }
             table.move(of, 1, #of, #rows + 1, rows)
         end
     end
+    for _, s in ipairs(SECTIONS) do
+        section(s[2], metric_rows(results, s[1]))
+    end
+    section("Counters of policies", own_rows(results))
     out[#out + 1] = "\n" .. report.table(rows)
     local hists = hist_rows(results)
     if #hists > 0 then

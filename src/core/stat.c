@@ -112,9 +112,10 @@ void hd_stats_reset(struct hd_stats *st, uint32_t app)
         uint64_t *past = g->past + (size_t)app * g->stat.n;
         for (uint32_t k = 0; k < g->stat.instances; k++) {
             uint64_t *v = hd_count_row(&g->stat, k, app);
-            for (uint32_t c = 0; c < g->stat.n; c++)
-                past[c] += g->desc[c].kind == HD_STAT_PEAK ? 0 : v[c];
-            memset(v, 0, g->stat.n * sizeof *v);
+            for (uint32_t c = 0; c < g->stat.n; c++) {
+                past[c] += g->desc[c].kind == HD_STAT_COUNT ? v[c] : 0;
+                v[c] = g->desc[c].kind == HD_STAT_LEVEL ? v[c] : 0;
+            }
         }
     }
     for (uint32_t i = 0; i < st->hists; i++)

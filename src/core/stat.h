@@ -24,6 +24,7 @@
 enum hd_stat_kind {
     HD_STAT_COUNT, /* only grows; kernels and intervals are differences */
     HD_STAT_PEAK,  /* a maximum since the last reset */
+    HD_STAT_LEVEL, /* a value as it is: kernels have none, a reset leaves it */
 };
 
 struct hd_stat_desc {

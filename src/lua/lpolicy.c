@@ -359,6 +359,8 @@ static int describe(lua_State *L)
         hl_set_text(L, "name", p->own[i].name);
         hl_set_text(L, "unit", p->own[i].unit);
         hl_set_text(L, "meaning", p->own[i].meaning);
+        lua_pushinteger(L, p->own[i].kind);
+        lua_setfield(L, -2, "kind");
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "own");

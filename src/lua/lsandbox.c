@@ -360,7 +360,8 @@ static int lib_tally(lua_State *L)
     if (number < 0)
         return luaL_error(L, "tally: the policy declares no counter '%s'", name);
     if (n < 0)
-        return luaL_error(L, "tally: %s only grows", name);
+        return luaL_error(L, "tally: %s: a number of 0 or more is expected, not "
+                             "%I", name, n);
     heddle_count(lp_sim(p), number, app_at(L, 3), (uint64_t)n);
     return 0;
 }

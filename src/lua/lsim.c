@@ -74,7 +74,7 @@ static const struct hl_field setting_fields[] = {
     SETTING(max),     HL_END};
 static const struct hl_field counter_fields[] = {
     COUNTER(component), COUNTER(name), COUNTER(unit),
-    COUNTER(meaning),   COUNTER(peak), HL_END};
+    COUNTER(meaning),   COUNTER(peak), COUNTER(level), HL_END};
 static const struct hl_field hist_fields[] = {
     HIST(component), HIST(name), HIST(unit), HIST(meaning), HL_END};
 
@@ -524,7 +524,7 @@ static HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i,
  * instances=}, ...}, in the engine's order */
 static const struct hl_field sim_counter_fields[] = {
     COUNTER(component), COUNTER(name),      COUNTER(unit), COUNTER(meaning),
-    COUNTER(peak),      COUNTER(instances), HL_END};
+    COUNTER(peak),      COUNTER(level), COUNTER(instances), HL_END};
 static HL_LIST(sim_counters, struct heddle_counter_info,
                heddle_counter(self(L), i, &x), sim_counter_fields)
 

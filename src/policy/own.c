@@ -1,5 +1,5 @@
 /*
- * own.c - counters, peaks and histograms that policies declare.
+ * own.c - counters, peaks, histograms and series that policies declare.
  *
  * Parts count what the engine is built to count.  What a policy is about, only
  * it knows: it declares counters with unit and meaning, which results, intervals
@@ -65,7 +65,9 @@ int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
         else
             own->desc[i] = (struct hd_stat_desc){
                 own->name[i], own->text[i][0], own->text[i][1],
-                o->kind == HEDDLE_OWN_PEAK ? HD_STAT_PEAK : HD_STAT_COUNT};
+                o->kind == HEDDLE_OWN_PEAK     ? HD_STAT_PEAK
+                : o->kind == HEDDLE_OWN_SERIES ? HD_STAT_LEVEL
+                                               : HD_STAT_COUNT};
     }
     return 0;
 }
@@ -115,6 +117,15 @@ void heddle_count(heddle_sim *s, int number, uint32_t app, uint64_t value)
         return;
     }
     v = hd_count(&own->stat, 0, app, (uint32_t)number);
-    *v = own->desc[number].kind == HD_STAT_PEAK ? hd_max_u64(*v, value)
-                                                : *v + value;
+    switch ((enum hd_stat_kind)own->desc[number].kind) {
+    case HD_STAT_PEAK:
+        *v = hd_max_u64(*v, value);
+        break;
+    case HD_STAT_LEVEL:
+        *v = value;
+        break;
+    case HD_STAT_COUNT:
+        *v += value;
+        break;
+    }
 }

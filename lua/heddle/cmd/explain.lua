@@ -21,7 +21,12 @@ function explain.run(args)
         cli.usage("explain: expected a name; see heddle list")
     end
     for i, name in ipairs(args) do
-        local lines = index.explain(name) or index.group(name)
+        local lines, group = index.explain(name), index.group(name)
+        if lines and group then -- as prefetch: a setting of faults, and a group
+            lines[#lines + 1] = ""
+            table.move(group, 1, #group, #lines + 1, lines)
+        end
+        lines = lines or group
         if not lines then
             cli.usage("explain: nothing is called '%s'%s", name,
                 index.near(name))
