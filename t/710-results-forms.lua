@@ -196,8 +196,19 @@ local deep = ("["):rep(1000) .. ("]"):rep(1000)
 tap.is(#json.decode(deep), 1, "1000 lists in one another")
 tap.raises(function() json.decode("[" .. deep .. "]") end,
     "expected no more than 1000 levels", "1001 are refused")
+tap.ok(json.encode(json.decode(deep)):gsub("%s", "") == deep:gsub("%[%]", "{}"),
+    "and written")
 do
     local own = { list = { {}, {} } }
+    tap.raises(function() json.encode { json.decode(deep) } end,
+        "json: 1.1.1.1.1.1.1.1.1.1.1.1... is nested too deeply",
+        "1001 are not")
+    local chain = {}
+    for _ = 1, 60 do
+        chain = { chain, chain }
+    end
+    tap.raises(function() json.encode(chain) end, "would have no end",
+        "nor tables each of which has the next twice, 60 times")
     own.list[2].up = own
     tap.raises(function() json.encode(own) end,
         "json: list.2.up is a table that contains itself", "a circle")

@@ -134,6 +134,11 @@ for n = 1, 2 do
     refused(print, "job.result is a function, which is not plain data")
     refused(own, "job.result.a.b is a table that contains itself")
     refused({ x = setmetatable({}, {}) }, "job.result.x has a metatable")
+    local chain = {}
+    for _ = 1, 60 do
+        chain = { chain, chain }
+    end
+    refused(chain, "in others so often that their copies would have no end")
     local list = {}
     tap.same(H.run({ function() return { list, list } end }, { jobs = n })[1],
         { {}, {} }, "a table in two places is two")

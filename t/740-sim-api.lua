@@ -312,6 +312,16 @@ tap.raises(function() H.report.counter(r, "l2tlb.hits", 2) end,
     "count from 0 to 1", "nor a counter")
 for what, call in pairs {
     ["H.sim: a table of options"] = function() H.sim "maxwell" end,
+    ["no option 'appps' (did you mean 'apps'?), 'sedd' (did you mean"] =
+        function() H.sim { sedd = 1, machine = "maxwell", appps = {} } end,
+    ["self.self: a value is expected, not a table"] = function()
+        local own = {}
+        own.self = own
+        H.sim { apps = { H.app("GUP", { size = "T" }) }, settings = own }
+    end,
+    ["H.config_write: a machine or a simulation is expected"] = function()
+        H.config_write("/dev/null", { 1 })
+    end,
     ["settings are a table"] = function() H.machine("maxwell") "x" end,
     ["l2tlb.entries: a value is expected"] = function()
         H.machine("maxwell") { l2tlb = { entries = {} } }

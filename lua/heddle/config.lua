@@ -206,7 +206,11 @@ end
 --- H.config_write(path, machine or simulation): writes all settings.
 function config.config_write(path, what)
     local resolved, title, rounded
-    if rawget(what, "settings") then -- a machine
+    if type(what) ~= "table" or not rawget(what, "settings")
+        and not rawget(what, "resolved") then
+        fail(-2, "H.config_write: a machine or a simulation is expected, not a "
+            .. "%s", type(what))
+    elseif rawget(what, "settings") then -- a machine
         local c = config.build(what.settings)
         resolved, title = config.resolve(what.settings, c), what.name
         rounded = config.rounded(c)

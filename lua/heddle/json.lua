@@ -72,10 +72,31 @@ end
 
 local write
 
+local DEEPEST = 1000 -- lists in lists
+-- Tables that are written, and how often each on the mean, at most (plain.lua).
+local MOST, OFTEN = 300000, 16
+
 --- What is wrong with a value, and the keys that lead to it.
 local function refuse(out, indent, why)
-    local at = indent > 0 and table.concat(out.path, ".", 1, indent) .. " " or ""
+    local at = indent > 0 and table.concat(out.path, ".", 1, math.min(indent, 12))
+        .. (indent > 12 and "... " or " ") or ""
     error("json: " .. at .. why, 0)
+end
+
+--- A table that is about to be written.
+local function enter(out, v, indent)
+    out.tables = out.tables + 1
+    if out.above[v] then
+        refuse(out, indent, "is a table that contains itself")
+    elseif indent >= DEEPEST then
+        refuse(out, indent, "is nested too deeply")
+    elseif out.above[v] == nil then
+        out.different = out.different + 1
+    elseif out.tables > MOST and out.tables > OFTEN * out.different then
+        refuse(out, indent, "is a table of those that are in others so often "
+            .. "that the text would have no end")
+    end
+    out.above[v] = true
 end
 
 --- An array or object whose parts are all scalars goes on one line.
@@ -112,21 +133,20 @@ function write(out, v, indent)
         out[#out + 1] = json.number(v)
     elseif t == "string" then
         out[#out + 1] = quote(v)
-    elseif t == "table" and out.above[v] then
-        refuse(out, indent, "is a table that contains itself")
     elseif t == "table" and (#v > 0 or getmetatable(v) == Array) then
         local parts = {}
+        enter(out, v, indent)
         for i = 1, #v do
             parts[i] = function(o)
                 o.path[indent + 1] = i
                 write(o, v[i], indent + 1)
             end
         end
-        out.above[v] = true
         list(out, parts, "[", "]", indent, flat(v))
-        out.above[v] = nil
+        out.above[v] = false
     elseif t == "table" then
         local parts, short = {}, flat(v)
+        enter(out, v, indent)
         for i, k in ipairs(keys_of(v)) do
             parts[i] = function(o)
                 o[#o + 1] = quote(k) .. ": "
@@ -134,9 +154,8 @@ function write(out, v, indent)
                 write(o, v[k], indent + 1)
             end
         end
-        out.above[v] = true
         list(out, parts, "{", "}", indent, short and #parts <= 8)
-        out.above[v] = nil
+        out.above[v] = false
     else
         refuse(out, indent, "is a " .. t .. ", which cannot be written")
     end
@@ -144,7 +163,8 @@ end
 
 --- The JSON text of a value.
 function json.encode(v)
-    local out = { above = {}, path = {} } -- tables that it is inside of; keys
+    -- above: tables that it has been in, true of those that it is in; keys
+    local out = { above = {}, path = {}, tables = 0, different = 0 }
     write(out, v, 0)
     return table.concat(out)
 end
@@ -155,8 +175,6 @@ local function fail(text, at, what)
     local _, line = text:sub(1, at):gsub("\n", "")
     error(("json: line %d: expected %s"):format(line + 1, what), 0)
 end
-
-local DEEPEST = 1000 -- lists in lists
 
 local decode
 

@@ -12,7 +12,8 @@ whose keys are numbers or texts.  Entries are written in order of their keys, so
 that equal data are equal bytes.  What is none raises with the path that leads to
 it from `what`.  Options:
     once      a table that is reached twice is refused, since the copies would
-              part; without it comes back as two, and a circle is refused
+              part; without it comes back as two, a circle is refused, and so
+              are tables that are in each other so often that they never end
     fail      raises a text; else it is raised as it is
     array     a metatable that is kept: that of empty arrays (json.lua)
 
@@ -21,6 +22,10 @@ SPDX-License-Identifier: MIT
 local keys_of = require("heddle.bridge").keys
 
 local DEEPEST = 64
+
+-- Tables that are written, and how often each on the mean, at most: a chain of 40
+-- tables each of which has the next twice would be 10^12.
+local MOST, OFTEN = 300000, 16
 
 -- Not what application code has under these names (kernel/pure.lua).
 local pack, unpack, concat, format = string.pack, string.unpack, table.concat,
@@ -34,8 +39,13 @@ local M = {}
 local function refuse(w, depth, why)
     local out = w.what
     for i = 1, depth do
+        if i > 8 and i < depth - 1 then
+            out = out .. (i == 9 and "..." or "")
+            goto next
+        end
         out = out .. (type(w.path[i]) == "string" and "." .. w.path[i]
             or format("[%s]", w.path[i]))
+        ::next::
     end
     local fail = w.options.fail or function(text) error(text, 0) end
     fail(out .. " " .. why)
@@ -56,6 +66,13 @@ local function write_table(w, t, depth)
         refuse(w, depth, "is a table that is in the state twice: a snapshot "
             .. "would make two of it")
     end
+    w.tables = w.tables + 1
+    if w.seen[t] == nil then
+        w.different = w.different + 1
+    elseif w.tables > MOST and w.tables > OFTEN * w.different then
+        refuse(w, depth, "is a table of those that are in others so often that "
+            .. "their copies would have no end")
+    end
     w.seen[t] = "inside"
     local keys = keys_of(t)
     out[#out + 1] = pack("<c1I4", meta and "a" or "t", #keys)
@@ -65,7 +82,7 @@ local function write_table(w, t, depth)
         write(w, key, depth + 1)
         write(w, rawget(t, key), depth + 1)
     end
-    w.seen[t] = o.once
+    w.seen[t] = o.once or false
 end
 
 write = function(w, v, depth)
@@ -89,7 +106,7 @@ end
 
 function M.write(v, what, options)
     local w = { what = what, options = options or {}, out = {}, seen = {},
-        path = {} }
+        path = {}, tables = 0, different = 0 }
     write(w, v, 0)
     return concat(w.out)
 end

@@ -95,6 +95,8 @@ local function key_of(job, lasting)
             end
         elseif k == "timeline" then
             return nil, "which writes a timeline"
+        elseif type(v) == "table" and k ~= "policies" then
+            return nil, ("whose %s is a table"):format(k)
         elseif type(v) == "table" then
             for _, p in ipairs(v) do
                 local text = plain_of(p)
@@ -156,7 +158,9 @@ runner.perform = perform
 local function raise(of)
     if of.code then
         local err = core.error(of.code, of.message)
-        err.where = of.where or ""
+        if type(err) == "table" then -- and no text: want of memory
+            err.where = of.where or ""
+        end
         error(err, 0)
     elseif of.usage then
         error(of, 0)
@@ -259,6 +263,7 @@ end
 --- What a job is called in messages.
 function runner.title(i, job)
     local label = type(job) == "table" and job.label
+    label = (type(label) == "string" or type(label) == "number") and label
     return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
 end
 

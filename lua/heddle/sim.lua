@@ -48,13 +48,16 @@ local function check_options(o)
     if type(o) ~= "table" then
         fail(-2, "H.sim: a table of options is expected, not a %s", type(o))
     end
+    local wrong, names = {}, config.sorted_keys(OPTIONS)
     for _, k in ipairs(core.keys(o)) do -- in order
         if not OPTIONS[k] then
-            local names = config.sorted_keys(OPTIONS)
-            fail(-2, "H.sim has no option '%s'%s; it takes %s", tostring(k),
-                index.meant(k, names),
-                table.concat(names, ", "))
+            wrong[#wrong + 1] = ("'%s'%s"):format(tostring(k),
+                index.meant(k, names))
         end
+    end
+    if #wrong > 0 then
+        fail(-2, "H.sim has no option %s; it takes %s", table.concat(wrong,
+            ", "), table.concat(names, ", "))
     end
 end
 
