@@ -216,6 +216,20 @@ tap.raises(function()
     H.svg.bars { groups = { 1 }, series = { { x = { 1 }, values = {} } } }
 end, "series 1 has no field 'x'", "x of bars")
 
+tap.raises(function()
+    H.svg.lines { series = { { name = "s", values = { 1, 2 }, x = { 1 } } } }
+end, "series 1 has 2 values for 1 x", "more values than places")
+tap.raises(function()
+    H.svg.bars { groups = { 1, 2 }, series = { { name = "s",
+        values = { 1, "1.5" } } } }
+end, "series 1: value 2 is '1.5', and a number", "a text for a value")
+tap.raises(function()
+    H.svg.lines { log = true, series = { { name = "s", values = { 1, 2 },
+        x = { 0, 1 } } } }
+end, "x 1 is '0', and of a logarithmic axis", "0 on a logarithmic axis")
+tap.raises(function() H.svg.lines { series = { { values = { 1 } } } } end,
+    "its name is a text", "a series without a name")
+
 -- The same series as bars, as lines, and on each other.
 local both = { groups = { 64, 128, 8192 }, mark = "paper", series = {
     { name = "a", values = { 0.00123, 12.34, 1234.5 }, marks = { 1 } },

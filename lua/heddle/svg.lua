@@ -67,6 +67,18 @@ local function check_names(what, t, known, inside)
     end
 end
 
+--- What series have is numbers; absent ones are nil or, from JSON, null.
+local function check_numbers(what, name, list, log)
+    for k, v in pairs(list or {}) do
+        if type(v) ~= "number" and v ~= require("heddle.json").null
+            or log and v <= 0 then
+            misuse("%s: %s %s is '%s', and %s is expected", what, name,
+                tostring(k), tostring(v), log
+                and "of a logarithmic axis a number above 0" or "a number")
+        end
+    end
+end
+
 --- A chart's description has what is drawn, and nothing that is not: svg.check
 -- (kind, o), also before its values are known.
 local function check(kind, o)
@@ -87,6 +99,12 @@ local function check(kind, o)
             misuse("%s: expected { name =, values = {} }", what)
         end
         check_names(what, s, SERIES[kind])
+        check_numbers(what, "value", s.values)
+        check_numbers(what, "mark", s.marks)
+        check_numbers(what, "x", s.x, o.log)
+        if s.x and #s.x < #s.values then
+            misuse("%s has %d values for %d x", what, #s.values, #s.x)
+        end
         if o.groups and #s.values > #o.groups then
             misuse("%s has %d values for %d group%s", what, #s.values,
                 #o.groups, #o.groups == 1 and "" or "s")
@@ -101,6 +119,10 @@ local function check(kind, o)
                 misuse("%s: value %s is %s, and what adds up is not below 0",
                     what, tostring(k), tostring(v))
             end
+        end
+        if type(s.name) ~= "string" then
+            misuse("%s: its name is a text, which the legend has, not a %s",
+                what, type(s.name))
         end
     end
 end
