@@ -152,6 +152,17 @@ do
         whole.statistics(sim, whole.no_policy)), nil, "which goes on the same")
 end
 
+do
+    local sim <close> = whole.sim { "GUP" }
+    local ok, err = pcall(sim.use, sim, { name = "own", watch = {
+        walk_done = function() sim:stop() end } })
+    err = tostring(err)
+    tap.ok(not ok and err:find("the local 'sim' holds a simulation, which policy "
+        .. "code cannot use: it has stop(), counter(), setting() and now()", 1,
+        true) and not err:find "traceback", "a policy has a stop() of its own",
+        err)
+end
+
 do -- an error at the last event is taken back, too
     local sim <close> = whole.sim { "GUP" }
     sim:use { name = "last", watch = { kernel_end = function() error "so" end } }

@@ -776,6 +776,12 @@ local function enter(entered, note)
                     kind.code)
             end
         end
+        local of = getmetatable(t)
+        if of and rawget(of, "__fenced") then
+            fail("the local '%s' holds %s, which %s cannot use%s", name,
+                rawget(of, "__fenced"), kind.code, kind.code == "policy code"
+                and ": it has stop(), counter(), setting() and now()" or "")
+        end
         if depth > 16 or seen[t] then return end
         seen[t] = true
         for _, v in native_next, t do visit_value(v, name, depth) end

@@ -619,6 +619,9 @@ Sim.__index = function(self, key)
         index.meant(key, Sim.__names()))
 end
 
+--- What the fence calls one that policy code holds in a local.
+Sim.__fenced = "a simulation"
+
 --- The names that can be used on a simulation, for completion and help; what
 -- else is in the table is its own.
 Sim.__names = function()

@@ -843,7 +843,7 @@ static int start(struct lp *p)
     lua_pushcfunction(T, fill_stack);
     lua_pushcfunction(T, hl_traceback);
     lua_pushlightuserdata(T, p);
-    rc = lua_pcall(T, 2, LUA_MULTRET, AT_HANDLER);
+    rc = lua_pcall(T, 2, LUA_MULTRET, 0); /* no traceback: none of it is theirs */
     if (rc != LUA_OK) {
         p->top = 1;
         fail_with(p, "binding");
