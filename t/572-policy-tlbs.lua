@@ -111,6 +111,55 @@ end
 tap.ok(heard[1] == 0 and heard[2] > 0, "a filter keeps the others out",
     table.concat(heard, " "))
 
+-- ---- program counters ----------------------------------------------------------
+
+--- Every question that has a program counter has one of an instruction that was
+-- issued, and of a walk the one that its notes tell.
+local function counted(settings)
+    local sim <close> = whole.sim({ "ATAX" }, whole.join(SETTINGS, settings), {})
+    local p = { name = "pcs", state = { issued = { [0] = true }, n = {}, bad = {},
+        step = {} }, watch = {
+        access = function(n, s) s.issued[n.pc] = true end,
+        walk_read = function(n, s)
+            local want = s.step[n.vpn]
+            if want and want ~= n.pc then s.bad.walk_read = n.pc end
+        end } }
+    local function see(s, name, pc)
+        if not s.issued[pc] then s.bad[name] = pc end
+        s.n[name] = (s.n[name] or 0) + (pc ~= 0 and 1 or 0)
+    end
+    for _, name in ipairs { "tlb_fill", "tlb_merge", "tlb_insert", "l2_bypass",
+        "repl_touch", "repl_fill", "cache_insert" } do
+        p[name] = function(q, s) see(s, name, q.pc) end
+    end
+    function p.walk_step(q, s)
+        see(s, "walk_step", q.pc)
+        s.step[q.vpn] = q.pc
+    end
+    for _, name in ipairs { "walk_pick", "walk_reference" } do
+        p[name] = function(q, s)
+            for i = 1, q.n do see(s, name, q.pc[i]) end
+        end
+    end
+    sim:use(p)
+    sim:run()
+    return sim:used()[1].state
+end
+do
+    local a = counted { ["walk.walkers"] = 1, ["l1tlb.merge_pages"] = 8,
+        ["l2tlb.merge_pages"] = 8 }
+    local b = counted { ["walk.walkers"] = 1, ["walk.batch"] = 8,
+        ["walk.queue"] = 64 }
+    for _, name in ipairs { "tlb_fill", "tlb_merge", "tlb_insert", "l2_bypass",
+        "repl_touch", "repl_fill", "cache_insert", "walk_step", "walk_pick" } do
+        tap.ok((a.n[name] or 0) > 0 and a.bad[name] == nil, name
+            .. ": of an instruction that was issued", a.bad[name])
+    end
+    tap.ok((b.n.walk_reference or 0) > 0 and b.bad.walk_reference == nil,
+        "walk_reference, too", b.bad.walk_reference)
+    tap.ok(not a.bad.walk_read and not b.bad.walk_read, "as notes of walks tell")
+end
+
 -- ---- counters of its own ----------------------------------------------------
 
 do

@@ -900,7 +900,8 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
                                      .level = q->level,
                                      .slice = sl->i,
                                      .set = q->spare,
-                                     .line = q->line};
+                                     .line = q->line,
+                                     .pc = q->kind == HD_REQ_WALK ? 0 : q->pc};
 
     return !sl->l2->full || (q->flags & HD_REQ_BYPASS) != 0 ||
            hd_ask_l2_bypass(&sl->bypass, &ask) != 0;

@@ -410,7 +410,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
-    size_t who = hd_max_u64(treqs, 4ull * (w->walk->queue + w->walk->batch));
+    size_t who = hd_max_u64(treqs, 5ull * (w->walk->queue + w->walk->batch));
 
     if (m == NULL)
         return NULL;

@@ -89,6 +89,12 @@ bool hd_ptw_room(const struct hd_unit *u)
            c->mode.kind == HD_IDEAL;
 }
 
+/* The instruction that missed first; 0: a policy has begun the walk. */
+static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
+}
+
 /* Asks which of the waiting walks starts; fills the question's arrays. */
 static uint32_t ask_pick(struct hd_unit *u, hd_time now)
 {
@@ -99,7 +105,8 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
                                    .app = a,
                                    .vpn = a + n,
                                    .requesters = a + 2 * n,
-                                   .age = a + 3 * n};
+                                   .age = a + 3 * n,
+                                   .pc = a + 4 * n};
 
     for (; i < n; i++) {
         uint32_t at = hd_unit_place(s->queue_first, i, u->miss.room);
@@ -109,6 +116,7 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
         a[2 * n + i] = u->miss.v[u->queue[at]].n;
         a[3 * n + i] =
             now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
+        a[4 * n + i] = pc_of(u, u->queue[at]);
     }
     return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
 }
@@ -205,12 +213,6 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
 }
 
 /* ---- the end of a walk ------------------------------------------------ */
-
-/* The instruction that missed first; 0: a policy has begun the walk. */
-static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
-{
-    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
-}
 
 static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
@@ -386,14 +388,16 @@ static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
     leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
-static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w)
+static int64_t ask_step(struct hd_unit *u, uint32_t walk)
 {
+    const struct hd_walk *w = &u->walk[walk];
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
                                    .leaf = w->leaf,
                                    .cached = w->cached,
-                                   .pte = w->pte[w->level - 1].v};
+                                   .pte = w->pte[w->level - 1].v,
+                                   .pc = pc_of(u, walk)};
 
     return hd_ask_walk_step(&u->m->step, &q);
 }
@@ -422,7 +426,7 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
             }
         }
         if (HD_UNLIKELY(u->m->step.bound))
-            how = ask_step(u, w);
+            how = ask_step(u, walk);
         if (how == HEDDLE_WALK_STEP_READ)
             break;
         row(u, w->app)[HD_WALK_SKIPPED]++;
@@ -614,9 +618,9 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
     struct hd_batch *b = &u->batch[batch];
     uint32_t room = u->m->walk_cfg.batch, n = 0, lead, *link;
     uint64_t *address = u->m->who, *app = address + room, *vpn = app + room;
-    uint64_t *walk = vpn + room;
+    uint64_t *pc = vpn + room, *walk = pc + room;
     struct heddle_q_walk_reference q = {
-        .last = b->last, .address = address, .app = app, .vpn = vpn};
+        .last = b->last, .address = address, .app = app, .vpn = vpn, .pc = pc};
 
     for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
         const struct hd_walk *w = &u->walk[i];
@@ -631,6 +635,7 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
         walk[n] = i;
         address[n] = w->pte[w->level - 1].v;
         app[n] = w->app;
+        pc[n] = pc_of(u, i);
         vpn[n++] = w->vpn.v;
     }
     q.n = n;

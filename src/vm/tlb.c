@@ -544,7 +544,7 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
         struct heddle_q_tlb_merge q = {
             t->level, cause, app,     core,
             wanted,   own,   lo,      hi - lo,
-            x->pfn.v + (lo - x->vpn.v)};
+            x->pfn.v + (lo - x->vpn.v), hd_pc_now(&t->base.pc)};
         n = (uint64_t)hd_ask_tlb_merge(&t->merge, &q);
         lo = wanted < lo + n ? lo : wanted - n + 1;
         hi = lo + n;
