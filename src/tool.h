@@ -152,6 +152,7 @@ struct heddle_use_info {
     const struct heddle_policy *policy;
     const char *at;         /* as it was bound */
     const uint64_t *values; /* of its parameters */
+    uint64_t code; /* hash of a script's code, or of a plug-in's file; 0: heddle's */
 };
 
 /* The i-th bound policy; HEDDLE_EINVAL past the last. */

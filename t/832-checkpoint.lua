@@ -164,6 +164,29 @@ do
     alike:load(path)
     tap.is(alike.now, 1500, "the same in other closures is the same")
     files.write(path, text)
+    -- A plug-in's file is its code.
+    local function plugin(name, warps)
+        local so, c = dir .. "/" .. name .. ".so", dir .. "/" .. name .. ".c"
+        files.write(c, (files.read "policies/plugin.c":gsub(
+            "q%->warp < s%->warps", "q->warp < s->warps + " .. warps)))
+        files.output(("${CC:-cc} -shared -fPIC -Isrc -o %s %s 2>&1"):format(
+            files.quote(so), files.quote(c)))
+        return { { so } }
+    end
+    local first = plugin("first", 0)
+    taken({ "MM", "GUP" }, nil, nil, first)
+    refuses(like(nil, nil, plugin("second", 1)),
+        "policy warpfill is another here (code", "a plug-in's code")
+    local same <close> = like(nil, nil, first)
+    same:load(path)
+    tap.ok(#same:used()[1].code == 16 and same:results().policies[1]:find(
+        "warpfill [" .. same:used()[1].code .. "]", 1, true),
+        "which results name", same:results().policies[1])
+    for _, name in ipairs { "first", "second" } do
+        os.remove(dir .. "/" .. name .. ".so")
+        os.remove(dir .. "/" .. name .. ".c")
+    end
+    files.write(path, text)
     refuses(like(nil, nil, { { counting() }, { "lrr" } }),
         "policy lrr is bound here only", "one more")
     files.write(path, (text:gsub("\nbuild [^\n]*", "\nbuild 0", 1)))

@@ -6,6 +6,7 @@
 #define HD_LIBRARY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef const void *hd_entry_fn(void);
 
@@ -13,5 +14,9 @@ typedef const void *hd_entry_fn(void);
  * in out[room], where there is no such file or function. */
 hd_entry_fn *hd_library_entry(const char *path, const char *entry, char *out,
                               size_t room);
+
+/* Hash of the file of the shared object in which something lies; 0: heddle's own,
+ * or one that cannot be read. */
+uint64_t hd_library_code(const void *in);
 
 #endif

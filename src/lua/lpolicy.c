@@ -287,10 +287,10 @@ static int used(lua_State *L)
         lua_newtable(L);
         hl_set_text(L, "name", u.policy->name);
         hl_set_text(L, "at", u.at);
-        if (u.policy->code != 0) {
+        if (u.code != 0) {
             char code[20];
             snprintf(code, sizeof code, "%016llx",
-                     (unsigned long long)u.policy->code);
+                     (unsigned long long)u.code);
             hl_set_text(L, "code", code);
         }
         set_points(L, u.policy);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/library.h"
 #include "../core/param.h"
 #include "../sim.h"
 #include "registry.h"
@@ -490,6 +491,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
     if (hd_own_name(r, p, err) != 0)
         return err->code;
     b->policy = p;
+    b->code = p->code != 0 ? p->code : hd_library_code(p);
     b->order = r->uses++;
     snprintf(b->at, sizeof b->at, "%s", at ? at : "");
     memcpy(b->values, v, sizeof v);
@@ -549,6 +551,7 @@ int heddle_used(const heddle_sim *s, uint32_t i, struct heddle_use_info *out)
     out->policy = b->policy;
     out->at = b->at;
     out->values = b->values;
+    out->code = b->code;
     return 0;
 }
 

@@ -411,7 +411,7 @@ void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m)
         if (b->policy == NULL)
             continue;
         h = hash_bytes(h, b->policy->name, strlen(b->policy->name) + 1);
-        h = hash_bytes(h, &b->policy->code, sizeof b->policy->code);
+        h = hash_bytes(h, &b->code, sizeof b->code);
         h = hash_bytes(h, b->at, strlen(b->at) + 1);
         h = hash_bytes(h, b->values, sizeof b->values);
         for (const struct heddle_own *o = b->policy->own; o && o->name; o++) {

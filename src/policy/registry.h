@@ -63,7 +63,8 @@ enum hd_own { HD_OWN_TABLE, HD_OWN_FACT, HD_OWN_LIMIT, HD_OWN_KINDS };
 
 struct hd_bound {
     const struct heddle_policy *policy; /* NULL: free */
-    uint32_t order;                     /* of heddle_use calls */
+    uint64_t code;  /* its own, or that of the plug-in which it is from */
+    uint32_t order; /* of heddle_use calls */
     uint32_t owned[HD_OWN_KINDS];       /* bit sets */
     uint32_t cells;
     char at[HD_AT_ROOM];
