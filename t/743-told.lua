@@ -108,4 +108,38 @@ tap.is(small { ["vm.page"] = "64K" }, "ATAX: vm.page = 64K, but 3 of 67 base "
 tap.is(small { ["vm.page"] = "64K", ["vm.round"] = true }, "",
     "nothing where it is rounded up")
 
+-- ---- who looks at a number alone ------------------------------------------------
+
+do
+    local files = require "lib.files"
+    local dir = files.folder()
+    local function said(body)
+        files.write(dir .. "/x.lua", ([[
+            local H = require "heddle"
+            local o = { machine = "maxwell", apps = { H.app("ATAX",
+                { size = "T" }) }, settings = { ["vm.page"] = "2M" } }
+            local sim = H.sim(o)
+            sim:run()
+            %s]]):format(body))
+        files.output(("(%s run %s/x.lua >/dev/null 2>%s/err)"):format(
+            files.HEDDLE, files.quote(dir), files.quote(dir)))
+        return files.read(dir .. "/err")
+    end
+    local TEXT = "^heddle: ATAX: vm.page = 2M, but 67 of 67 [^\n]*\n$"
+    tap.ok(said [[print(H.report.metric(sim:results(), "ipc"))]]:find(TEXT),
+        "it is said when the command ends", files.read(dir .. "/err"))
+    tap.ok(said [[H.run { o, { machine = o.machine, apps = o.apps, seed = 2,
+        settings = o.settings } }]]:find(TEXT), "of jobs, too, and once",
+        files.read(dir .. "/err"))
+    tap.is(said "H.report.text(sim:results())", "", "not what a report shows")
+    tap.ok(said [[local list = {}
+        for i = 1, 9 do
+            list[i] = { machine = "maxwell", apps = o.apps,
+                stop_cycles = 20000, policies = { { name = "p" .. i,
+                free = function() end } } }
+        end
+        H.run(list)]]:find "never asked[^\n]*\nheddle: and 4 more: told",
+        "nor more than a few", files.read(dir .. "/err"))
+end
+
 tap.done()

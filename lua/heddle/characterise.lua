@@ -295,7 +295,7 @@ local function timed(describe, o, first)
         word = sim:run(o.sample)
         add_sample(samples, sim:counters().core)
     until word ~= "ok"
-    local r = sim:results()
+    local r = require("heddle.report").collect(sim)
     local cut = r.apps[1].truncated and "budget"
         or not r.apps[1].finished and "cycles" or nil
     return {

@@ -649,6 +649,7 @@ function report.format(results)
     for _, text in ipairs(results.told or {}) do
         out[#out + 1] = text .. "\n"
     end
+    require("heddle.script").shown(results)
     local rows = { { "", table.unpack(labels(results)) } }
     if #results.apps > 1 then
         rows[1][#rows[1] + 1] = "all"

@@ -142,7 +142,7 @@ local function perform(job, quiet)
     end)
     local known
     if sim then
-        local got, r = pcall(sim.results, sim)
+        local got, r = pcall(require("heddle.report").collect, sim)
         known = got and r or nil
         pcall(sim.close, sim)
     end
@@ -354,8 +354,12 @@ runner.options = { "jobs", "keep", "progress" }
 -- ended, unless keep = true: then result i is { error = ... }.
 function runner.run(jobs, options)
     options = options or {}
-    return runner.series(jobs, runner.check("H.run", jobs, options, OPTIONS),
-        options)
+    local out = runner.series(jobs, runner.check("H.run", jobs, options,
+        OPTIONS), options)
+    for _, results in ipairs(out) do
+        script.tell(results)
+    end
+    return out
 end
 
 return runner

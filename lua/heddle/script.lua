@@ -168,7 +168,7 @@ end
 
 --- Called before the script, by the command or by what runs several.
 function script.begin(options)
-    given, declared = options.given, false
+    given, declared, unsaid = options.given, false, {}
     script.file = options.file
     setmetatable(script.arg, nil)
     for name in pairs(script.arg) do
@@ -189,6 +189,49 @@ function script.begin(options)
             return not declared and given[name] or nil
         end,
     })
+end
+
+-- ---- what would go unnoticed --------------------------------------------------
+
+-- What results tell (told.lua) and no report has shown: in order, and by text.
+local unsaid = {}
+local MOST = 6
+
+local function of(results)
+    local told = type(results) == "table" and results.told
+    return type(told) == "table" and told or {}
+end
+
+--- Somebody has these results: what they tell is said when the command ends.
+function script.tell(results)
+    for _, text in ipairs(of(results)) do
+        if given and unsaid[text] == nil then
+            unsaid[#unsaid + 1], unsaid[text] = text, true
+        end
+    end
+end
+
+--- A report has shown it.
+function script.shown(results)
+    for _, text in ipairs(of(results)) do
+        unsaid[text] = false
+    end
+end
+
+local function say_unsaid()
+    local n = 0
+    io.stdout:flush() -- it comes last
+    for _, text in ipairs(unsaid) do
+        n = n + (unsaid[text] and 1 or 0)
+        if unsaid[text] and n <= MOST then
+            io.stderr:write("heddle: ", text, "\n")
+        end
+    end
+    if n > MOST then
+        io.stderr:write(("heddle: and %d more: told, in results\n"):format(
+            n - MOST))
+    end
+    unsaid = {}
 end
 
 --- Where in the script a text without a place comes from, or one that names a
@@ -228,7 +271,7 @@ local function partial()
     end)
     local report = require "heddle.report"
     for _, sim in ipairs(sims) do
-        local ok, results = pcall(sim.results, sim)
+        local ok, results = pcall(report.collect, sim)
         if ok then
             report.text(results)
         end
@@ -281,6 +324,7 @@ function script.finish(ok, err)
             require("heddle.follow").show(sim, true)
         end
         script.begins()
+        say_unsaid()
         if type(err) ~= "number" then
             return 0
         elseif err % 1 ~= 0 or err < 0 or err > 255 then

@@ -425,7 +425,9 @@ end
 
 --- Everything that was measured, as one table (the schema: report.lua).
 function methods:results()
-    return require("heddle.report").collect(self)
+    local results = require("heddle.report").collect(self)
+    script.tell(results)
+    return results
 end
 
 --- sim:plot(metric [, { app =, width =, height = }]): how a metric or a counter,

@@ -114,7 +114,7 @@ local function perform(job, path, key)
     options.progress = false
     local sim <close> = require("heddle.sim").sim(options)
     sim:run()
-    local kept = { key = key, result = sim:results() }
+    local kept = { key = key, result = report.collect(sim) }
     kept.cpu = os.clock() - before
     if key then
         save(path, kept)
