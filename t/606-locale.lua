@@ -39,6 +39,7 @@ local sim = H.sim { machine = "maxwell", progress = false,
 sim:run()
 H.report.json(sim:results())
 H.report.csv(sim:results())
+H.report.format(sim:results()) -- or the command says that it was cut
 ]])
 
 local function run(command, name)
