@@ -714,7 +714,8 @@ for _, t in ipairs { { to = "l2tlb" }, { to = "l2tlb", queue = 1 },
         tlb_merge = function(q) return q.run_pages end,
         watch = { tlb_miss = { level = 1, function(n, s)
             s.n = s.n + 1
-            translate(n.app, s.n % 64 == 0 and 1 or n.vpn + s.n % 3 * 16,
+            translate(n.app, -- luacheck: globals translate
+                s.n % 64 == 0 and 1 or n.vpn + s.n % 3 * 16,
                 { to = s.to, core = n.core })
         end } },
     }

@@ -18,6 +18,8 @@ local script = {
 
 local given         -- name -> text; nil outside the command
 local declared = false
+-- What results tell (told.lua) and no report has shown: in order, and by text.
+local unsaid = {}
 
 --- The running simulations, for what is printed on Ctrl-C.
 script.live = setmetatable({}, { __mode = "k" })
@@ -193,10 +195,9 @@ end
 
 -- ---- what would go unnoticed --------------------------------------------------
 
--- What results tell (told.lua) and no report has shown: in order, and by text.
-local unsaid = {}
-local MOST = 6
+local MOST = 6 -- lines
 
+--- What results tell.
 local function of(results)
     local told = type(results) == "table" and results.told
     return type(told) == "table" and told or {}
