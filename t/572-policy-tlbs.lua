@@ -111,6 +111,44 @@ end
 tap.ok(heard[1] == 0 and heard[2] > 0, "a filter keeps the others out",
     table.concat(heard, " "))
 
+-- ---- behind what cores ask for --------------------------------------------------
+
+do
+    local sim <close> = whole.sim({ "GUP" }, whole.join(SETTINGS, {
+        ["walk.walkers"] = 3, ["prefetch.queue"] = 6, ["prefetch.walks"] = 2 }), {})
+    sim:use { name = "eager", init = function()
+        for k = 0, 49 do translate(0, 0x7f0000000 + k) end
+    end, watch = { tlb_miss = { level = 2, function(n)
+        for k = 1, 3 do translate(n.app, n.vpn + k, { core = n.core }) end
+    end } } }
+    sim:step() -- (some are looked up in the first cycle)
+    local c = sim:counters().prefetch
+    tap.ok(c.started == 50 and c.dropped + c.lookups >= 44 and c.dropped <= 44,
+        "the queue has so much room", c.dropped)
+    local begun, before, waited, bad = {}, false, 0, nil
+    local most, queued = 0, 0
+    while sim.now < 6000 and sim:step() == "ok" do
+        local waits, mine, now = false, 0, {}
+        for _, w in ipairs(sim:look "walks") do
+            if w.requesters > 0 then
+                waits = waits or w.state == "waits"
+            elseif w.state ~= "waits" then
+                mine, now[w.vpn] = mine + 1, true
+            end
+        end
+        for vpn in pairs(now) do
+            bad = bad or not begun[vpn] and waits and before and sim.now
+        end
+        waited = waited + (waits and 1 or 0)
+        begun, before = now, waits
+        most, queued = math.max(most, mine), math.max(queued, #sim:look "prefetch")
+    end
+    tap.ok(waited > 100 and not bad, "none is walked for while a miss waits",
+        bad or waited)
+    tap.ok(most == 2 and queued <= 6, "and never more than set",
+        most .. " " .. queued)
+end
+
 -- ---- program counters ----------------------------------------------------------
 
 --- Every question that has a program counter has one of an instruction that was
