@@ -127,7 +127,7 @@ do
         "the queue has so much room", c.dropped)
     local begun, before, waited, bad = {}, false, 0, nil
     local most, queued = 0, 0
-    while sim.now < 6000 and sim:step() == "ok" do
+    while sim.now < 1500 and sim:step() == "ok" do
         local waits, mine, now = false, 0, {}
         for _, w in ipairs(sim:look "walks") do
             if w.requesters > 0 then
