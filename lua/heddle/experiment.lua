@@ -170,7 +170,7 @@ end
 
 --- The script, and the modules beside it: files of its folder that are no
 -- experiments themselves.
-local function sources_of(file)
+function experiment.sources(file)
     local dir = file:match "^(.*)/[^/]*$" or "."
     local out = { experiment.read(file) }
     for _, name in ipairs(experiment.list(dir)) do
@@ -186,7 +186,7 @@ end
 --- A fingerprint of what decides the results of a script with arguments
 -- (words: name -> text) at a scale and with a seed.
 function experiment.identity(file, words, scale, seed)
-    local out = sources_of(file)
+    local out = experiment.sources(file)
     for _, name in ipairs(require("heddle.config").sorted_keys(words)) do
         if not PLAIN[name] then
             out[#out + 1] = name .. "=" .. words[name]

@@ -4,6 +4,7 @@
 --                       { machine = "mosaic",  apps = { H.app("ATAX") } } },
 --                     { jobs = 2 })
 --     r[1], r[2]      results, in the order of the list
+--     H.run(jobs, { jobs = "slurm" })     as tasks of Slurm (slurm.lua)
 --
 -- A job is the options of H.sim, or a function that returns plain data.  Each
 -- runs in a process of its own (jobs = 1: in this one), so results are those
@@ -20,6 +21,7 @@ local plain = require "heddle.plain"
 local process = require "heddle.process"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
+local slurm = require "heddle.slurm"
 
 local runner = { cache = {} }
 
@@ -125,7 +127,10 @@ end
 -- error as plain data, known = }.
 local function perform(job, quiet)
     if type(job) == "function" then
+        local outer = script.inside
+        script.inside = true
         local ok, v = pcall(job)
+        script.inside = outer
         return { ok = ok, result = ok and v or not ok and plain_error(v) or v }
     end
     local options = {}
@@ -152,7 +157,7 @@ local function perform(job, quiet)
     return { ok = false, result = plain_error(err), known = known }
 end
 
-runner.perform = perform
+runner.perform, runner.plain_error = perform, plain_error
 
 --- Makes an error value of what a child sent.
 local function raise(of)
@@ -173,6 +178,7 @@ end
 --- In a child: what fn(i) returns, as text.
 local function answer(fn, i)
     script.options.checkpoint, script.options.timeline = nil, nil
+    script.inside = true
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()
@@ -216,12 +222,12 @@ function runner.spread(n, most, fn, ended, tick)
 end
 
 --- A line on a terminal: how many are done, and when all will be.
-local function show(done, total, spent)
+local function show(done, total, spent, more)
     local eta = done > 0 and progress.clock(spent / done * (total - done))
         or "?"
-    io.stderr:write(("\r\27[K%s%d of %d simulations, %s, ETA %s"):format(
+    io.stderr:write(("\r\27[K%s%d of %d simulations, %s, ETA %s%s"):format(
         progress.before and progress.before() or "", done, total,
-        progress.clock(spent), eta))
+        progress.clock(spent), eta, more or ""))
 end
 
 --- What has to be run: its indices in order, and for each of them those of
@@ -267,7 +273,8 @@ function runner.title(i, job)
     return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
 end
 
---- What all callers of a series have to mind; returns how many run at once.
+--- What all callers of a series have to mind; returns how many run at once, or
+-- the options of Slurm that run them.
 function runner.check(who, jobs, options, known)
     for i, job in ipairs(type(jobs) == "table" and jobs or { jobs }) do
         if type(jobs) ~= "table" or type(job) ~= "table"
@@ -284,24 +291,28 @@ function runner.check(who, jobs, options, known)
         end
     end
     local n = options.jobs or process.cpus()
-    if type(n) ~= "number" or n < 1 then
-        error(core.error(-2, ("%s: jobs: a number of at least 1 is expected"
-            .. ", not '%s'"):format(who, tostring(n))), 0)
+    local o = slurm.options(who, n)
+    if o then
+        return script.inside and 1 or o -- a job of a series has its own place
+    elseif type(n) ~= "number" or n < 1 then
+        error(core.error(-2, ("%s: jobs: a number of at least 1 or 'slurm' is "
+            .. "expected, not '%s'"):format(who, tostring(n))), 0)
     end
     return n
 end
 
 --- Runs jobs, at most n at once: H.run without its checks.  o: keep, progress,
--- and titles[i], what a job is called where the list is part of another.
+-- titles[i], what a job is called where the list is part of another, and
+-- elsewhere(order, ended, tick), which runs jobs[i] for i in `order` not here.
 function runner.series(jobs, n, o)
     script.begins()
     local out, errors = {}, {}
     local order, same = plan(jobs, out)
     local done, start = 0, process.time()
     local tty = o.progress ~= false and process.isatty(2)
-    local function tick()
+    local function tick(more)
         if tty then
-            show(done, #order, process.time() - start)
+            show(done, #order, process.time() - start, more)
         end
     end
     local function ended(i, m)
@@ -317,7 +328,9 @@ function runner.series(jobs, n, o)
     -- Known from the first on: an interrupt may come anywhere.
     script.partial_results = out
     local stopped
-    if n <= 1 or #order <= 1 then
+    if o.elsewhere and #order > 0 then
+        stopped = o.elsewhere(order, ended, tick)
+    elseif n <= 1 or #order <= 1 then
         stopped = in_turn(jobs, order, o.progress == false, ended, tick)
     else
         stopped = runner.spread(#order, n, function(at)
@@ -346,18 +359,29 @@ function runner.series(jobs, n, o)
     return out
 end
 
-local OPTIONS = { jobs = true, keep = true, progress = true }
-runner.options = { "jobs", "keep", "progress" }
+local OPTIONS = { jobs = true, keep = true, progress = true, dir = true }
+runner.options = { "dir", "jobs", "keep", "progress" }
 
 --- H.run(jobs [, { jobs = n, progress = false, keep = true }]): the results of
 -- all jobs, in order.  The first error of a job is raised when all have
--- ended, unless keep = true: then result i is { error = ... }.
+-- ended, unless keep = true: then result i is { error = ... }.  jobs = "slurm"
+-- runs them there and keeps their results in the store `dir`.
 function runner.run(jobs, options)
     options = options or {}
-    local out = runner.series(jobs, runner.check("H.run", jobs, options,
-        OPTIONS), options)
-    for _, results in ipairs(out) do
-        script.tell(results)
+    local n = runner.check("H.run", jobs, options, OPTIONS)
+    local out
+    if type(n) == "number" then
+        out = runner.series(jobs, n, options)
+        for _, results in ipairs(out) do
+            script.tell(results)
+        end
+        return out
+    end
+    out = require("heddle.store").run(jobs, { jobs = options.jobs,
+        keep = options.keep, dir = options.dir, quiet = options.progress
+        == false })
+    for i in ipairs(jobs) do
+        out[i] = out[i] or false -- as from a process
     end
     return out
 end

@@ -16,6 +16,13 @@ local script = {
     options = {},   -- of the command: check, follow
 }
 
+-- Of series on Slurm (slurm.lua): how many there were, the name of this run, and
+-- whether this is a job of a series itself.
+script.calls, script.run, script.inside = 0, nil, false
+
+--- Files and folders that go when the script ends well, in this order.
+script.leftover = {}
+
 local given         -- name -> text; nil outside the command
 local declared = false
 -- What results tell (told.lua) and no report has shown: in order, and by text.
@@ -56,8 +63,12 @@ end
 local function convert(name, text, default)
     if type(default) == "number" then
         local n = tonumber(text)
-        if not n then
-            usage("argument %s=%s: expected a number", name, text)
+        if not n and name == "jobs" and require("heddle.slurm").options(
+            "argument " .. name, text) then
+            return text
+        elseif not n then
+            usage("argument %s=%s: expected a number%s", name, text,
+                name == "jobs" and " or slurm" or "")
         end
         return n
     elseif type(default) == "boolean" then
@@ -171,6 +182,7 @@ end
 --- Called before the script, by the command or by what runs several.
 function script.begin(options)
     given, declared, unsaid = options.given, false, {}
+    script.calls, script.run, script.inside = 0, nil, false
     script.file = options.file
     setmetatable(script.arg, nil)
     for name in pairs(script.arg) do
@@ -320,6 +332,9 @@ function script.finish(ok, err)
         local c = script.options.checkpoint
         for i = 1, c and c.files or 0 do -- nothing is left to go on with
             os.remove(script.checkpoint(i))
+        end
+        for _, path in ipairs(script.leftover) do
+            os.remove(path)
         end
         for sim in pairs(script.options.follow and script.live or {}) do
             require("heddle.follow").show(sim, true)

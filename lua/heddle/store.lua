@@ -17,13 +17,19 @@
 -- a series as it does that of H.run, and a line says how much of it is kept.  While
 -- it runs, heddle view --follow shows how far it is (series.lua).
 --
+-- With jobs = "slurm" the jobs run in tasks of Slurm (slurm.lua), which leave
+-- their results here.  Then jobs without a text are kept, too: by the script, the
+-- modules beside it, its arguments, the call and the index.  What else such a job
+-- depends on, a file that it reads, is not known here.
+--
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local process = require "heddle.process"
 local report = require "heddle.report"
 local runner = require "heddle.runner"
 local script = require "heddle.script"
-local series = require "heddle.series"
+local logs = require "heddle.series"
+local slurm = require "heddle.slurm"
 
 local store = {}
 
@@ -51,8 +57,41 @@ function store.name(id)
     return core.fingerprint(store.build() .. "\n" .. id) .. ".run"
 end
 
+--- The name of the file of a job's results.
+local function name_of(key)
+    return store.name(core.fingerprint(key))
+end
+
+--- Arguments that say where and how jobs run, not what they are.
+local WHERE = { jobs = true, out = true, cache = true }
+
+--- A key of a job that has no text, of a call on Slurm.
+local function key_of_place(series, i)
+    if not series.script then
+        local parts = require("heddle.experiment").sources(slurm.script())
+        local words = script.words()
+        for _, k in ipairs(require("heddle.config").sorted_keys(words)) do
+            if not WHERE[k] then
+                parts[#parts + 1] = k .. "=" .. words[k]
+            end
+        end
+        series.script = core.fingerprint(table.concat(parts, "\0"))
+    end
+    return ("script %s\ncall %d\njob %d"):format(series.script, series.call, i)
+end
+
+--- The key of a job, or nil and why it has none; series: of a call on Slurm, where
+-- all have one, and what is wrong with a job is said when it runs.
+local function key_of(job, series, i)
+    if not series then
+        return runner.key(job, true)
+    end
+    local ok, key = pcall(runner.key, job, true)
+    return ok and key or key_of_place(series, i)
+end
+
 local function path_of(dir, key)
-    return dir .. "/" .. store.name(core.fingerprint(key))
+    return dir .. "/" .. name_of(key)
 end
 
 --- What a file of a store has: { key, result, cpu }, or nil.
@@ -67,7 +106,7 @@ local function kept_in(path)
         return nil
     end
     local ok, kept = pcall(runner.deserialize, text)
-    return ok and type(kept) == "table" and kept.result and kept or nil
+    return ok and type(kept) == "table" and kept or nil
 end
 
 --- What is kept of a job, or nil.
@@ -97,9 +136,12 @@ function store.result(dir, name)
     end
 end
 
-local function save(path, kept)
-    local text = runner.serialize(kept)
+local function write(path, text)
     report.emit(core.fingerprint(text) .. "\n" .. text, path)
+end
+
+local function save(path, kept)
+    write(path, runner.serialize(kept))
 end
 
 --- Runs one job in this process; { key, result, cpu }.
@@ -132,6 +174,87 @@ local function watched(log, at, job, path, key)
     end
     return kept
 end
+
+-- ---- on Slurm -----------------------------------------------------------------
+
+--- Where the error of a job lies for this run of the script.
+local function error_of(series, name)
+    return ("%s/%s.error"):format(series.folder, name)
+end
+
+--- In a process of a task: runs a job and leaves what came of it.
+local function leave(series, dir, job, name, key)
+    local before = os.clock()
+    local m = runner.perform(job, true)
+    if not m.ok and m.result.code == -130 then
+        return m
+    end
+    local ok, text = m.ok, nil
+    if ok then
+        ok, text = pcall(runner.serialize, { key = key, result = m.result,
+            cpu = os.clock() - before })
+        m.result = not ok and runner.plain_error(text) or nil
+    end
+    if ok then
+        write(dir .. "/" .. name, text)
+    else
+        save(error_of(series, name), { key = key,
+            result = { result = m.result, known = m.known } })
+    end
+    return { ok = true }
+end
+
+--- In a task, at its call: runs its jobs that are not kept yet, and ends.
+local function work(series, jobs, dir)
+    local list, failed = {}, false
+    local function say(at, text)
+        failed = true
+        io.stderr:write(("heddle: %s: %s\n"):format(runner.title(at.index,
+            jobs[at.index]), text))
+    end
+    for _, at in ipairs(series.mine) do
+        local job = jobs[at.index]
+        local key = key_of(job, series, at.index)
+        if not job or name_of(key) ~= at.name then
+            say(at, "the script has another job here than where it was "
+                .. "submitted; what jobs are must follow from its arguments")
+        elseif not load(dir .. "/" .. at.name, key) then
+            list[#list + 1] = { at = at, job = job, key = key }
+        end
+    end
+    local stopped = runner.spread(#list, slurm.cpus(), function(k)
+        return leave(series, dir, list[k].job, list[k].at.name, list[k].key)
+    end, function(k, m)
+        if not m.ok then
+            say(list[k].at, core.problem(m.result).text)
+        end
+    end)
+    io.stdout:flush()
+    os.exit((stopped or failed) and 75 or 0) -- EX_TEMPFAIL
+end
+
+--- How runner.series runs list[at] on Slurm: entries { key, name, title }.  Who
+-- looks on hears of a job when it has ended.
+local function elsewhere(series, dir, list, log, quiet)
+    local function look(one)
+        local kept = load(dir .. "/" .. one.name, one.key)
+        if kept then
+            return { ok = true, result = kept }
+        end
+        kept = load(error_of(series, one.name), one.key)
+        return kept and { ok = false, result = kept.result.result,
+            known = kept.result.known }
+    end
+    return function(order, ended, tick)
+        return slurm.spread(series, dir, list, order, look, function(at, m)
+            log:begins(at)
+            log:ends(at, not m.ok and core.problem(m.result).text or nil)
+            ended(at, m)
+        end, tick, quiet)
+    end
+end
+
+-- ---- a series -----------------------------------------------------------------
 
 --- What fn() returns, plain data, kept in the same way; the key says all that
 -- decides it, but for the program.
@@ -176,18 +299,23 @@ end
 
 --- Results of the jobs, as H.run returns them; how many were run; and what each
 -- different one that is kept has cost when it was run: CPU seconds by
--- fingerprint.  options: jobs (at once), keep (as of H.run), dir, quiet (no line
--- on the terminal and no warning), before (called where one has to be run).
+-- fingerprint.  options: jobs (at once, or Slurm), keep (as of H.run), dir, quiet
+-- (no line on the terminal and no warning), before (called where one has to be
+-- run).
 function store.run(jobs, options)
     local o = options or {}
     local dir, most = o.dir or "out/cache",
         runner.check("store.run", jobs, o, OPTIONS)
     process.mkdir(dir)
+    local series = type(most) == "table" and slurm.begin(most, dir)
+    if series and series.mine then
+        work(series, jobs, dir)
+    end
     local out, list, index, same, costs = {}, {}, {}, {}, {}
-    local titles, files, loose, found = {}, {}, {}, 0
+    local titles, files, loose, found, entries = {}, {}, {}, 0, {}
     local log
     for i, job in ipairs(jobs) do
-        local key, why = runner.key(job, true)
+        local key, why = key_of(job, series, i)
         local path = key and path_of(dir, key)
         out[i] = path and load(path, key) or nil
         found = found + (out[i] and 1 or 0)
@@ -200,7 +328,9 @@ function store.run(jobs, options)
                 at = #list + 1
                 list[at] = function() return watched(log, at, job, path, key) end
                 titles[at] = runner.title(i, job)
-                files[at] = key and store.name(core.fingerprint(key)) or ""
+                files[at] = key and name_of(key) or ""
+                entries[at] = series and { index = i, key = key,
+                    name = files[at], title = titles[at] }
                 if key then
                     same[key] = at
                 end
@@ -214,9 +344,11 @@ function store.run(jobs, options)
     if #list > 0 and o.before then
         o.before()
     end
-    log = #list > 0 and series.open(dir, titles, files, found) or nil
-    local ok, got = pcall(runner.series, list, most,
-        { progress = not o.quiet, titles = titles, keep = o.keep })
+    log = #list > 0 and logs.open(dir, titles, files, found) or nil
+    local ok, got = pcall(runner.series, list, series and 1 or most,
+        { progress = not o.quiet, titles = titles, keep = o.keep,
+            elsewhere = series and elsewhere(series, dir, entries, log,
+                o.quiet) })
     if log then
         log:close()
     end

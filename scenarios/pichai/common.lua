@@ -292,7 +292,7 @@ end
 -- instructions, or 1 of all where the first design ended within the budget.
 function common.measure(x, designs)
     local out, jobs = {}, x.arg.jobs
-    if jobs > 1 and #x.programs > 1 then
+    if jobs ~= 1 and #x.programs > 1 then
         -- Building one takes as long as running it under several designs, so
         -- programs run side by side, and what they leave in the cache is read.
         local fill = {}
@@ -303,7 +303,7 @@ function common.measure(x, designs)
                 return x.runs - before
             end
         end
-        for _, ran in ipairs(H.run(fill, { jobs = jobs })) do
+        for _, ran in ipairs(H.run(fill, { jobs = jobs, dir = x.arg.cache })) do
             x.runs = x.runs + ran
         end
     end

@@ -8,6 +8,7 @@
  *         group:wait(seconds)    "ended", key, text, how   (how: nil, or what
  *                                went wrong with the process)
  *                                "interrupted" (Ctrl-C, told once), "waiting"
+ *                                (so long also where there are none)
  *         group:count()          how many there are
  *         group:stop()           asks all to stop, as Ctrl-C does
  *     end)
@@ -408,7 +409,7 @@ static int group_wait(lua_State *L)
     struct group *g = self(L);
     double until = seconds() + luaL_optnumber(L, 2, HUGE_VAL);
 
-    while (g->n > 0) {
+    while (g->n > 0 || isfinite(until)) {
         if (g->hits > 0 && !g->told) {
             g->told = true;
             lua_pushliteral(L, "interrupted");
