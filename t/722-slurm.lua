@@ -67,6 +67,10 @@ _, text, status = files.command(("cd '%s' && %s run - jobs=slurm <one.lua")
 tap.ok(status == 64 and text:find "run the script's file, and this one has none",
     "a script without a file", text)
 
+text = files.output(("echo 'H.run({ function() end }, { jobs = \"slurm\" })' "
+    .. "| %s repl"):format(HEDDLE))
+tap.ok(text:find "this one has none", "so is the REPL", text)
+
 if not loopback.installed() then
     tap.skip("jobs on Slurm", "no slurmctld, slurmd, slurm-client, munge here")
     return finish()
@@ -249,6 +253,15 @@ tap.is(text, expected, "or the first is raised")
 tap.is(select(3, run("errors.lua", "jobs=slurm keep=false")), status,
     "with its exit status")
 
+files.write(DIR .. "/other.lua", [[
+local H = require "heddle"
+H.run({ function() return 1 end, { machine = "maxwell",
+    seed = os.getenv "SLURM_JOB_ID" and 2 or 1, apps = { H.app("GUP",
+    { size = "T" }) } } }, { jobs = "slurm" })]])
+_, text, status = run "other.lua"
+tap.ok(status == 64 and text:find "job 2: in its task the script has another job",
+    "a job that does not follow from the arguments is an error", text)
+
 files.write(DIR .. "/refused.lua", [[
 local H = require "heddle"
 H.run({ function() return 1 end }, { jobs = { "slurm",
@@ -312,6 +325,8 @@ tap.ok(text:find "the tasks on Slurm %(%d+%) are cancelled"
     "Ctrl-C says what is kept, and how to go on", text)
 tap.ok(loopback.wait(20, function() return squeue() == "" end),
     "and nothing of it goes on", squeue())
+tap.is(files.output(("find '%s/store-one' -name '*.plan'"):format(DIR)), "",
+    "nor is a plan of it left")
 local had = kept "store-one"
 tap.ok(had >= 8 and had < 40, "it was in the middle", had)
 kill_midway("KILL", "two")
@@ -322,6 +337,32 @@ for _, name in ipairs { "one", "two" } do
     tap.ok(ok and text == expected, "either way the same command ends it: "
         .. name, text:sub(1, 500))
 end
+
+-- ---- a Slurm that forgets ------------------------------------------------------------
+
+-- The first squeue finds no slurmctld; the next two know no task.
+require("heddle.process").mkdir(DIR .. "/bin")
+files.write(DIR .. "/bin/squeue", ([[#!/bin/sh
+echo >>asked
+case $(wc -l <asked) in
+1)
+    echo "slurm_load_jobs error: Unable to contact slurm controller" >&2
+    exit 1
+    ;;
+2 | 3) exit 0 ;;
+esac
+PATH=${PATH#*:} exec squeue "$@"
+]]))
+files.output(("chmod +x '%s/bin/squeue'"):format(DIR))
+cluster.env = ("PATH='%s/bin':$PATH SWEEP_WAIT=2 "):format(DIR) .. before
+local _, some = run("sweep.lua", "n=4 jobs=slurm cache=store-three")
+cluster.env = before
+tap.ok(some:find "waiting for Slurm, which says: .-Unable to contact slurm cont"
+    and some:find "it knows no such task any more", "a Slurm that does not answer, "
+    .. "and one that has lost tasks", some:sub(1, 2000))
+tap.is(some:gsub("heddle: [^\n]*\n", ""), (select(2, run("sweep.lua",
+    "n=4 jobs=2"))), "are lived through")
+tap.is(squeue(), "", "and second copies end")
 
 -- ---- who else runs there ---------------------------------------------------------------
 

@@ -128,9 +128,9 @@ end
 
 -- ---- the calls of a script --------------------------------------------------------
 
---- The file of the script, however it was started.
+--- The file of the script, in the command or in plain Lua; nil: it has none.
 local function file_of()
-    local file = script.file or _G.arg and _G.arg[0]
+    local file = script.file or not core.interrupted and _G.arg and _G.arg[0]
     return file ~= "-" and file or nil
 end
 
@@ -202,7 +202,7 @@ end
 
 --- What a command line prints, errors too, and whether it ended well.
 local function shell(line)
-    local f = assert(io.popen(line .. " 2>&1 </dev/null"))
+    local f = assert(io.popen("{ " .. line .. "\n} 2>&1 </dev/null"))
     local text = f:read "a"
     local ok = f:close()
     return text, ok
@@ -580,8 +580,8 @@ function Series:wait(group, tick)
     return false
 end
 
---- Nothing of the call is needed any more but the errors of its jobs, which later
--- calls' tasks are told.
+--- What the tasks were given goes, but for the errors of jobs, which those of later
+-- calls are told.
 function Series:clean()
     for _, s in ipairs(self.stems) do
         os.remove(s[1] .. ".plan")
@@ -637,7 +637,7 @@ function slurm.spread(series, dir, list, order, look, ended, tick, quiet)
     elseif not stopped and next(s.again) then -- second copies
         shell(("scancel --user=$(id -u) --name=%s"):format(s.name))
     end
-    if not stopped and #s.done == #order then
+    if stopped or #s.done == #order then
         s:clean()
     end
     return stopped

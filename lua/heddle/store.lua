@@ -177,9 +177,15 @@ end
 
 -- ---- on Slurm -----------------------------------------------------------------
 
---- Where the error of a job lies for this run of the script.
+--- Where the error of a job, by the name of its result, lies for this run of the
+-- script.
 local function error_of(series, name)
     return ("%s/%s.error"):format(series.folder, name)
+end
+
+local function save_error(series, name, result, known)
+    save(error_of(series, name), { key = name,
+        result = { ok = false, result = result, known = known } })
 end
 
 --- In a process of a task: runs a job and leaves what came of it.
@@ -198,8 +204,7 @@ local function leave(series, dir, job, name, key)
     if ok then
         write(dir .. "/" .. name, text)
     else
-        save(error_of(series, name), { key = key,
-            result = { result = m.result, known = m.known } })
+        save_error(series, name, m.result, m.known)
     end
     return { ok = true }
 end
@@ -207,17 +212,13 @@ end
 --- In a task, at its call: runs its jobs that are not kept yet, and ends.
 local function work(series, jobs, dir)
     local list, failed = {}, false
-    local function say(at, text)
-        failed = true
-        io.stderr:write(("heddle: %s: %s\n"):format(runner.title(at.index,
-            jobs[at.index]), text))
-    end
     for _, at in ipairs(series.mine) do
         local job = jobs[at.index]
         local key = key_of(job, series, at.index)
         if not job or name_of(key) ~= at.name then
-            say(at, "the script has another job here than where it was "
-                .. "submitted; what jobs are must follow from its arguments")
+            save_error(series, at.name, { code = -2, message = "in its task the "
+                .. "script has another job in this place; what jobs are must "
+                .. "follow from the arguments" })
         elseif not load(dir .. "/" .. at.name, key) then
             list[#list + 1] = { at = at, job = job, key = key }
         end
@@ -226,7 +227,9 @@ local function work(series, jobs, dir)
         return leave(series, dir, list[k].job, list[k].at.name, list[k].key)
     end, function(k, m)
         if not m.ok then
-            say(list[k].at, core.problem(m.result).text)
+            failed = true
+            io.stderr:write(("heddle: %s: %s\n"):format(runner.title(
+                list[k].at.index, list[k].job), core.problem(m.result).text))
         end
     end)
     io.stdout:flush()
@@ -241,9 +244,8 @@ local function elsewhere(series, dir, list, log, quiet)
         if kept then
             return { ok = true, result = kept }
         end
-        kept = load(error_of(series, one.name), one.key)
-        return kept and { ok = false, result = kept.result.result,
-            known = kept.result.known }
+        kept = load(error_of(series, one.name), one.name)
+        return kept and kept.result
     end
     return function(order, ended, tick)
         return slurm.spread(series, dir, list, order, look, function(at, m)
