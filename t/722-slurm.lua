@@ -239,14 +239,15 @@ local r = H.run({ sim "maxwell", sim "maxwel", function() error("no good", 0) en
     { jobs = arg.jobs, keep = arg.keep })
 r[1] = r[1].cycles
 local later = H.run({ function() return r[3].error .. "!" end },
-    { jobs = arg.jobs })
+    { jobs = arg.jobs, dir = "later" })
 print(H.json.encode { r, later })
 ]])
 ok, expected = run("errors.lua", "jobs=1")
 tap.is(run("errors.lua", "jobs=slurm:per_task=3") and ok, true, "errors are kept")
 tap.is((select(2, run("errors.lua", "jobs=slurm:per_task=3"))), expected,
     "and are those of processes, in later calls, too")
-tap.is(exists "out/cache/slurm", false, "nothing of them is left, either")
+tap.ok(not exists "out/cache/slurm" and not exists "later/slurm",
+    "nothing of them is left, either")
 _, expected, status = run("errors.lua", "jobs=1 keep=false")
 _, text = run("errors.lua", "jobs=slurm keep=false")
 tap.is(text, expected, "or the first is raised")
@@ -363,6 +364,24 @@ tap.ok(some:find "waiting for Slurm, which says: .-Unable to contact slurm cont"
 tap.is(some:gsub("heddle: [^\n]*\n", ""), (select(2, run("sweep.lua",
     "n=4 jobs=2"))), "are lived through")
 tap.is(squeue(), "", "and second copies end")
+
+-- ---- more tasks than an array has -------------------------------------------------------
+
+files.write(DIR .. "/bin/scontrol", "echo 'MaxArraySize            = 4'\n")
+files.write(DIR .. "/bin/sbatch", [[echo "$*" >>sbatched
+PATH=${PATH#*:} exec sbatch "$@"
+]])
+files.output(("chmod +x '%s/bin/'*"):format(DIR))
+cluster.env = ("PATH='%s/bin':$PATH "):format(DIR) .. before
+ok, text = run("sweep.lua", "n=8 jobs=slurm:per_task=2 cache=store-four")
+cluster.env = before
+tap.ok(ok and text == select(2, run("sweep.lua", "n=8 jobs=2")),
+    "results of two arrays", text:sub(1, 500))
+local arrays = {}
+for a in files.read(DIR .. "/sbatched"):gmatch "%-%-array=(%S+)" do
+    arrays[#arrays + 1] = a
+end
+tap.is(table.concat(arrays, " "), "1-3 1-1 1-1", "one behind the other")
 
 -- ---- who else runs there ---------------------------------------------------------------
 

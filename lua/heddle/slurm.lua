@@ -136,7 +136,7 @@ end
 
 slurm.script = file_of
 
---- Of a task: { folder, call, jobs = { { index, name } ... } }; false elsewhere.
+--- Of a task: { run, call, jobs = { { index, name } ... } }; false elsewhere.
 local task
 
 --- Lines of a plan: a heading, then task, index of the job and name of its result.
@@ -152,7 +152,7 @@ local function read_plan(path)
         return false -- a script that a job of a task has started
     end
     local out = { call = tonumber(call), jobs = {},
-        folder = path:match "^(.*)/" }
+        run = path:match "([^/]*)/[^/]*$" }
     for line in f:lines() do
         local t, i, name = line:match "^(%d+) (%d+) (%S+)$"
         if t == own then
@@ -182,15 +182,10 @@ function slurm.begin(o, dir)
         task = path and path ~= "" and read_plan(path) or false
     end
     script.calls = script.calls + 1
-    local series = { call = script.calls, o = o }
-    if task then
-        series.folder, series.task = task.folder, true
-        series.mine = task.call == series.call and task.jobs or nil
-        return series
-    end
-    script.run = script.run or name_of_run()
-    series.folder = ("%s/slurm/%s"):format(dir, script.run)
-    return series
+    script.run = script.run or task and task.run or name_of_run()
+    return { call = script.calls, o = o, task = task and true,
+        folder = ("%s/slurm/%s"):format(dir, script.run),
+        mine = task and task.call == script.calls and task.jobs or nil }
 end
 
 --- How many jobs a task runs at once.
@@ -217,7 +212,7 @@ end
 --- The command that a task runs, as words of the shell.
 local function command()
     local exe = said(shell "readlink \"/proc/$PPID/exe\"")
-    local words = { exe }
+    local words = { (exe:gsub(" %(deleted%)$", "")) }
     if script.file then
         table.move({ "run", script.options.check and "--check" or nil }, 1, 2, 2,
             words)
