@@ -72,7 +72,8 @@ text = files.output(("echo 'H.run({ function() end }, { jobs = \"slurm\" })' "
 tap.ok(text:find "this one has none", "so is the REPL", text)
 
 if not loopback.installed() then
-    tap.skip("jobs on Slurm", "no slurmctld, slurmd, slurm-client, munge here")
+    tap.skip("jobs on Slurm", "no slurmctld, slurmd, slurm-client, munge here, "
+        .. "or no address but loopback")
     return finish()
 end
 

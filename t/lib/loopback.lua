@@ -13,10 +13,11 @@ local files = require "lib.files"
 
 local loopback = {}
 
+--- Whether Slurm is installed, and can run: it wants an address besides loopback.
 function loopback.installed()
     return (files.command("PATH=$PATH:/usr/sbin; for c in munged slurmctld "
         .. "slurmd sbatch squeue scancel scontrol; do command -v $c || exit 1; "
-        .. "done"))
+        .. "done; hostname -I | grep -q ."))
 end
 
 --- What `test` returns as soon as it is true; nil after so many seconds.
