@@ -224,7 +224,7 @@ lint:
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck src/dev/deps src/dev/embed t/run src/cli/completion/*.bash; fi
+	    shellcheck src/dev/deps src/dev/embed src/dev/slurm t/run src/cli/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \

@@ -187,7 +187,7 @@ end
 
 local before = cluster.env
 cluster.env = "SWEEP_WAIT=2 " .. before
-local pid = background("sweep.lua", "jobs=slurm:time=5,memory=200", "on-slurm")
+local pid = background("sweep.lua", "jobs=slurm:time=5,memory=400", "on-slurm")
 cluster.env = before
 tap.ok(loopback.wait(60, function() return kept "out/cache" >= 6 end),
     "results come, one by one", files.read(DIR .. "/on-slurm"))
@@ -275,10 +275,10 @@ tap.ok(status == 74 and text:find ": sbatch: invalid partition specified: nowher
 files.write(DIR .. "/memory.lua", [[
 local H = require "heddle"
 H.run({ function() return 1 end, function()
-    local x = ("x"):rep(300 << 20)
+    local x = ("x"):rep(700 << 20)
     io.popen "sleep 5":read "a"
     return #x
-end }, { jobs = "slurm:memory=100,time=7" })]])
+end }, { jobs = "slurm:memory=300,time=7" })]])
 _, text, status = run "memory.lua"
 tap.ok(status == 74 and text:find "job 2: its tasks on Slurm failed 4 times: "
     and text:find "[Mm]emory" and select(2, text:gsub("Submitted again", "")) == 3,
@@ -432,6 +432,10 @@ else
     tap.skip("plain Lua", "no lua5.4 here")
 end
 cluster.stop()
-tap.is(files.output(("(grep -l '%s' /proc/*/environ 2>/dev/null)"):format(DIR)), "",
-    "nothing is left of it all")
+local function left()
+    return files.output(("(grep -l '%s' /proc/[0-9]*/environ 2>/dev/null)"):format(
+        DIR))
+end
+tap.ok(loopback.wait(20, function() return left() == "" end),
+    "nothing is left of it all", left())
 return finish()
