@@ -5,6 +5,8 @@
 #   make check      install what is missing, build, run all tests
 #   make bench      measure speed and memory, beside the goals (minutes)
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
+#   make check-slurm
+#                   the tests on a real Slurm, which it installs
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make path       the functions that a cold load runs, by file
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
@@ -197,6 +199,12 @@ check:
 	@$(MAKE) --no-print-directory all tests
 	@HEDDLE_BUILD=$(B) prove -j $(JOBS) --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
 
+# Series on a real Slurm, which is installed; as root, in a container.
+check-slurm:
+	@src/dev/deps slurm
+	@$(MAKE) --no-print-directory all
+	@HEDDLE_SLURM=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
+
 # What is promised about speed and memory, measured: a table, and
 # out/bench.json.  What the rows mean is said in bench/summary.lua.
 bench: all $(BENCH_BIN)
@@ -310,4 +318,4 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check bench bench-parts fuzz lint path install uninstall clean help always
+.PHONY: all tests demo check check-slurm bench bench-parts fuzz lint path install uninstall clean help always

@@ -74,7 +74,7 @@ local write
 
 local DEEPEST = 1000 -- lists in lists
 -- Tables that are written, and how often each on the mean, at most (plain.lua).
-local MOST, OFTEN = 300000, 16
+local MOST, OFTEN = 1000000, 100
 
 --- What is wrong with a value, and the keys that lead to it.
 local function refuse(out, indent, why)

@@ -25,7 +25,7 @@ local DEEPEST = 64
 
 -- Tables that are written, and how often each on the mean, at most: a chain of 40
 -- tables each of which has the next twice would be 10^12.
-local MOST, OFTEN = 300000, 16
+local MOST, OFTEN = 1000000, 100
 
 -- Not what application code has under these names (kernel/pure.lua).
 local pack, unpack, concat, format = string.pack, string.unpack, table.concat,

@@ -372,16 +372,14 @@ function runner.run(jobs, options)
     local out
     if type(n) == "number" then
         out = runner.series(jobs, n, options)
-        for _, results in ipairs(out) do
-            script.tell(results)
-        end
-        return out
+    else
+        out = require("heddle.store").run(jobs, { jobs = options.jobs,
+            keep = options.keep, dir = options.dir, quiet = options.progress
+            == false })
     end
-    out = require("heddle.store").run(jobs, { jobs = options.jobs,
-        keep = options.keep, dir = options.dir, quiet = options.progress
-        == false })
     for i in ipairs(jobs) do
         out[i] = out[i] or false -- as from a process
+        script.tell(out[i])
     end
     return out
 end
