@@ -121,7 +121,7 @@ static void open_bench(struct bench *b)
     hd_reqs_open(&b->reqs, &b->arena, 1 << 16);
     w.reqs = &b->reqs;
     w.clients = b->client;
-    w.below = (struct hd_below){memory_send, b};
+    w.below = (struct hd_below){memory_send, b, NULL};
     for (int i = 0; i < CLIENTS; i++)
         b->client[i] = (struct hd_client){answered, b};
     b->l2 = hd_l2_open(&b->env, &w);

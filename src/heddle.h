@@ -176,6 +176,9 @@ struct heddle_kernel_info {
     uint64_t launches; /* 1, or more once the list of launches is full and
                           later ones are added to the last of their name */
     uint64_t cycles;   /* in all launches */
+    /* sample.launches: launches that ran without time and for which this one
+     * stands, their instructions, and those whose instruction mix differs. */
+    uint64_t stands_for, stands_for_instructions, unlike;
 };
 
 HEDDLE_API uint32_t heddle_apps(const heddle_sim *s);
@@ -232,6 +235,35 @@ HEDDLE_API int heddle_hist_summary(const heddle_sim *s, uint32_t i,
 /* Bucket b; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
                                   uint32_t b, struct heddle_hist_bucket *out);
+
+/* ---- sampling ------------------------------------------------------- */
+
+/*
+ * With sample.every or sample.launches a part of a run is simulated in detail.
+ * The counters are that part's; these say how large it was and what was
+ * measured, for estimates of the whole.
+ */
+struct heddle_sample_info {
+    uint64_t windows;      /* that were measured */
+    uint64_t instructions; /* in them */
+    uint64_t launches;     /* that ran without time (sample.launches) */
+    uint64_t skipped;      /* instructions that did */
+};
+
+struct heddle_window_info {
+    uint64_t first;        /* instruction, of all that were issued or skipped */
+    uint64_t instructions; /* warp instructions in it */
+    double cycles;         /* core cycles */
+};
+
+/* HEDDLE_EINVAL: nothing is sampled. */
+HEDDLE_API int heddle_sample(const heddle_sim *s,
+                             struct heddle_sample_info *out);
+/* The i-th window; HEDDLE_EINVAL past the last. */
+HEDDLE_API int heddle_sample_window(const heddle_sim *s, uint32_t i,
+                                    struct heddle_window_info *out);
+/* The i-th counter (heddle_counter) of the application in all windows. */
+HEDDLE_API uint64_t heddle_sample_counter(const heddle_sim *s, uint32_t i);
 
 /* ---- looking inside -------------------------------------------------- */
 

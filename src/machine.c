@@ -58,6 +58,39 @@ static const struct hd_setting hd_sim_settings[] = {
 };
 static const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
 
+#define SAMPLE(f) (uint32_t) offsetof(struct hd_sample_cfg, f)
+
+static const struct hd_setting hd_sample_settings[] = {
+    {"every", HD_T_U64, SAMPLE(every), "warp instructions", "0", 0, 1ull << 62,
+     "",
+     "systematic sampling: of each so many instructions, sample.warm and then "
+     "sample.window are simulated in detail, the others skipped with functional "
+     "warming; 0: all are simulated",
+     "SMARTS (ISCA 2003)"},
+    {"window", HD_T_U64, SAMPLE(window), "warp instructions", "50000", 1,
+     1ull << 62, "", "those that are measured, of sample.every",
+     "guess: some thousand cycles of 30 cores"},
+    {"warm", HD_T_U64, SAMPLE(warm), "warp instructions", "50000", 0,
+     1ull << 62, "",
+     "detailed warm-up before them: queues, MSHRs and DRAM rows, which are not "
+     "warmed functionally",
+     "guess: some latencies of memory"},
+    {"launches", HD_T_BOOL, SAMPLE(launches), "", "false", 0, 1, "",
+     "kernel sampling: one launch of each cluster is simulated, the others run "
+     "functionally; a cluster is launches of one kernel with equal grids and "
+     "instruction mix",
+     "Principal Kernel Analysis (MICRO 2021), Sieve (ISPASS 2023)"},
+    {"mix", HD_T_U32, SAMPLE(mix), "permille", "10", 0, 1000, "",
+     "by which the instruction mixes of a cluster's launches may differ: "
+     "instructions, loads, stores, atomics, active lanes",
+     "guess"},
+    {"timed", HD_T_BOOL, SAMPLE(timed), "", "false", 0, 1, "",
+     "policies and mechanisms with state in time are let through, which "
+     "skipped instructions do not advance",
+     "heddle"},
+};
+static const uint32_t hd_sample_setting_count = HD_LEN(hd_sample_settings);
+
 static const struct hd_setting hd_clock_settings[] = {
     {"core", HD_T_U64, AT(core_hz), "Hz", "1020000000", 1000000, 100000000000u,
      "", "clock of cores and L1", "MASK table 1"},
@@ -83,6 +116,7 @@ static const uint32_t none;
 const struct hd_part_info hd_parts[] = {
     {"sim", SETTINGS(sim, sim), NONE, NONE},
     {"clock", SETTINGS(clock, sim), NONE, NONE},
+    {"sample", SETTINGS(sample, sample), NONE, NONE},
     {"core", SETTINGS(core, core), COUNTERS(core_counter), COUNTERS(core_hist)},
     {"throttle", SETTINGS(throttle, throttle), COUNTERS(throttle_stat), NONE},
     {"l1tlb", SETTINGS(l1tlb, l1tlb), COUNTERS(l1tlb_counter), NONE},

@@ -38,8 +38,17 @@ struct hd_sim_cfg {
     uint32_t first_kernel, last_kernel; /* launches simulated; 0: all */
 };
 
+struct hd_sample_cfg { /* sample.c */
+    uint64_t every;        /* warp instructions of a period; 0: no windows */
+    uint64_t window, warm; /* of them, simulated in detail: measured, before */
+    uint32_t launches;     /* 1: one of each cluster of launches is simulated */
+    uint32_t mix;          /* permille by which launches of a cluster differ */
+    uint32_t timed;        /* 1: policies with state in time are let through */
+};
+
 struct hd_machine {
     struct hd_sim_cfg sim;
+    struct hd_sample_cfg sample;
     struct hd_core_cfg core;
     struct hd_throttle_cfg throttle;
     struct hd_tlb_cfg l1tlb, l1side;

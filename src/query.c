@@ -185,6 +185,7 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
 {
     const struct hd_dispatch *d = s->gpu.dispatch;
     const struct hd_kernel_record *r = hd_dispatch_record(d, i);
+    const struct hd_cluster *c;
 
     if (r == NULL)
         return HEDDLE_EINVAL;
@@ -202,6 +203,12 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
         hd_dispatch_gain(d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
     out->thread_instructions =
         hd_dispatch_gain(d, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
+    c = hd_dispatch_cluster(d, i);
+    if (c != NULL) {
+        out->stands_for = c->launches;
+        out->stands_for_instructions = c->skipped.instructions;
+        out->unlike = c->unlike;
+    }
     return HEDDLE_OK;
 }
 

@@ -4,8 +4,9 @@
  * Before the first cycle the cores are given to applications and all pages
  * are mapped (policies have been bound by then).  A run serves events in
  * slices; between slices it looks for a stop request, for the end of warm-up,
- * for lack of progress, and, with sim.check, for broken invariants.  Slices
- * end at fixed instants, whatever the pieces in which a run is asked for.
+ * for lack of progress, with sim.check for broken invariants, and for
+ * instructions to be skipped (sample.c).  Slices end at fixed instants, whatever
+ * the pieces in which a run is asked for.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,6 +67,8 @@ static int start(heddle_sim *s)
         return s->err.code;
     hd_manage_start(s->memory, 0);
     rc = hd_dispatch_start(s->gpu.dispatch);
+    if (s->sample != NULL)
+        hd_sample_start(s);
     s->run->started = rc == 0;
     return rc;
 }
@@ -96,6 +99,8 @@ static hd_time next_look(const heddle_sim *s, hd_time until)
         until = hd_min_u64(until, cycles(s, s->m.sim.warmup));
     if (s->m.sim.stop_cycles != 0)
         until = hd_min_u64(until, cycles(s, s->m.sim.stop_cycles));
+    if (s->sample != NULL)
+        until = hd_min_u64(until, hd_sample_next(s));
     return until;
 }
 
@@ -204,6 +209,8 @@ int heddle_run(heddle_sim *s, uint64_t n)
         return r->status;
     if (!r->started && start(s) != 0)
         return r->status = s->err.code;
+    if (s->sample != NULL && hd_sample_check(s) != 0)
+        return r->status = s->err.code;
     if (until <= HD_NEVER - r->end) /* to a whole cycle, after a stop, too */
         until += r->end / s->gpu.cycle * s->gpu.cycle;
     else
@@ -212,6 +219,10 @@ int heddle_run(heddle_sim *s, uint64_t n)
         hd_time to = next_look(s, until);
         r->events += hd_events_run(&s->ev, to, &s->err.code);
         r->end = s->err.code == 0 ? to : hd_events_now(&s->ev);
+        if (s->err.code == HD_SAMPLE_CALLS)
+            s->err.code = 0;
+        if (s->sample != NULL && s->err.code == 0)
+            hd_sample_look(s);
         if (s->err.code == 0)
             look_around(s);
         if (s->m.sim.stop_cycles != 0 &&
@@ -223,6 +234,8 @@ int heddle_run(heddle_sim *s, uint64_t n)
         s->err.code = 0;
         until = HD_NEVER;
     }
+    if (s->sample != NULL && s->err.code == HEDDLE_DONE)
+        hd_sample_over(s);
     check_end(s);
     if (s->err.code != 0)
         return r->status = s->err.code;
@@ -231,7 +244,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
 
 void heddle_stop(heddle_sim *s)
 {
-    if (s->err.code == 0)
+    if (s->err.code == 0 || s->err.code == HD_SAMPLE_CALLS)
         s->err.code = HEDDLE_STOPPED; /* the event loop looks at it */
 }
 

@@ -293,7 +293,8 @@ static int build_translation(heddle_sim *s)
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
     if (m->walk.port != 0)
-        w.memory = (struct hd_below){hd_core_walk_read, &s->gpu};
+        w.memory = (struct hd_below){hd_core_walk_read, &s->gpu,
+                                     hd_core_walk_warm};
     w.memory_back = hd_l2_walk_back(s->l2);
     w.memory_client = HD_CLIENT_WALK;
     w.clients = s->tclient;
@@ -396,6 +397,8 @@ static int build(heddle_sim *s)
         build_cores(s) != 0 || build_translation(s) != 0 || wire(s) != 0 ||
         s->err.code != 0 /* of an offer */ || bind_sources(s) != 0)
         return s->err.code;
+    if (hd_sample_open(s) != 0)
+        return s->err.code;
     hd_sim_facts(s);
     hd_slots_offer(&s->slots, HEDDLE_POINT_core_partition, "", &s->partition,
                    even_split, s);
@@ -492,6 +495,7 @@ void heddle_free(heddle_sim *s)
     if (s->dram != NULL)
         hd_dram_close(s->dram);
     hd_gpu_close(&s->gpu);
+    hd_sample_close(s);
     hd_arena_close(&s->arena);
     for (uint32_t i = 0; i < s->apps; i++)
         heddle_workload_free(hd_workload(s->source[i]));

@@ -76,6 +76,7 @@ struct heddle_sim {
     struct hd_tokens tokens;
     struct hd_classify classify;
     struct hd_run_state *run; /* arena */
+    struct hd_sample *sample; /* arena; NULL: all is simulated in detail */
     size_t built; /* bytes of the arena that every state has */
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];
@@ -85,6 +86,22 @@ struct heddle_sim {
 /* run.c: a policy was unbound.  If one has broken a rule, the run goes on: the
  * default has answered. */
 void hd_sim_released(heddle_sim *s);
+
+/*
+ * sample.c - 0 or an error: takes its state, if there is any sampling; looks,
+ * with pages mapped, whether this machine with its policies can be sampled.
+ */
+int hd_sample_open(heddle_sim *s);
+void hd_sample_close(heddle_sim *s);
+int hd_sample_check(heddle_sim *s);
+/* The run begins; it has come to run->end, between two events; it is over. */
+void hd_sample_start(heddle_sim *s);
+void hd_sample_look(heddle_sim *s);
+void hd_sample_over(heddle_sim *s);
+/* The instant until which it may go on without a look. */
+hd_time hd_sample_next(const heddle_sim *s);
+/* err.code when it wants one at once: the event loop looks at it. */
+enum { HD_SAMPLE_CALLS = 64 };
 
 /* facts.c: offers what parts keep for policies. */
 void hd_sim_facts(heddle_sim *s);

@@ -350,7 +350,7 @@ static void walk_reads_leave_first(void **state)
     r = run(t, &plain, 1);
     c = &r->g.core[0];
     c->s->out_free = 100 * r->g.cycle; /* so many flits wait from 0 on */
-    r->g.memory = (struct hd_below){left_at, &at};
+    r->g.memory = (struct hd_below){left_at, &at, NULL};
     for (size_t i = 0; i < HD_LEN(want); i++) {
         hd_l1d_walk_read(c, hd_req_take(&r->reqs), want[i].t * r->g.cycle);
         assert_int_equal(at, want[i].leaves * r->g.cycle);

@@ -95,8 +95,8 @@ local function run(script, more)
 end
 
 --- What it prints without what heddle says.
-local function results(text)
-    return (text:gsub("heddle: [^\n]*\n", ""))
+local function results(printed)
+    return (printed:gsub("heddle: [^\n]*\n", ""))
 end
 
 --- Starts one in the background; its process.

@@ -223,7 +223,7 @@ static inline struct rig *rig_build(const struct programs *programs,
     r->g.memory.self = r;
     r->client = hd_core_client(&r->g.core[0]);
     r->tclient = hd_core_tclient(&r->g.core[0], HD_MSG_XLATE);
-    r->g.core[0].below_tlb = (struct hd_tbelow){below_send, below_heard, r};
+    r->g.core[0].below_tlb = (struct hd_tbelow){below_send, below_heard, r, NULL};
     r->g.dispatch = hd_dispatch_open(&r->g);
     return r;
 }

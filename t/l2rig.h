@@ -171,7 +171,7 @@ static inline void rig_open(struct rig *g)
     g->w.cache = &g->cache;
     g->w.xbar = &g->xbar;
     g->w.reqs = &g->reqs;
-    g->w.below = (struct hd_below){rig_send, g};
+    g->w.below = (struct hd_below){rig_send, g, NULL};
     g->w.room = rig_room;
     g->w.wait = rig_wait;
     g->w.clients = g->client;

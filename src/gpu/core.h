@@ -273,8 +273,9 @@ struct hd_core_state {
     uint64_t ages;                 /* arrivals so far */
 };
 
-/* Why a core issues nothing: pages are being moved, or core_throttle says so. */
-enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2 };
+/* Why a core issues nothing: pages are being moved, core_throttle says so, or
+ * instructions are to be skipped. */
+enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2, HD_STILL_RESTING = 4 };
 
 enum hd_lsu_block {
     HD_BLOCK_TLB_MSHR = 1, /* no MSHR of the L1 TLB is free */
@@ -407,6 +408,9 @@ struct hd_gpu {
     struct hd_faults *faults; /* NULL: every page is mapped */
     uint64_t *dirty;          /* arena: of frames, set by stores (vm/frame.h);
                                  NULL: nothing leaves memory */
+    /* An application has issued as many instructions as hd_dispatch_tell said. */
+    void (*reached)(void *self, uint32_t app, hd_time now);
+    void *reached_self;
     hd_time *measured;        /* arena: [app] when counters were last reset, and
                                  [apps] for what belongs to none */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
@@ -450,6 +454,12 @@ struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
 /* No core issues from now on, or they do again. */
 void hd_gpu_halt(void *g, bool on, hd_time now);
+/* The same, for instructions to be skipped; what is under way goes on. */
+void hd_gpu_rest(struct hd_gpu *g, bool on, hd_time now);
+/* A core has nothing under way at `now`, and has not run ahead of it. */
+bool hd_core_rests(struct hd_core *c, hd_time now);
+/* What walkers that send by a core's port ask without time: hd_below's warm. */
+void hd_core_walk_warm(void *gpu, struct hd_req *q);
 
 /* warp.c: offers its points. */
 void hd_warp_open(struct hd_core *c);
@@ -469,6 +479,13 @@ void hd_warp_limit_over(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
+/* Skips instructions of a core that rests: each of its warps that is not at a
+ * barrier goes on to its next memory instruction, that included, at `now` and
+ * without time.  How many. */
+uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
+/* Its warps' times are in its counters up to `now`, and all that are not held up
+ * may issue then. */
+void hd_warp_settle(struct hd_core *c, hd_time now);
 /* Its resident warps. */
 void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 
@@ -477,6 +494,9 @@ void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
                  const struct hd_access *acc, hd_time t);
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
+/* What a memory instruction of a warp leaves in TLBs and caches, at once. */
+void hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
+                 const struct hd_access *acc);
 /* The warp whose page i of an instruction is: with core.compact the one in which
  * the thread of its lowest lane began. */
 static inline uint32_t hd_lsu_origin(const struct hd_core *c,
@@ -522,6 +542,9 @@ static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
  * hd_assoc_find_at.  False: blocked. */
 bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
                    hd_time t, uint16_t *guess);
+/* The same at once: the frame of a page that q asks for (functional warming). */
+uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
+                       uint16_t *guess);
 /* Parks a line of it whose page is missing.  False: blocked. */
 bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
                    const struct hd_lsu_line *x);
@@ -556,6 +579,10 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
  * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
 bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                  uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
+/* The same at once, for a memory instruction that is not kept: what `line`, of
+ * which q wants `bytes`, leaves in the caches. */
+void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+                 uint16_t *guess);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1d_ack(struct hd_core *c);

@@ -19,7 +19,8 @@
  * these instants on, so no share of it exceeds the whole.
  *
  * Launches before sim.first_kernel run without time (load/functional.c), for their
- * effects on buffers.
+ * effects on buffers.  With sample.launches so do those for which one that was
+ * simulated stands (cluster.c), which its record says.
  *
  * Each launch is recorded: its time and, for every counter, by how much the
  * application's sum over all instances rose from its start to its end.  Later
@@ -53,6 +54,7 @@
 #include "../load/functional.h"
 #include "../machine.h"
 #include "../vm/link.h"
+#include "cluster.h"
 #include "throttle.h"
 
 enum {
@@ -64,7 +66,8 @@ enum {
     EV_FAULT,
     EV_SERVED,
     EV_THROTTLE,
-    EV_HINTED
+    EV_HINTED,
+    EV_TOLD
 };
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
@@ -89,6 +92,8 @@ struct hd_dispatch {
     uint32_t *records;               /* arena: [1] how many */
     uint64_t *base;    /* arena: [app][flat] at the start of the launch */
     uint64_t *gain;    /* arena: [record][flat] */
+    struct hd_cluster *cluster; /* arena: [record]; NULL: no sample.launches */
+    uint32_t core_row; /* of the cores' counters in a row of them all */
     uint64_t *scratch; /* arena: [flat] */
     uint32_t flat;
     uint64_t *frozen;            /* arena: [app][flat_each] */
@@ -256,6 +261,8 @@ static uint32_t find_record(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->id = l->id;
         r->run = d->app[app].run;
         r->start = now;
+        if (d->cluster != NULL)
+            hd_cluster_begin(&d->cluster[n], l);
         return n;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -295,6 +302,30 @@ static void record_end(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->end = now;
     r->blocks += d->app[app].launch.blocks;
     d->app[app].record = HD_NONE;
+    if (d->cluster != NULL && r->launches == 1) {
+        const uint64_t *core = gain + d->core_row;
+        d->cluster[i].known = 1;
+        d->cluster[i].mix =
+            (struct hd_mix){core[HD_CORE_INSTRUCTIONS],
+                            core[HD_CORE_THREAD_INSTRUCTIONS],
+                            core[HD_CORE_LOADS], core[HD_CORE_STORES],
+                            core[HD_CORE_ATOMICS]};
+    }
+}
+
+void hd_dispatch_skipped(const struct hd_dispatch *d, uint64_t *launches,
+                         uint64_t *instructions)
+{
+    for (uint32_t i = 0; d->cluster != NULL && i < *d->records; i++) {
+        *launches += d->cluster[i].launches;
+        *instructions += d->cluster[i].skipped.instructions;
+    }
+}
+
+const struct hd_cluster *hd_dispatch_cluster(const struct hd_dispatch *d,
+                                             uint32_t record)
+{
+    return d->cluster != NULL ? &d->cluster[record] : NULL;
 }
 
 uint32_t hd_dispatch_records(const struct hd_dispatch *d)
@@ -462,7 +493,7 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     a->finish = finish;
     a->begin = hd_min_u64(a->begin, finish);
     a->finish_issued =
-        a->mark != 0 ? hd_min_u64(a->issued, a->mark) : a->issued;
+        a->goal != 0 ? hd_min_u64(a->issued, a->goal) : a->issued;
     hd_env_sync(d->g->env);
     a->finish_threads = threads(d, app);
     hd_stats_each(st, app, f);
@@ -482,24 +513,58 @@ void hd_dispatch_restored(struct hd_dispatch *d)
         hd_warp_launch(&g->core[i]);
 }
 
+/* What is to be reached next; 0 is as if it were beyond all numbers. */
+static void set_mark(struct hd_app_state *a)
+{
+    a->mark = hd_min_u64(a->goal - 1, a->told - 1) + 1;
+}
+
+void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued)
+{
+    d->app[app].told = issued;
+    set_mark(&d->app[app]);
+}
+
 void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
                          hd_time t)
 {
     struct hd_app_state *a = &d->app[app];
-    bool first = !a->counts;
+    bool first = !a->counts, tell = a->mark == a->told;
     uint64_t n = a->mark - before;
 
     t += n * d->g->slot[app];
     hd_post(d->g->env->ev, d->component, d->component, t,
-            first ? EV_BEGIN : EV_FINISH, app, 0);
-    if (!first)
+            tell    ? EV_TOLD
+            : first ? EV_BEGIN
+                    : EV_FINISH,
+            app, 0);
+    if (tell) {
+        a->told = 0;
+    } else if (first) {
+        a->counts = 1;
+        a->before = a->start;
+        a->issued -= a->start;
+        a->goal = budget(d, app);
+        before = n = 0;
+    } else {
         return;
-    a->counts = 1;
-    a->before = a->start;
-    a->issued -= a->start;
-    a->mark = budget(d, app);
-    if (a->mark != 0 && a->issued >= a->mark)
-        hd_dispatch_reached(d, app, 0, t);
+    }
+    set_mark(a);
+    if (a->mark != 0 && a->issued >= a->mark && a->mark > before)
+        hd_dispatch_reached(d, app, before + n, t);
+}
+
+bool hd_dispatch_rests(const struct hd_dispatch *d)
+{
+    const struct hd_gpu *g = d->g;
+
+    for (uint32_t i = 0; i < g->env->apps; i++)
+        if (!d->app[i].active && !d->app[i].idle)
+            return false;
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (d->room[i].resident != g->core[i].s->families)
+            return false;
+    return true;
 }
 
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
@@ -530,7 +595,8 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
         }
         a->before += a->issued;
         a->issued = 0;
-        a->mark = budget(d, i);
+        a->goal = budget(d, i);
+        set_mark(a);
         a->counts = 1;
         a->begin = now;
         reset(d, i, now);
@@ -564,37 +630,99 @@ static void set_compact(struct hd_dispatch *d, struct hd_source *src, bool on)
     src->ops->restored(src->self);
 }
 
+/* Runs the launch that an application's source is at without time. */
+static int run_through(struct hd_dispatch *d, uint32_t app, struct hd_mix *mix)
+{
+    struct hd_source *src = d->g->source[app];
+    bool compact = d->g->m->core.compact; /* a walk regroups nothing */
+    int r;
+
+    if (compact)
+        set_compact(d, src, false);
+    r = hd_cluster_run(src, &d->app[app].launch, mix, d->g->env->err);
+    if (compact)
+        set_compact(d, src, true);
+    return r;
+}
+
+/* Whether one that was simulated stands for the launch that an application's
+ * source is at: then it has run without time.  `back`: the source as it was
+ * before this launch, or NULL.  0, 1, or an error. */
+static int skip_launch(struct hd_dispatch *d, uint32_t app, const void *back)
+{
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+    uint32_t n = *d->records, to, like;
+    struct hd_mix mix;
+    int r;
+
+    like = hd_cluster_find(d->cluster, n, &a->launch, NULL, 0);
+    if (like == HD_NONE)
+        return 0;
+    r = run_through(d, app, &mix);
+    if (r < 0)
+        return r;
+    to = hd_cluster_find(d->cluster, n, &a->launch, &mix, d->g->m->sample.mix);
+    if (to == HD_NONE && back != NULL) {
+        r = src->ops->load(src->self, back);
+        r = r < 0 ? r : src->ops->launch(src->self, &a->launch);
+        return r < 0 ? r : 0;
+    }
+    d->cluster[like].unlike += to == HD_NONE;
+    hd_cluster_skip(&d->cluster[to != HD_NONE ? to : like], &mix);
+    return 1;
+}
+
+/* Gets the next launch of those that count: 1, 0 (none) or < 0. */
+static int ask_launch(struct hd_dispatch *d, uint32_t app)
+{
+    const struct hd_sim_cfg *cfg = &d->g->m->sim;
+    struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
+    int r = src->ops->launch(src->self, &a->launch);
+
+    if (r == 0 && cfg->first_kernel > 1 && a->launch.id < cfg->first_kernel)
+        return hd_err_set(d->g->env->err, HEDDLE_ECONFIG,
+                          "sim.first_kernel: %u is expected to be at most "
+                          "%u, the launches of %s (application %u)",
+                          cfg->first_kernel, a->launch.id, src->name, app);
+    return r > 0 && cfg->last_kernel != 0 && a->launch.id > cfg->last_kernel
+               ? 0
+               : r;
+}
+
 /* Gets the next launch that is to be simulated: 1, 0 (none) or < 0. */
 static int next_launch(struct hd_dispatch *d, uint32_t app)
 {
     const struct hd_sim_cfg *cfg = &d->g->m->sim;
     struct hd_source *src = d->g->source[app];
     struct hd_app_state *a = &d->app[app];
+    bool saves = d->cluster != NULL && src->ops->save != NULL, again;
+    int r;
 
     if (a->run == 0 && a->launch.id == 0 &&
         hd_functional_begin(src, cfg->first_kernel, d->g->m->core.lanes) < 0)
         return d->g->env->err->code;
-    for (;;) {
-        int r = src->ops->launch(src->self, &a->launch);
-        if (r == 0 && cfg->first_kernel > 1 && a->launch.id < cfg->first_kernel)
-            return hd_err_set(d->g->env->err, HEDDLE_ECONFIG,
-                              "sim.first_kernel: %u is expected to be at most "
-                              "%u, the launches of %s (application %u)",
-                              cfg->first_kernel, a->launch.id, src->name, app);
-        if (r <= 0)
-            return r;
-        if (cfg->last_kernel != 0 && a->launch.id > cfg->last_kernel)
-            return 0;
-        if (a->launch.id >= cfg->first_kernel)
-            return 1;
-        if (d->g->m->core.compact) /* a walk regroups nothing */
-            set_compact(d, src, false);
-        r = hd_functional_launch(src, &a->launch, d->g->env->err);
-        if (d->g->m->core.compact)
-            set_compact(d, src, true);
-        if (r < 0)
-            return r;
-    }
+    do {
+        void *back = saves ? src->ops->save(src->self) : NULL;
+        struct hd_mix mix;
+
+        r = saves && back == NULL ? hd_err_memory(d->g->env->err)
+                                  : ask_launch(d, app);
+        again = r > 0;
+        if (r > 0 && a->launch.id < cfg->first_kernel) {
+            r = run_through(d, app, &mix);
+        } else if (r > 0 && d->cluster != NULL) {
+            int skipped = skip_launch(d, app, back);
+            again = skipped > 0;
+            r = skipped < 0 ? skipped : 1;
+        } else {
+            again = false;
+        }
+        if (back != NULL)
+            src->ops->drop(back);
+    } while (again && r >= 0);
+    return r;
 }
 
 /* The application has run to its end. */
@@ -766,6 +894,8 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         hd_throttle_fault(&d->throttle, a, what == EV_SERVED, now);
     } else if (what == EV_HINTED) {
         prepare(d, a, now);
+    } else if (what == EV_TOLD) {
+        d->g->reached(d->g->reached_self, a, now);
     } else if (what == EV_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else {
@@ -780,7 +910,8 @@ int hd_dispatch_start(struct hd_dispatch *d)
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         struct hd_app_state *a = &d->app[i];
         a->counts = a->start == 0 && d->g->m->sim.warmup == 0;
-        a->mark = a->counts ? budget(d, i) : a->start;
+        a->goal = a->counts ? budget(d, i) : a->start;
+        set_mark(a);
         a->begin = a->start != 0 ? HD_NEVER : 0;
         a->finish = HD_NEVER;
         a->record = HD_NONE;
@@ -821,6 +952,11 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     d->records = hd_arena_take(a, 1, sizeof *d->records);
     d->base = hd_arena_take(a, (size_t)g->env->apps * d->flat, 8);
     d->gain = hd_arena_take(a, (size_t)HD_KERNEL_RECORDS * d->flat, 8);
+    if (g->m->sample.launches)
+        d->cluster =
+            hd_arena_take(a, HD_KERNEL_RECORDS, sizeof *d->cluster);
+    for (uint32_t i = 0; g->env->stats->group[i].stat.v != g->stat.v; i++)
+        d->core_row += g->env->stats->group[i].stat.n;
     d->scratch = hd_arena_take(a, d->flat, 8);
     d->app = hd_arena_take(a, g->env->apps, sizeof *d->app);
     d->room = hd_arena_take(a, g->cores, sizeof *d->room);
@@ -829,7 +965,8 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         a, (size_t)g->env->apps * g->env->stats->hists, sizeof(struct hd_hist));
     if (d->record == NULL || d->records == NULL || d->base == NULL ||
         d->gain == NULL || d->scratch == NULL || d->app == NULL ||
-        d->room == NULL || d->frozen == NULL || d->frozen_hist == NULL) {
+        d->room == NULL || d->frozen == NULL || d->frozen_hist == NULL ||
+        (g->m->sample.launches && d->cluster == NULL)) {
         free(d);
         return NULL;
     }

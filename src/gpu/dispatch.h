@@ -5,6 +5,7 @@
 #ifndef HD_DISPATCH_H
 #define HD_DISPATCH_H
 
+#include "cluster.h"
 #include "core.h"
 
 /* An application as the dispatcher sees it; in the arena. */
@@ -13,7 +14,9 @@ struct hd_app_state {
     uint64_t next_block, blocks_done;
     uint64_t issued; /* warp instructions since it counts (warm-up) */
     uint64_t before; /* warp instructions in the warm-up */
-    uint64_t mark;   /* reaching it begins its count, or finishes it */
+    uint64_t goal;   /* reaching it begins its count, or finishes it; 0: none */
+    uint64_t told;   /* reaching it is told to hd_gpu.reached; 0: none is */
+    uint64_t mark;   /* the lower of the two that there are, or 0 */
     uint64_t work;   /* budget of its own, over completions; 0: none */
     uint64_t start;  /* instructions at which its count begins; 0: with
                         the end of the warm-up */
@@ -45,8 +48,8 @@ struct hd_kernel_record {
 };
 
 /* Of what is issued from t on, as number `before` and the next ones, one is at
- * the mark: the count begins with it, or the budget is used.  Instructions that
- * were issued before the count began are not counted. */
+ * the mark: the count begins with it, the budget is used, or it is told.
+ * Instructions that were issued before the count began are not counted. */
 void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
                          hd_time t);
 /* n instructions, 0 or more, of core c's application issue from t on. */
@@ -63,6 +66,11 @@ static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
     if (HD_UNLIKELY(a->mark - before - 1 < n))
         hd_dispatch_reached(c->gpu->dispatch, c->app, before, t);
 }
+/* hd_gpu.reached is called when an application has issued so many instructions,
+ * more than it has. */
+void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued);
+/* No launch is about to start, and no block under way to a core or from there. */
+bool hd_dispatch_rests(const struct hd_dispatch *d);
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 
@@ -82,6 +90,11 @@ uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app);
 uint32_t hd_dispatch_records(const struct hd_dispatch *d);
 const struct hd_kernel_record *hd_dispatch_record(const struct hd_dispatch *d,
                                                   uint32_t i);
+/* sample.launches: what a record stands for, NULL without; and adds up all. */
+const struct hd_cluster *hd_dispatch_cluster(const struct hd_dispatch *d,
+                                             uint32_t record);
+void hd_dispatch_skipped(const struct hd_dispatch *d, uint64_t *launches,
+                         uint64_t *instructions);
 /* Increase of counter `flat` (see hd_stats_flat) during record i. */
 uint64_t hd_dispatch_gain(const struct hd_dispatch *d, uint32_t i,
                           uint32_t flat);

@@ -202,19 +202,28 @@ static void write_back(struct hd_core *c, uint64_t line, hd_time t)
          HD_REQ_ACK, 0);
 }
 
+/* Enters a line into the L1.  True: *victim is to be written back.  Only stores
+ * that allocate can have brought the line since it was missed. */
+static HD_INLINE bool place(struct hd_core *c, uint64_t line, bool dirty,
+                            struct hd_who by, uint64_t *victim)
+{
+    uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
+
+    if (HD_UNLIKELY(c->gpu->m->l1cache.write == HD_WRITE_BACK))
+        return hd_cache_fill(&c->l1, line, kind, 0, dirty, by, victim, &app);
+    hd_cache_enter(&c->l1, hd_cache_set(&c->l1, line), line, kind, 0, dirty, by,
+                   victim, &app);
+    return false;
+}
+
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
- * queue by as many entries as there are MSHRs.  Only stores that allocate can
- * have brought the line since it was missed. */
+ * queue by as many entries as there are MSHRs. */
 static HD_INLINE void fill(struct hd_core *c, uint64_t line, bool dirty,
                            struct hd_who by, hd_time t)
 {
-    uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
     uint64_t victim;
 
-    if (HD_LIKELY(c->gpu->m->l1cache.write != HD_WRITE_BACK))
-        hd_cache_enter(&c->l1, hd_cache_set(&c->l1, line), line, kind, 0, dirty,
-                       by, &victim, &app);
-    else if (hd_cache_fill(&c->l1, line, kind, 0, dirty, by, &victim, &app))
+    if (HD_UNLIKELY(place(c, line, dirty, by, &victim)))
         write_back(c, victim, t);
 }
 
@@ -292,6 +301,62 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
         hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used,
                         c->gpu->m->l1cache.ports, t, c->gpu->cycle);
     return done;
+}
+
+/* ---- functional warming -------------------------------------------------- */
+
+/* Asks the level below for a line, as send() does. */
+static void ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
+                uint32_t bytes)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_req q = *of;
+
+    q.pa.v = line << g->line_shift;
+    q.bytes = (uint16_t)bytes;
+    g->memory.warm(g->memory.self, &q);
+}
+
+/* A dirty line leaves the L1. */
+static void ask_write_back(struct hd_core *c, uint64_t line)
+{
+    struct hd_req q = {.kind = HD_REQ_WRITE,
+                       .client = (uint16_t)c->id,
+                       .warp = HD_NO_WARP,
+                       .app = (uint8_t)c->app};
+
+    ask(c, &q, line, c->gpu->m->l1cache.line);
+}
+
+void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+                 uint16_t *guess)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    struct hd_who who = {c->app, q->warp};
+    bool full = is_full(c), back = full && cfg->write == HD_WRITE_BACK;
+    bool hit = !full && cfg->mode.kind != HD_OFF;
+    uint64_t victim;
+    uint32_t set, e;
+
+    if (q->kind != HD_REQ_READ)
+        written(c, line);
+    if (q->kind == HD_REQ_ATOMIC) {
+        if (full && hd_cache_drop(&c->l1, line))
+            ask_write_back(c, line);
+        ask(c, q, line, q->bytes);
+        return;
+    }
+    if (full) {
+        set = hd_cache_set(&c->l1, line);
+        e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
+        hit = e != HD_NONE;
+        hd_cache_used(&c->l1, set, line, e, q->kind, who, false);
+    }
+    if (q->kind == HD_REQ_WRITE ? !back : !hit)
+        ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
+    if (full && !hit && (back || q->kind == HD_REQ_READ) &&
+        place(c, line, q->kind == HD_REQ_WRITE, who, &victim))
+        ask_write_back(c, victim);
 }
 
 /* ---- pages that move ----------------------------------------------------- */

@@ -204,7 +204,7 @@ void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
     c->below_side = below;
     c->below_tlb = c->side.base_n == 0
                        ? below
-                       : (struct hd_tbelow){ask_side, heard, c};
+                       : (struct hd_tbelow){ask_side, heard, c, NULL};
 }
 
 /* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken.
@@ -766,6 +766,47 @@ void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side)
         what = HD_PREFETCH_REDUNDANT;
     (*hd_count(&c->l1tlb.ahead, 0, app, what))++;
     c->hand = HD_NEVER;
+}
+
+/* ---- functional warming -------------------------------------------------- */
+
+/* The answer to a miss, from beside the L1 TLB or from below; whether there was a
+ * walk. */
+static bool ask_warm(struct hd_core *c, const struct hd_treq *q,
+                     struct hd_xlate *x)
+{
+    const struct hd_gpu *g = c->gpu;
+
+    if (c->side.base_n != 0 &&
+        hd_tlb_lookup(&c->side, c->app, q->vpn, c->id, q->warp, x, NULL) &&
+        hd_faults_here(g->faults, g->tables, c->app, q->vpn, x))
+        return false;
+    return c->below_side.warm(c->below_side.self, q, x) >= HD_TREQ_MERGED;
+}
+
+uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
+                       uint16_t *guess)
+{
+    uint64_t hand = c->hand, frame;
+    struct hd_xlate x = {0};
+    bool full = c->gpu->m->l1tlb.mode.kind == HD_FULL, walked;
+
+    if (c->gpu->translate == 0 || (direct && !absent(c, q->vpn.v)))
+        return mapped(c, q->vpn.v);
+    if (find(c, q->vpn, q->warp, guess, &frame))
+        return frame;
+    if (HD_UNLIKELY(!c->l1tlb.quiet) && full)
+        hd_tlb_missed(&c->l1tlb, c->app, q->vpn, c->id, q->warp);
+    walked = ask_warm(c, q, &x);
+    if (c->gpu->env->err->code < 0)
+        return 0;
+    if (full)
+        filled(c, q->vpn,
+               hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &x,
+                           walked ? HEDDLE_INSERT_CAUSE_WALK
+                                  : HEDDLE_INSERT_CAUSE_HIT));
+    c->hand = hand;
+    return hd_xlate_frame(&x, q->vpn).v;
 }
 
 /* ---- far faults --------------------------------------------------------- */

@@ -105,11 +105,19 @@ static HD_APART void find_origins(struct hd_core *c, uint32_t w,
     hd_assert(n == op->pages);
 }
 
+/* Whether an instruction looks up no TLB. */
+static inline bool untranslated(const struct hd_core *c, const struct hd_op *o)
+{
+    const struct hd_core_cfg *m = &c->gpu->m->core;
+
+    return (o->kind == HEDDLE_OP_ATOMIC && !m->translate_atomics) ||
+           (o->space == HD_SPACE_TEXTURE && !m->translate_textures);
+}
+
 HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                         const struct hd_access *acc, hd_time t)
 {
     const struct hd_gpu *g = c->gpu;
-    const struct hd_core_cfg *m = &g->m->core;
     const struct hd_op *o = &c->warp[w].op;
     struct hd_lines *op = enter(c, w);
     uint64_t *count = c->count;
@@ -118,8 +126,7 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     if (lanes != c->lanes ||
         !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
-    op->direct = (o->kind == HEDDLE_OP_ATOMIC && !m->translate_atomics) ||
-                 (o->space == HD_SPACE_TEXTURE && !m->translate_textures);
+    op->direct = untranslated(c, o);
     hd_hist_add(&g->line_hist[c->app], op->n);
     hd_hist_add(&g->page_hist[c->app], op->pages);
     count[HD_CORE_LINES] += op->n;
@@ -138,6 +145,47 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                                             .left = (op->n + 1u) & 0xff,
                                             .slot = o->slot,
                                             .kind = o->kind};
+}
+
+void hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
+                 const struct hd_access *acc)
+{
+    const struct hd_gpu *g = c->gpu;
+    uint32_t shift = HD_PAGE_SHIFT - g->line_shift;
+    struct hd_guess *guess = &c->guess[w];
+    bool direct = untranslated(c, o);
+    struct hd_lines op;
+    struct hd_treq t = {.core = (uint16_t)c->id,
+                        .warp = (uint16_t)w,
+                        .app = (uint8_t)c->app,
+                        .writes = o->kind != HEDDLE_OP_LOAD,
+                        .next = HD_NONE,
+                        .pc = o->pc};
+    struct hd_req q = {.kind = (uint8_t)(o->kind == HEDDLE_OP_LOAD ? HD_REQ_READ
+                                         : o->kind == HEDDLE_OP_STORE
+                                             ? HD_REQ_WRITE
+                                             : HD_REQ_ATOMIC),
+                       .client = (uint16_t)c->id,
+                       .warp = (uint16_t)w,
+                       .app = (uint8_t)c->app,
+                       .pc = o->pc};
+
+    if (o->mask != c->full ||
+        !hd_coalesce_one(acc, c->lanes, o->bytes, g->line_shift, &op))
+        hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, &op);
+    c->hand = o->pc;
+    for (uint32_t i = 0; i < op.n; i++) {
+        const struct hd_lsu_line *x = hd_lines_at(&op, i);
+        struct hd_lsu_page *page = &op.page[x->page];
+
+        if (page->frame == HD_PAGE_UNKNOWN) {
+            t.vpn.v = page->vpn;
+            page->frame = hd_l1tlb_warm(c, &t, direct, &guess->page[x->page]);
+        }
+        q.bytes = x->bytes;
+        hd_l1d_warm(c, &q, page->frame << shift | x->place, &guess->line[i]);
+    }
+    c->hand = HD_NEVER;
 }
 
 void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)

@@ -887,6 +887,71 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
     return hd_port_next(c, s);
 }
 
+/* ---- skipping ------------------------------------------------------------- */
+
+/* Instructions of a warp without a memory instruction, after which another one's
+ * turn is. */
+enum { TURN = 128 };
+
+/* A warp goes on without time; its instructions. */
+static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
+                     hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+    uint64_t sum = 0;
+    bool goes_on;
+
+    do {
+        struct hd_access acc = {.lane = NULL};
+        uint32_t kind = x->op.kind, n = x->op.count;
+
+        hd_dispatch_issued(c, n, t);
+        x->issued += n;
+        sum += n;
+        s->ready ^= 1ull << w;
+        x->group = 0;
+        goes_on = kind == HEDDLE_OP_ALU || kind == HD_OP_SHARED;
+        if (is_memory(kind)) {
+            program(c)->access(c->source, x->ctx, x->index, &acc);
+            hd_lsu_warm(c, w, &x->op, &acc);
+        } else if (kind == HEDDLE_OP_BARRIER) {
+            issue_barrier(c, w, t);
+            break;
+        } else if (!goes_on) {
+            issue_last(c, w, t);
+            break;
+        }
+        fetch(c, s, x, w, kind, t);
+    } while (goes_on && sum < TURN && !hd_err_ends(*c->gpu->stop));
+    return sum;
+}
+
+uint64_t hd_warp_skip(struct hd_core *c, hd_time now)
+{
+    struct hd_core_state *s = c->s;
+    uint64_t n = 0;
+
+    if (s->later_n > 0)
+        promote(c, s, HD_NEVER - 1);
+    for (uint64_t m = s->ready; m != 0 && !hd_err_ends(*c->gpu->stop);
+         m &= m - 1)
+        n += skip(c, s, hd_bit_first(m), now);
+    return n;
+}
+
+void hd_warp_settle(struct hd_core *c, hd_time now)
+{
+    uint64_t open[HD_CORE_COUNTERS] = {0};
+
+    hd_core_unaccounted(c, now, open);
+    for (uint32_t k = 0; k < HD_CORE_COUNTERS; k++)
+        c->count[k] += open[k];
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++)
+        c->warp[w].since = c->warp[w].ready = now;
+    if (c->s->later_n > 0)
+        promote(c, c->s, HD_NEVER - 1);
+}
+
 /* ---- open waits --------------------------------------------------------- */
 
 /* Whether a warp waits for that memory instruction of its own. */

@@ -261,9 +261,10 @@ static int no_step(void *ud, const struct hd_step *s)
 }
 
 int hd_functional_launch(struct hd_source *s, const struct hd_launch *l,
-                         struct hd_err *err)
+                         const struct hd_visitor *v, struct hd_err *err)
 {
-    struct hd_functional o = {.src = s, .v = {.step = no_step}};
+    const struct hd_visitor none = {.step = no_step};
+    struct hd_functional o = {.src = s, .v = v != NULL ? *v : none};
     struct place place;
     struct run r = {.o = &o, .err = err, .launch = *l, .place = &place};
 

@@ -515,10 +515,57 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(instructions), KERNEL(thread_instructions),
     KERNEL(blocks),       KERNEL(launches),
     KERNEL(cycles),       HL_END};
+static const struct hl_field stands_fields[] = {
+    KERNEL(stands_for), KERNEL(stands_for_instructions), KERNEL(unlike), HL_END};
 static HL_LIST(sim_apps, struct heddle_app_info, heddle_app(self(L), i, &x),
         app_fields)
 static HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i, &x),
         kernel_fields)
+
+
+/* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...}, of each
+ * of sim:kernels() */
+static HL_LIST(sim_stands, struct heddle_kernel_info,
+               heddle_kernel(self(L), i, &x), stands_fields)
+
+#define SAMPLE(m) HL_FIELD(struct heddle_sample_info, m)
+#define WINDOW(m) HL_FIELD(struct heddle_window_info, m)
+static const struct hl_field sample_fields[] = {
+    SAMPLE(windows), SAMPLE(instructions), SAMPLE(launches), SAMPLE(skipped),
+    HL_END};
+static const struct hl_field window_fields[] = {
+    WINDOW(first), WINDOW(instructions), WINDOW(cycles), HL_END};
+
+/* sim:sample() -> {windows=, instructions=, launches=, skipped=}; nil: nothing is
+ * sampled */
+static int sim_sample(lua_State *L)
+{
+    struct heddle_sample_info x;
+
+    if (heddle_sample(self(L), &x) != HEDDLE_OK)
+        lua_pushnil(L);
+    else
+        hl_push_fields(L, sample_fields, &x);
+    return 1;
+}
+
+/* sim:sample_windows() -> {{first=, instructions=, cycles=}, ...} */
+static HL_LIST(sim_windows, struct heddle_window_info,
+               heddle_sample_window(self(L), i, &x), window_fields)
+
+/* sim:sample_counters() -> [counter] in all windows */
+static int sim_sample_counters(lua_State *L)
+{
+    heddle_sim *s = self(L);
+    struct heddle_counter_info c;
+
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
+        lua_pushinteger(L, (lua_Integer)heddle_sample_counter(s, i));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
 
 /* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
  * instances=}, ...}, in the engine's order */
@@ -651,6 +698,10 @@ static const luaL_Reg methods[] = {
     {"read", sim_read},
     {"apps", sim_apps},
     {"kernels", sim_kernels},
+    {"stands", sim_stands},
+    {"sample", sim_sample},
+    {"sample_windows", sim_windows},
+    {"sample_counters", sim_sample_counters},
     {"counters", sim_counters},
     {"counter_values", sim_counter_values},
     {"counter_kernel", sim_counter_kernel},

@@ -599,20 +599,30 @@ static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
             down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
 }
 
-/* Enters the line that a request has asked for into the tags; sends a dirty
- * victim down at `at`. */
+/* Enters the line that a request has asked for into the tags.  True: *victim, a
+ * line of *owner's, is to be written back. */
+static HD_INLINE bool place_line(struct hd_l2_slice *sl, const struct hd_req *q,
+                                 uint32_t level, bool dirty, uint64_t *victim,
+                                 uint32_t *owner)
+{
+    uint64_t *c = counters(sl, q->app);
+    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
+                               dirty, who(sl, q), victim, owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
+    return back;
+}
+
+/* The same; sends a dirty victim down at `at`. */
 static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
                                  hd_time at, const struct hd_req *q,
                                  uint32_t level, bool dirty)
 {
-    uint64_t victim, *c = counters(sl, q->app);
+    uint64_t victim;
     uint32_t owner;
-    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
-                               dirty, who(sl, q), &victim, &owner);
 
-    c[HD_L2_FILLS]++;
-    c[HD_L2_EVICTIONS] += victim != HD_KEY_NONE && victim != q->line;
-    if (!back)
+    if (!place_line(sl, q, level, dirty, &victim, &owner))
         return;
     counters(sl, owner)[HD_L2_WRITE_BACKS]++;
     down_go(sl, now, at,
@@ -920,6 +930,33 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     }
     q->flags |= HD_REQ_BYPASS;
     enter_port(sl, now, r, 0);
+}
+
+/* What a request that is served leaves in the tags: struct hd_below's warm.
+ * Nothing is in flight, and what DRAM would be told is not kept. */
+static void warm(void *self, struct hd_req *q)
+{
+    const struct hd_l2 *l2 = self;
+    bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
+    struct hd_l2_slice *sl;
+    uint64_t victim;
+    uint32_t e, owner;
+
+    q->line = q->pa.v >> l2->line_shift;
+    sl = &l2->slice[slice_of(l2, q->app, q->line, &q->spare)];
+    if (!l2->full || passes(sl, q->pa.v) || (q->flags & HD_REQ_BYPASS) != 0 ||
+        ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
+         bypasses(sl, q)))
+        return;
+    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, who(sl, q), false);
+    if (e != HD_NONE || (write && !back))
+        return;
+    if (write)
+        place_line(sl, q, 0, true, &victim, &owner);
+    else
+        place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC, &victim,
+                   &owner);
 }
 
 /* ---- the answer of the DRAM ------------------------------------------- */
@@ -1339,7 +1376,15 @@ void hd_l2_close(struct hd_l2 *l2)
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
-    return (struct hd_below){take, l2};
+    return (struct hd_below){take, l2, warm};
+}
+
+bool hd_l2_rests(const struct hd_l2 *l2)
+{
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        if (hd_mshr_used(&l2->slice[i].mshr) + l2->slice[i].s->passing > 0)
+            return false;
+    return true;
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)

@@ -283,6 +283,36 @@ bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p)
     return false;
 }
 
+/* What of its state a policy has in time, or NULL. */
+static const char *timed(const struct hd_bound *b, uint64_t timeless)
+{
+    const struct heddle_policy *p = b->policy;
+
+    for (uint32_t c = 0; p->period != NULL && c < b->cells; c++)
+        if (p->period(b->cell[c].state) > 0)
+            return "epochs";
+    for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
+        if (p->watch[n] != NULL)
+            return heddle_note_info(n)->name;
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (p->answer[i] != NULL && (timeless >> i & 1) == 0)
+            return heddle_point_info(i)->name;
+    return NULL;
+}
+
+const char *hd_slots_timed(const struct hd_slots *s, uint64_t timeless,
+                           const char **what)
+{
+    const struct hd_slots_registry *r = s->registry;
+
+    _Static_assert(HEDDLE_POINT_COUNT <= 64, "a bit set");
+    for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
+        if (r->bound[i].policy != NULL &&
+            (*what = timed(&r->bound[i], timeless)) != NULL)
+            return r->bound[i].policy->name;
+    return NULL;
+}
+
 int heddle_answered(const heddle_sim *s, enum heddle_point p)
 {
     return hd_slots_answered(hd_sim_env(s)->slots, p);

@@ -153,6 +153,12 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
  * not. */
 bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
 
+/* The first policy with state in time, as the engine sees it: it has epochs,
+ * watches notes, or answers a point beside those of `timeless`, a bit set.  Its
+ * name, and in *what what it does; NULL: there is none. */
+const char *hd_slots_timed(const struct hd_slots *s, uint64_t timeless,
+                           const char **what);
+
 /*
  * Whether the structure `at` ("l2tlb", "core"; see points.def) may take its
  * shortcuts: nobody answers a point of it, steers what its defaults read,

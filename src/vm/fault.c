@@ -1334,6 +1334,41 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
     hd_mshr_give(&f->open, e);
 }
 
+/* A page is mapped: who has to do with it hears of it. */
+static void mapped(struct hd_faults *f, hd_time now, uint32_t app,
+                   const struct hd_xlate *page)
+{
+    f->user.mapped(f->user.self, app, page->vpn, page->pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+    row(f, app)[HD_FAULT_PAGES] += page->pages;
+}
+
+bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate page;
+    hd_time now = hd_events_now(f->env->ev);
+    int place;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+        return false;
+    place = hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
+    if (place != HD_PLACED) {
+        hd_err_set(f->env->err, HEDDLE_ECONFIG,
+                   "sample.every: application %u, page 0x%llx finds no frame "
+                   "while instructions are skipped; vm.memory_bytes is expected "
+                   "to hold all that the application touches",
+                   app, (unsigned long long)page.vpn.v);
+        return false;
+    }
+    if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
+        return false;
+    if (f->w.evict != NULL)
+        hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
+    mapped(f, now, app, &page);
+    return true;
+}
+
 /* The next page of a fault has crossed the link. */
 static void map(struct hd_faults *f, hd_time now, uint32_t e)
 {
@@ -1355,10 +1390,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
         pin_come(f, e, &page);
     }
-    f->user.mapped(f->user.self, x->app, page.vpn, page.pages);
-    if (f->w.came != NULL)
-        f->w.came(f->w.manager, now, x->app, page.vpn, page.pages);
-    row(f, x->app)[HD_FAULT_PAGES] += page.pages;
+    mapped(f, now, x->app, &page);
     tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
     if (f->cfg.replay == HD_REPLAY_PAGE || x->ahead)
         resume(f, now, e, page.vpn, page.pages);

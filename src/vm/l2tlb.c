@@ -465,37 +465,38 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
     return m->steer->tlb_fill_without[q->app][0];
 }
 
-/* Asks where the result of a walk goes. */
-static uint32_t ask(struct hd_unit *u, const struct hd_mshr_entry *e,
+/* Asks where the result of a walk for a list of requests goes. */
+static uint32_t ask(struct hd_unit *u, const struct hd_treq *first,
                     const struct hd_xlate *x)
 {
-    const struct hd_treq *first = &u->treq[e->first];
     struct heddle_q_tlb_fill q = {.app = first->app,
                                   .core = first->core,
                                   .warp = first->warp,
                                   .vpn = first->vpn.v,
                                   .pages = x->pages,
-                                  .requesters = e->n,
                                   .pc = first->pc,
                                   .who = u->m->who};
-    uint32_t n = 0;
 
-    for (uint32_t t = e->first; t != HD_NONE; t = u->treq[t].next)
-        u->m->who[n++] = (uint64_t)u->treq[t].core << 16 | u->treq[t].warp;
+    for (const struct hd_treq *t = first;; t = &u->treq[t->next]) {
+        u->m->who[q.requesters++] = (uint64_t)t->core << 16 | t->warp;
+        if (t->next == HD_NONE)
+            break;
+    }
     return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
 }
 
-static HD_HOT void fill(struct hd_unit *u, hd_time now, uint32_t walk,
+/* The result of a walk for a list of requests, q the first of them; walk NULL:
+ * it took no time. */
+static HD_HOT void fill(struct hd_unit *u, hd_time now,
+                        const struct hd_walk *walk, const struct hd_treq *q,
                         const struct hd_xlate *x)
 {
-    const struct hd_mshr_entry *e = &u->miss.v[walk];
-    const struct hd_treq *q = &u->treq[e->first];
     uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
     u->hand = q;
     if (u->m->fill.bound || !may_fill(u->m->steer, q->app, q->core, q->warp))
-        where = ask(u, e, x);
+        where = ask(u, q, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;
@@ -506,7 +507,7 @@ static HD_HOT void fill(struct hd_unit *u, hd_time now, uint32_t walk,
     }
     if (t != NULL &&
         (HD_LIKELY(u->heads.tail == NULL) || t != &u->tlb ||
-         !hd_heads_stay(u, now, &u->walk[walk], q)))
+         walk == NULL || !hd_heads_stay(u, now, walk, q)))
         hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
     row(u, q->app)[counter]++;
 }
@@ -528,7 +529,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         return;
     }
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
-        fill(u, now, walk, &x);
+        fill(u, now, w, &u->treq[t], &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
         hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {
@@ -550,6 +551,50 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_mshr_give(&u->miss, walk);
     if (HD_UNLIKELY(absent != HD_NONE))
         fault(u, now, absent, began);
+}
+
+/* ---- functional warming ------------------------------------------------- */
+
+/* Looks a request up in the L2 TLB and the bypass cache, as admit() does. */
+static bool find(struct hd_unit *u, const struct hd_treq *q,
+                 struct hd_xlate *x)
+{
+    struct hd_tlb *t[] = {&u->tlb, &u->bypass};
+
+    for (uint32_t i = 0; i < 1u + (u->m->bypass_cfg.entries != 0); i++) {
+        if (hd_tlb_lookup(t[i], q->app, q->vpn, q->core, q->warp, x, NULL))
+            return is_here(u, q, x);
+        hd_tlb_missed(t[i], q->app, q->vpn, q->core, q->warp);
+    }
+    return false;
+}
+
+uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
+{
+    struct hd_unit *u = self;
+    const struct hd_mmu *m = u->m;
+    bool full = m->tlb_cfg.mode.kind == HD_FULL;
+
+    u->hand = q;
+    if (full && find(u, q, x))
+        return HD_TREQ_HIT_L2;
+    if (full || m->tlb_cfg.mode.kind == HD_OFF)
+        hd_ptw_warm(u, q);
+    if (!translate(u, q->app, q->vpn, x) &&
+        (m->w.faults == NULL ||
+         !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
+         !translate(u, q->app, q->vpn, x))) {
+        hd_err_set(m->env->err, HEDDLE_EDATA,
+                   "application %u: address 0x%llx lies in no allocation",
+                   q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
+        return HD_TREQ_WALKED;
+    }
+    if (full)
+        fill(u, 0, NULL, q, x);
+    if (m->w.evict != NULL)
+        hd_evict_touch(m->w.evict, hd_events_now(m->env->ev), q->app, q->vpn);
+    return full || m->tlb_cfg.mode.kind == HD_OFF ? HD_TREQ_WALKED
+                                                  : HD_TREQ_HIT_L2;
 }
 
 /* ---- looking ------------------------------------------------------------ */

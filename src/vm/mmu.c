@@ -205,7 +205,17 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
     return (struct hd_tbelow){hd_l2tlb_take, hd_ptw_heard,
-                              &m->unit[m->units > 1 ? core : 0]};
+                              &m->unit[m->units > 1 ? core : 0],
+                              hd_l2tlb_warm};
+}
+
+bool hd_mmu_rests(const struct hd_mmu *m)
+{
+    for (uint32_t i = 0; i < m->units; i++)
+        if (hd_mshr_used(&m->unit[i].miss) > 0 ||
+            m->unit[i].s->in_count + m->unit[i].s->ahead_n > 0)
+            return false;
+    return true;
 }
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)

@@ -388,18 +388,50 @@ static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
     leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
-static int64_t ask_step(struct hd_unit *u, uint32_t walk)
+static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
 {
-    const struct hd_walk *w = &u->walk[walk];
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
                                    .leaf = w->leaf,
                                    .cached = w->cached,
                                    .pte = w->pte[w->level - 1].v,
-                                   .pc = pc_of(u, walk)};
+                                   .pc = pc};
 
     return hd_ask_walk_step(&u->m->step, &q);
+}
+
+/* Whether a walk passes its level without a read: the walk cache has the entry
+ * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it is
+ * a request's of that program counter, without time. */
+static HD_INLINE bool spared(struct hd_unit *u, struct hd_walk *w,
+                             uint32_t walk, uint32_t pc, bool physical)
+{
+    int64_t how = HEDDLE_WALK_STEP_READ;
+
+    if (physical &&
+        hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
+        w->cached = w->level;
+        return true;
+    }
+    if (HD_UNLIKELY(u->m->step.bound))
+        how = ask_step(u, w, walk != HD_NONE ? pc_of(u, walk) : pc);
+    if (how == HEDDLE_WALK_STEP_READ)
+        return false;
+    row(u, w->app)[HD_WALK_SKIPPED]++;
+    if (how == HEDDLE_WALK_STEP_ANSWER)
+        w->level = w->leaf;
+    return true;
+}
+
+static inline bool by_address(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
+}
+
+static inline bool by_prefix(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
 }
 
 static void want(struct hd_unit *u, hd_time now, uint32_t walk);
@@ -410,28 +442,16 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
                         hd_time t)
 {
     struct hd_walk *w = &u->walk[walk];
-    bool physical = hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
+    bool physical = by_address(u);
     uint32_t what;
 
     for (; w->level <= w->leaf; w->level++) {
-        int64_t how = HEDDLE_WALK_STEP_READ;
-
         if (HD_UNLIKELY(u->heads.tail != NULL) && w->level == 4)
             hd_heads_aim(u, w);
-        if (physical) {
+        if (physical)
             t = hd_pwc_port(&u->pwc, t);
-            if (hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
-                w->cached = w->level;
-                continue;
-            }
-        }
-        if (HD_UNLIKELY(u->m->step.bound))
-            how = ask_step(u, walk);
-        if (how == HEDDLE_WALK_STEP_READ)
+        if (!spared(u, w, walk, 0, physical))
             break;
-        row(u, w->app)[HD_WALK_SKIPPED]++;
-        if (how == HEDDLE_WALK_STEP_ANSWER)
-            w->level = w->leaf;
     }
     what = w->level > w->leaf ? DONE : SEND;
     if (t != now)
@@ -454,7 +474,7 @@ static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
         done(u, now, walk);
         return;
     }
-    if (hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX) {
+    if (by_prefix(u)) {
         t = hd_pwc_port(&u->pwc, now);
         w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
         w->level = (uint8_t)(w->cached + 1);
@@ -500,6 +520,37 @@ static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
         w->state = HD_WALK_RUNS;
         w->level++;
         next(u, now, walk, now);
+    }
+}
+
+void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
+    bool physical = by_address(u);
+
+    if (m->walk_cfg.mode.kind != HD_FULL)
+        return;
+    w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
+    if (w.leaf != 0 && by_prefix(u)) {
+        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
+        w.level = (uint8_t)(w.cached + 1);
+    }
+    for (; w.level <= w.leaf; w.level++) {
+        hd_pa pte = w.pte[w.level - 1];
+        struct hd_req r = {.pa = pte,
+                           .kind = HD_REQ_WALK,
+                           .app = w.app,
+                           .warp = HD_NO_WARP,
+                           .level = w.level,
+                           .flags = m->read_flags,
+                           .bytes = 8};
+
+        if (spared(u, &w, HD_NONE, q->pc, physical))
+            continue;
+        m->w.memory.warm(m->w.memory.self, &r);
+        if (hd_pwc_on(&u->pwc))
+            hd_pwc_fill(&u->pwc, w.app, w.vpn, w.level, w.leaf, pte);
     }
 }
 

@@ -465,7 +465,7 @@ static void take(void *self, hd_time now, uint32_t req)
 
 struct hd_below hd_remote_below(struct hd_remote *r)
 {
-    return (struct hd_below){take, r};
+    return (struct hd_below){take, r, NULL};
 }
 
 /* ---- looking and checking -------------------------------------------------

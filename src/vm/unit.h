@@ -225,6 +225,8 @@ static inline struct hd_unit *hd_unit_of(void *mmu, uint32_t i)
 void hd_l2tlb_take(void *unit, hd_time now, uint32_t treq);
 void hd_l2tlb_serve(void *unit, hd_time now, uint32_t what, uint32_t treq,
                     uint64_t b);
+/* A request is answered at once (struct hd_tbelow's warm). */
+uint32_t hd_l2tlb_warm(void *unit, const struct hd_treq *q, struct hd_xlate *x);
 /* A walk has ended: its requests are answered, and its MSHR is free. */
 void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk);
 /* An MSHR or room in the walk queue came free. */
@@ -263,6 +265,8 @@ void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
 bool hd_ptw_room(const struct hd_unit *u);
 /* Takes a walk, whose vpn, app and instant `ready` are set. */
 void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
+/* What a walk for a request leaves behind, at once (functional warming). */
+void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q);
 /* The walker of a walk that has been answered goes on at `at`, with a tail. */
 void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail);
 /* An event of u->rank. */

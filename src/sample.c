@@ -1,0 +1,470 @@
+/*
+ * sample.c - systematic sampling: windows of a run are simulated in detail, and
+ * the instructions between them are skipped.
+ *
+ * After SMARTS (Wunderlich, Wenisch, Falsafi, Hoe, ISCA 2003).  A period of
+ * sample.every warp instructions, counted over all cores, has one window of
+ * sample.window in its middle, which is measured.  Before it goes a detailed
+ * warm-up of sample.warm, which fills what has a short history: queues, MSHRs,
+ * ports, DRAM rows, the spread of warps.  The rest is skipped with functional
+ * warming: what has a long history, TLBs, walk caches, caches with their
+ * replacement, and which pages are present, sees every skipped access, in no
+ * time.  A skipped instruction goes through the stations of a simulated one by
+ * their verb `warm` (warp.c, lsu.c, l1tlb.c, l1d.c, l2tlb.c, ptw.c, l2.c), in
+ * rounds: each warp of each core goes on to its next memory instruction
+ * (hd_warp_skip), as in functional.c with a crowd.
+ *
+ * A window ends with all cores at rest: they issue nothing, and what is under way
+ * comes to its end.  Then instructions are skipped in one instant.  Blocks that
+ * end make room for others by the events by which they always do, for which the
+ * clock goes on a little.  None of this is in a window.  What skipped
+ * instructions would count is taken back, so that the counters are those of what
+ * was simulated in detail; windows have sums of their own, of which whoever reads
+ * the results makes estimates (report.lua).
+ *
+ * The estimator is a ratio, of cycles to instructions over all windows: these
+ * are of equal length but for the last, which the end of the run may cut.  It has
+ * no bias by the choice of windows, as each instruction is as likely to be in
+ * one, except that the first window's place is not drawn at random; that of
+ * the state in which they begin remains, and is what warming is for.
+ *
+ * Left out: the order in which schedulers would have favoured warps, so that
+ * blocks that began together end together more than they would; more than one
+ * application, whose progress side by side is what would be measured; what has
+ * state in time of its own (hd_sample_check).  Pages that come from the host are
+ * there when a skipped instruction touches them, alone, and none leaves.
+ *
+ * Invariant: instructions are skipped only when nothing is in flight, so no line
+ * and no page that `warm` enters is also on its way.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulation.h"
+
+enum { PAUSE = 64 }; /* core cycles from look to look while all rest */
+
+enum phase { SKIPS, WARMS, MEASURES };
+
+struct window {
+    uint64_t first, instructions;
+    hd_time ticks;
+};
+
+/* In the arena. */
+struct state {
+    uint32_t phase;
+    uint32_t windows, room; /* of the list v */
+    hd_ref v;
+    uint64_t period;  /* begun so far */
+    uint64_t left;    /* instructions to be skipped before the next window */
+    uint64_t skipped; /* so far */
+    uint64_t first;   /* instruction of the window under way, or the next */
+    uint64_t instructions;
+    hd_time since; /* when it began */
+};
+
+struct hd_sample {
+    struct state *s;      /* arena */
+    uint64_t *base, *sum; /* arena: [flat] at the window's start, of all */
+    unsigned char *kept;  /* counters while instructions are skipped */
+};
+
+/* ---- windows ------------------------------------------------------------- */
+
+static struct window *windows(const heddle_sim *s)
+{
+    return (struct window *)(void *)(s->arena.base +
+                                     (size_t)s->sample->s->v * 8);
+}
+
+static uint64_t issued(const heddle_sim *s)
+{
+    return hd_dispatch_app(s->gpu.dispatch, 0)->issued;
+}
+
+/* Skipped instructions of a period. */
+static uint64_t gap(const heddle_sim *s)
+{
+    const struct hd_sample_cfg *c = &s->m.sample;
+    uint64_t detailed = c->warm + c->window;
+
+    return detailed < c->every ? c->every - detailed : 0;
+}
+
+static void begin_window(heddle_sim *s, hd_time now)
+{
+    struct state *t = s->sample->s;
+
+    hd_env_sync(s->env);
+    hd_stats_sum(&s->stats, 0, s->sample->base);
+    t->phase = MEASURES;
+    t->first = issued(s);
+    t->since = now;
+    hd_dispatch_tell(s->gpu.dispatch, 0, t->first + s->m.sample.window);
+}
+
+/* Room for one more in the list. */
+static bool grow(heddle_sim *s)
+{
+    struct state *t = s->sample->s;
+    uint32_t room = t->room == 0 ? 64 : 2 * t->room;
+    struct window *v;
+
+    if (t->windows < t->room)
+        return true;
+    v = hd_arena_take(&s->arena, room, sizeof *v);
+    if (v == NULL) {
+        hd_err_memory(&s->err);
+        return false;
+    }
+    if (t->windows > 0)
+        memcpy(v, windows(s), t->windows * sizeof *v);
+    t->v = hd_arena_ref(&s->arena, v);
+    t->room = room;
+    return true;
+}
+
+static void end_window(heddle_sim *s, uint64_t last, hd_time now)
+{
+    struct hd_sample *p = s->sample;
+    struct state *t = p->s;
+    uint32_t flat = hd_stats_flat(&s->stats);
+
+    if (last <= t->first || !grow(s))
+        return;
+    windows(s)[t->windows++] =
+        (struct window){t->first, last - t->first, now - t->since};
+    t->instructions += last - t->first;
+    hd_env_sync(s->env);
+    for (uint32_t i = 0; i < flat; i++)
+        p->sum[i] -= p->base[i];
+    hd_stats_sum(&s->stats, 0, p->base);
+    for (uint32_t i = 0; i < flat; i++)
+        p->sum[i] += p->base[i];
+}
+
+/* The place of the next window: its warm-up begins with this instruction. */
+static uint64_t place(heddle_sim *s)
+{
+    return s->sample->s->period++ * s->m.sample.every + gap(s) / 2;
+}
+
+static void begin_skip(heddle_sim *s, hd_time now)
+{
+    struct state *t = s->sample->s;
+    uint64_t at = place(s), is = issued(s);
+
+    t->phase = SKIPS;
+    t->left = at > is ? at - is : 0;
+    hd_gpu_rest(&s->gpu, true, now);
+}
+
+static void begin_warm(heddle_sim *s, hd_time now)
+{
+    s->sample->s->phase = WARMS;
+    if (s->m.sample.warm == 0)
+        begin_window(s, now);
+    else
+        hd_dispatch_tell(s->gpu.dispatch, 0, issued(s) + s->m.sample.warm);
+}
+
+/* As many instructions as were to be told of have been issued. */
+static void reached(void *self, uint32_t app, hd_time now)
+{
+    heddle_sim *s = self;
+
+    (void)app;
+    if (s->sample->s->phase == WARMS) {
+        begin_window(s, now);
+        return;
+    }
+    end_window(s, issued(s), now);
+    if (gap(s) == 0) {
+        begin_window(s, now);
+        return;
+    }
+    begin_skip(s, now);
+    if (s->err.code == 0)
+        s->err.code = HD_SAMPLE_CALLS;
+}
+
+/* ---- skipping ------------------------------------------------------------ */
+
+static bool rests(heddle_sim *s)
+{
+    for (uint32_t i = 0; i < s->gpu.cores; i++)
+        if (!hd_core_rests(&s->gpu.core[i], s->run->end))
+            return false;
+    return hd_dispatch_rests(s->gpu.dispatch) && hd_mmu_rests(s->mmu) &&
+           hd_l2_rests(s->l2);
+}
+
+/* Copies all counters and histograms out, or back. */
+static void keep(heddle_sim *s, bool back)
+{
+    unsigned char *p = s->sample->kept;
+
+    for (uint32_t i = 0; i < s->stats.groups + s->stats.hists; i++) {
+        bool hist = i >= s->stats.groups;
+        const struct hd_stat *g = &s->stats.group[hist ? 0 : i].stat;
+        void *v = hist ? (void *)s->stats.hist[i - s->stats.groups].h : g->v;
+        size_t n = hist ? (s->apps + 1) * sizeof(struct hd_hist)
+                        : (size_t)g->instances * g->apps * g->n * sizeof *g->v;
+
+        memcpy(back ? v : (void *)p, back ? (void *)p : v, n);
+        p += n;
+    }
+}
+
+static size_t kept_bytes(const heddle_sim *s)
+{
+    size_t n = s->stats.hists * (s->apps + 1) * sizeof(struct hd_hist);
+
+    for (uint32_t i = 0; i < s->stats.groups; i++) {
+        const struct hd_stat *g = &s->stats.group[i].stat;
+        n += (size_t)g->instances * g->apps * g->n * sizeof *g->v;
+    }
+    return n;
+}
+
+/* Skips rounds of instructions, until there have been enough, or a block has
+ * ended, or the run ends.  Whether a warp could go on. */
+static bool skip(heddle_sim *s)
+{
+    struct state *t = s->sample->s;
+    const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
+    hd_time now = s->run->end;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < s->gpu.cores; i++)
+        hd_warp_settle(&s->gpu.core[i], now);
+    keep(s, false);
+    do {
+        n = 0;
+        for (uint32_t i = 0; i < s->gpu.cores; i++)
+            n += hd_warp_skip(&s->gpu.core[i], now);
+        t->skipped += n;
+        t->left -= hd_min_u64(n, t->left);
+    } while (n > 0 && t->left > 0 && s->err.code == 0 &&
+             hd_dispatch_rests(s->gpu.dispatch) &&
+             (a->goal == 0 || a->issued < a->goal));
+    keep(s, true);
+    return n > 0;
+}
+
+hd_time hd_sample_next(const heddle_sim *s)
+{
+    hd_time pause = PAUSE * s->gpu.cycle;
+
+    return s->sample->s->phase == SKIPS ? (s->run->end / pause + 1) * pause
+                                        : HD_NEVER;
+}
+
+void hd_sample_look(heddle_sim *s)
+{
+    struct state *t = s->sample->s;
+
+    if (t->phase != SKIPS || !rests(s))
+        return;
+    if (t->left > 0)
+        skip(s);
+    if (t->left > 0 || s->err.code != 0 || !hd_dispatch_rests(s->gpu.dispatch))
+        return;
+    hd_gpu_rest(&s->gpu, false, s->run->end);
+    begin_warm(s, s->run->end);
+}
+
+void hd_sample_start(heddle_sim *s)
+{
+    if (s->m.sample.every == 0)
+        return;
+    s->gpu.reached = reached;
+    s->gpu.reached_self = s;
+    if (gap(s) == 0)
+        begin_window(s, 0);
+    else
+        begin_skip(s, 0);
+}
+
+void hd_sample_over(heddle_sim *s)
+{
+    const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
+
+    if (s->m.sample.every != 0 && s->sample->s->phase == MEASURES) {
+        end_window(s, a->finish_issued, a->finish);
+        s->sample->s->phase = WARMS;
+    }
+}
+
+/* ---- what cannot be sampled ----------------------------------------------- */
+
+/* Settings under which state in time decides: which is set so, or NULL. */
+static const char *timed_setting(const struct hd_machine *m)
+{
+    bool faults = m->vm.paging == HD_PAGING_FAULT;
+
+    return faults && m->uvm.mode == HD_DRIVER_DRIVER  ? "uvm.mode=driver"
+           : faults && m->fault.prefetch != 0         ? "fault.prefetch"
+           : faults && m->fault.thrashing != 0        ? "fault.thrashing"
+           : faults && m->remote.access != 0          ? "remote.access"
+                                                      : NULL;
+}
+
+static int refuse(heddle_sim *s, const char *what, const char *why)
+{
+    return hd_err_set(&s->err, HEDDLE_ECONFIG, "sample.%s: %s %s",
+                      s->m.sample.every != 0 ? "every" : "launches", what, why);
+}
+
+/* Policies that are asked about what is warmed too, or before cycle 0. */
+static uint64_t timeless(void)
+{
+    static const uint8_t points[] = {
+        HEDDLE_POINT_page_size,       HEDDLE_POINT_free,
+        HEDDLE_POINT_frame_place,     HEDDLE_POINT_region_coalesce,
+        HEDDLE_POINT_region_split,    HEDDLE_POINT_shootdown,
+        HEDDLE_POINT_tlb_fill,        HEDDLE_POINT_tlb_merge,
+        HEDDLE_POINT_tlb_insert,      HEDDLE_POINT_tlb_keep,
+        HEDDLE_POINT_walk_step,       HEDDLE_POINT_repl_touch,
+        HEDDLE_POINT_repl_fill,       HEDDLE_POINT_repl_victim,
+        HEDDLE_POINT_repl_gone,       HEDDLE_POINT_cache_insert,
+        HEDDLE_POINT_l2_bypass,       HEDDLE_POINT_block_place,
+        HEDDLE_POINT_core_partition};
+    uint64_t set = 0;
+
+    for (size_t i = 0; i < HD_LEN(points); i++)
+        set |= 1ull << points[i];
+    return set;
+}
+
+int hd_sample_check(heddle_sim *s)
+{
+    const char *what, *name = hd_slots_timed(&s->slots, timeless(), &what);
+
+    if (s->m.sample.timed || s->m.sample.every == 0)
+        return 0;
+    if (name != NULL)
+        return hd_err_set(
+            &s->err, HEDDLE_EPOLICY,
+            "policy %s has state in time (%s), which instructions that "
+            "sample.every skips do not advance; sample.timed=true lets it "
+            "through",
+            name, what);
+    if (s->m.vm.paging == HD_PAGING_FAULT &&
+        s->run->footprint[0] / HD_PAGE_BYTES > hd_ptables_free(s->tables))
+        return refuse(s, "vm.paging=fault",
+                      "can be sampled where vm.memory_bytes holds all that the "
+                      "application has, so that no page leaves");
+    return 0;
+}
+
+/* What neither kind of sampling can do, whatever the policies. */
+static int check_machine(heddle_sim *s)
+{
+    const struct hd_machine *m = &s->m;
+    const char *timed = timed_setting(m);
+
+    if (m->sample.every != 0 && m->sample.launches)
+        return refuse(s, "with sample.launches,",
+                      "what a window stands for is not known; one of both is "
+                      "expected");
+    if (s->apps != 1)
+        return refuse(s, "with more than one application,",
+                      "how far each gets beside the others is what would be "
+                      "estimated; one is expected");
+    if (m->sim.warmup != 0)
+        return refuse(s, "with sim.warmup,", "it is no estimate of the run");
+    if (m->sim.stop_cycles != 0)
+        return refuse(s, "with sim.stop_cycles,",
+                      "only what is simulated in detail has cycles; sim.budget "
+                      "bounds instructions");
+    if (m->sample.launches)
+        return m->sim.budget == 0 && m->vm.paging != HD_PAGING_FAULT
+                   ? 0
+                   : refuse(s,
+                            m->sim.budget != 0 ? "with sim.budget,"
+                                               : "with vm.paging=fault,",
+                            "whole launches of mapped memory are expected");
+    if (m->compress.enable || m->core.compact || m->l2tlb.sub_ways != 0)
+        return refuse(s,
+                      m->compress.enable ? "with compress.enable,"
+                      : m->core.compact  ? "with core.compact,"
+                                         : "with l2tlb.sub_ways,",
+                      "there is no functional warming");
+    if (timed != NULL && !m->sample.timed)
+        return refuse(s, timed,
+                      "has state in time, which skipped instructions do not "
+                      "advance; sample.timed=true lets it through");
+    return 0;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+int hd_sample_open(heddle_sim *s)
+{
+    uint32_t flat = hd_stats_flat(&s->stats);
+    struct hd_sample *p;
+
+    if (s->m.sample.every == 0 && !s->m.sample.launches)
+        return 0;
+    if (check_machine(s) != 0)
+        return s->err.code;
+    p = s->sample = calloc(1, sizeof *p);
+    if (p == NULL)
+        return hd_err_memory(&s->err);
+    p->s = hd_arena_take(&s->arena, 1, sizeof *p->s);
+    p->base = hd_arena_take(&s->arena, flat, sizeof *p->base);
+    p->sum = hd_arena_take(&s->arena, flat, sizeof *p->sum);
+    p->kept = malloc(kept_bytes(s));
+    if (p->s == NULL || p->base == NULL || p->sum == NULL || p->kept == NULL)
+        return hd_err_memory(&s->err);
+    return 0;
+}
+
+void hd_sample_close(heddle_sim *s)
+{
+    if (s->sample != NULL)
+        free(s->sample->kept);
+    free(s->sample);
+}
+
+/* ---- what comes of it ------------------------------------------------------ */
+
+int heddle_sample(const heddle_sim *s, struct heddle_sample_info *out)
+{
+    const struct state *t;
+
+    if (s->sample == NULL)
+        return HEDDLE_EINVAL;
+    t = s->sample->s;
+    *out = (struct heddle_sample_info){.windows = t->windows,
+                                       .instructions = t->instructions,
+                                       .skipped = t->skipped};
+    hd_dispatch_skipped(s->gpu.dispatch, &out->launches, &out->skipped);
+    return HEDDLE_OK;
+}
+
+int heddle_sample_window(const heddle_sim *s, uint32_t i,
+                         struct heddle_window_info *out)
+{
+    const struct window *w;
+
+    if (s->sample == NULL || i >= s->sample->s->windows)
+        return HEDDLE_EINVAL;
+    w = &windows(s)[i];
+    *out = (struct heddle_window_info){
+        .first = w->first,
+        .instructions = w->instructions,
+        .cycles = (double)w->ticks / (double)s->gpu.cycle};
+    return HEDDLE_OK;
+}
+
+uint64_t heddle_sample_counter(const heddle_sim *s, uint32_t i)
+{
+    return s->sample != NULL && i < hd_stats_flat(&s->stats)
+               ? s->sample->sum[i]
+               : 0;
+}
