@@ -6,6 +6,10 @@
 --   schema, schema_version, version     "heddle-results", 1, heddle's
 --   label, machine, seed, status        status: done, stopped, ok, or an error
 --   config      { ["group.name"] = value }   every setting, resolved
+--   sample      of a sampled run (sampling.lua): kind, cycles, low, high,
+--               confidence, cpi, windows, measured, detailed, instructions, share,
+--               simulated_cycles, clusters, launches, unlike; then cycles, ipc,
+--               counters and what is derived from them are estimates
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to
 --   told        what would go unnoticed, in words, if anything (told.lua)
@@ -273,6 +277,7 @@ function report.collect(sim)
         histograms = hists_of(sim),
         intervals = intervals_of(sim, list),
     }
+    require("heddle.sampling").apply(sim, results)
     results.metrics = metrics_of(results)
     if #sim.rounded > 0 then
         results.rounded = json.array(sim.rounded)

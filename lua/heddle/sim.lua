@@ -35,6 +35,7 @@ local Sim = {}
 local OPTIONS = {
     machine = true, apps = true, policies = true, settings = true,
     interval = true, label = true, progress = true, timeline = true,
+    sample = true,
     seed = "sim.seed", check = "sim.check", budget = "sim.budget",
     warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
     translation = "sim.translation", relaunch = "sim.relaunch",
@@ -110,7 +111,8 @@ local function machine_of(o)
     if o.settings then
         m = m:with(o.settings)
     end
-    local direct = {}
+    local direct = o.sample ~= nil
+        and require("heddle.sampling").settings(o.sample) or {}
     for k, setting in pairs(OPTIONS) do
         if type(setting) == "string" and o[k] ~= nil then
             direct[setting] = o[k]
@@ -135,6 +137,12 @@ local function new(o)
     check_values(o)
     local machine = machine_of(o)
     local c = config.build(machine.settings, true)
+    if o.interval and (c:get "sample.every" ~= "0"
+        or c:get "sample.launches" == "true") then
+        fail(-2, "H.sim: interval: curves over time are of a run that is "
+            .. "simulated whole; neither sample.every nor sample.launches is "
+            .. "expected")
+    end
     local apps, workloads, extents = {}, {}, {}
     for i, a in ipairs(o.apps) do
         apps[i] = workload.from(a)

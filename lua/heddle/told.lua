@@ -95,6 +95,9 @@ function told.of(results, sim)
     local function say(format, ...)
         out[#out + 1] = format:format(...)
     end
+    if results.sample then
+        say("%s", require("heddle.sampling").text(results.sample))
+    end
     cut(say, results, sim)
     policies(say, results, sim)
     bypass(say, results)
