@@ -262,8 +262,10 @@ HEDDLE_API int heddle_sample(const heddle_sim *s,
 /* The i-th window; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_sample_window(const heddle_sim *s, uint32_t i,
                                     struct heddle_window_info *out);
-/* The i-th counter (heddle_counter) of the application in all windows. */
-HEDDLE_API uint64_t heddle_sample_counter(const heddle_sim *s, uint32_t i);
+/* The i-th counter (heddle_counter) of the application, as it was before cycle 0,
+ * and what it gained in all windows. */
+HEDDLE_API int heddle_sample_counter(const heddle_sim *s, uint32_t i,
+                                     uint64_t *before, uint64_t *windows);
 
 /* ---- looking inside -------------------------------------------------- */
 

@@ -68,6 +68,7 @@ struct state {
 
 struct hd_sample {
     struct state *s;      /* arena */
+    uint64_t *before;     /* arena: [flat] counted before cycle 0 */
     uint64_t *base, *sum; /* arena: [flat] at the window's start, of all */
     unsigned char *kept;  /* counters while instructions are skipped */
 };
@@ -267,7 +268,9 @@ void hd_sample_look(heddle_sim *s)
 {
     struct state *t = s->sample->s;
 
-    if (t->phase != SKIPS || !rests(s))
+    /* at fixed instants, so that no cut of a run can be seen */
+    if (t->phase != SKIPS || s->run->end % (PAUSE * s->gpu.cycle) != 0 ||
+        !rests(s))
         return;
     if (t->left > 0)
         skip(s);
@@ -281,8 +284,7 @@ void hd_sample_start(heddle_sim *s)
 {
     if (s->m.sample.every == 0)
         return;
-    s->gpu.reached = reached;
-    s->gpu.reached_self = s;
+    hd_stats_sum(&s->stats, 0, s->sample->before);
     if (gap(s) == 0)
         begin_window(s, 0);
     else
@@ -416,11 +418,15 @@ int hd_sample_open(heddle_sim *s)
     if (p == NULL)
         return hd_err_memory(&s->err);
     p->s = hd_arena_take(&s->arena, 1, sizeof *p->s);
+    p->before = hd_arena_take(&s->arena, flat, sizeof *p->before);
     p->base = hd_arena_take(&s->arena, flat, sizeof *p->base);
     p->sum = hd_arena_take(&s->arena, flat, sizeof *p->sum);
     p->kept = malloc(kept_bytes(s));
-    if (p->s == NULL || p->base == NULL || p->sum == NULL || p->kept == NULL)
+    if (p->s == NULL || p->before == NULL || p->base == NULL ||
+        p->sum == NULL || p->kept == NULL)
         return hd_err_memory(&s->err);
+    s->gpu.reached = reached;
+    s->gpu.reached_self = s;
     return 0;
 }
 
@@ -462,9 +468,12 @@ int heddle_sample_window(const heddle_sim *s, uint32_t i,
     return HEDDLE_OK;
 }
 
-uint64_t heddle_sample_counter(const heddle_sim *s, uint32_t i)
+int heddle_sample_counter(const heddle_sim *s, uint32_t i, uint64_t *before,
+                          uint64_t *windows)
 {
-    return s->sample != NULL && i < hd_stats_flat(&s->stats)
-               ? s->sample->sum[i]
-               : 0;
+    if (s->sample == NULL || i >= hd_stats_flat(&s->stats))
+        return HEDDLE_EINVAL;
+    *before = s->sample->before[i];
+    *windows = s->sample->sum[i];
+    return HEDDLE_OK;
 }

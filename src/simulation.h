@@ -76,7 +76,7 @@ struct heddle_sim {
     struct hd_tokens tokens;
     struct hd_classify classify;
     struct hd_run_state *run; /* arena */
-    struct hd_sample *sample; /* arena; NULL: all is simulated in detail */
+    struct hd_sample *sample; /* NULL: all is simulated in detail */
     size_t built; /* bytes of the arena that every state has */
     uint32_t apps;
     struct hd_source *source[HD_MAX_APPS];

@@ -89,9 +89,10 @@ local function of_windows(sim, s, instructions)
         s.low = round((ratio - half) * instructions)
         s.high = round((ratio + half) * instructions)
     end
-    local sums, weight = sim.core:sample_counters(), instructions / s.measured
+    local sums, before = sim.core:sample_counters()
+    local weight = instructions / s.measured
     return function(n)
-        return sums[n] * weight
+        return before[n] + sums[n] * weight
     end
 end
 

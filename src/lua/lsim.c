@@ -553,18 +553,24 @@ static int sim_sample(lua_State *L)
 static HL_LIST(sim_windows, struct heddle_window_info,
                heddle_sample_window(self(L), i, &x), window_fields)
 
-/* sim:sample_counters() -> [counter] in all windows */
+/* sim:sample_counters() -> [counter] in all windows, [counter] before cycle 0 */
 static int sim_sample_counters(lua_State *L)
 {
     heddle_sim *s = self(L);
     struct heddle_counter_info c;
+    uint64_t before, windows;
 
     lua_newtable(L);
-    for (uint32_t i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
-        lua_pushinteger(L, (lua_Integer)heddle_sample_counter(s, i));
+    lua_newtable(L);
+    for (uint32_t i = 0; heddle_counter(s, i, &c) == HEDDLE_OK &&
+                         heddle_sample_counter(s, i, &before, &windows) == 0;
+         i++) {
+        lua_pushinteger(L, (lua_Integer)windows);
+        lua_rawseti(L, -3, (lua_Integer)i + 1);
+        lua_pushinteger(L, (lua_Integer)before);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
-    return 1;
+    return 2;
 }
 
 /* sim:counters() -> {{component=, name=, unit=, meaning=, peak=,
