@@ -131,6 +131,7 @@ static void watch_progress(heddle_sim *s)
     uint64_t moved = heddle_instructions(s);
     struct hd_run_state *r = s->run;
     hd_time most = cycles(s, s->m.sim.stuck_cycles);
+    bool rests = s->sample != NULL && hd_sample_next(s) != HD_NEVER;
 
     moved += hd_mover_steps(hd_manage_mover(s->memory));
     if (s->link != NULL) { /* a page that has come is a step, too */
@@ -145,7 +146,8 @@ static void watch_progress(heddle_sim *s)
         r->progress = moved;
         r->progress_at = r->end;
     }
-    if (hd_events_waiting(&s->ev) > 0 && r->end - r->progress_at < most)
+    if ((rests || hd_events_waiting(&s->ev) > 0) &&
+        r->end - r->progress_at < most)
         return;
     hd_err_set(&s->err, HEDDLE_ESTUCK,
                "no instruction has issued since cycle %llu",
