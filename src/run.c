@@ -131,7 +131,6 @@ static void watch_progress(heddle_sim *s)
     uint64_t moved = heddle_instructions(s);
     struct hd_run_state *r = s->run;
     hd_time most = cycles(s, s->m.sim.stuck_cycles);
-    bool rests = s->sample != NULL && hd_sample_next(s) != HD_NEVER;
 
     moved += hd_mover_steps(hd_manage_mover(s->memory));
     if (s->link != NULL) { /* a page that has come is a step, too */
@@ -146,8 +145,7 @@ static void watch_progress(heddle_sim *s)
         r->progress = moved;
         r->progress_at = r->end;
     }
-    if ((rests || hd_events_waiting(&s->ev) > 0) &&
-        r->end - r->progress_at < most)
+    if (hd_events_waiting(&s->ev) > 0 && r->end - r->progress_at < most)
         return;
     hd_err_set(&s->err, HEDDLE_ESTUCK,
                "no instruction has issued since cycle %llu",
@@ -218,13 +216,17 @@ int heddle_run(heddle_sim *s, uint64_t n)
     else
         until = HD_NEVER;
     while (s->err.code == 0 && r->end < until) {
-        hd_time to = next_look(s, until);
+        hd_time to;
+
+        if (s->sample != NULL)
+            hd_sample_look(s);
+        if (s->err.code != 0)
+            break;
+        to = next_look(s, until);
         r->events += hd_events_run(&s->ev, to, &s->err.code);
         r->end = s->err.code == 0 ? to : hd_events_now(&s->ev);
         if (s->err.code == HD_SAMPLE_CALLS)
             s->err.code = 0;
-        if (s->sample != NULL && s->err.code == 0)
-            hd_sample_look(s);
         if (s->err.code == 0)
             look_around(s);
         if (s->m.sim.stop_cycles != 0 &&

@@ -44,9 +44,9 @@
 
 #include "simulation.h"
 
-enum { PAUSE = 64 }; /* core cycles from look to look while all rest */
+enum { PAUSE = 64 }; /* core cycles after which skipping is tried again */
 
-enum phase { SKIPS, WARMS, MEASURES };
+enum phase { BEGINS, SKIPS, WARMS, MEASURES };
 
 struct window {
     uint64_t first, instructions;
@@ -59,6 +59,7 @@ struct state {
     uint32_t windows, room; /* of the list v */
     hd_ref v;
     uint64_t period;  /* begun so far */
+    hd_time at;       /* when they are */
     uint64_t left;    /* instructions to be skipped before the next window */
     uint64_t skipped; /* so far */
     uint64_t first;   /* instruction of the window under way, or the next */
@@ -159,8 +160,8 @@ static void begin_skip(heddle_sim *s, hd_time now)
     uint64_t at = place(s), is = issued(s);
 
     t->phase = SKIPS;
+    t->at = now;
     t->left = at > is ? at - is : 0;
-    hd_gpu_rest(&s->gpu, true, now);
 }
 
 static void begin_warm(heddle_sim *s, hd_time now)
@@ -182,7 +183,8 @@ static void reached(void *self, uint32_t app, hd_time now)
         begin_window(s, now);
         return;
     }
-    end_window(s, issued(s), now);
+    if (s->sample->s->phase == MEASURES)
+        end_window(s, issued(s), now);
     if (gap(s) == 0) {
         begin_window(s, now);
         return;
@@ -193,15 +195,6 @@ static void reached(void *self, uint32_t app, hd_time now)
 }
 
 /* ---- skipping ------------------------------------------------------------ */
-
-static bool rests(heddle_sim *s)
-{
-    for (uint32_t i = 0; i < s->gpu.cores; i++)
-        if (!hd_core_rests(&s->gpu.core[i], s->run->end))
-            return false;
-    return hd_dispatch_rests(s->gpu.dispatch) && hd_mmu_rests(s->mmu) &&
-           hd_l2_rests(s->l2);
-}
 
 /* Copies all counters and histograms out, or back. */
 static void keep(heddle_sim *s, bool back)
@@ -231,53 +224,60 @@ static size_t kept_bytes(const heddle_sim *s)
     return n;
 }
 
-/* Skips rounds of instructions, until there have been enough, or a block has
- * ended, or the run ends.  Whether a warp could go on. */
+/* The counts of skipped instructions are none: struct hd_gpu's forget. */
+static void forget(void *self)
+{
+    keep(self, true);
+}
+
+/* Skips rounds of instructions, until there have been enough or the run ends.
+ * False: nothing can be skipped that has not to wait for an event. */
 static bool skip(heddle_sim *s)
 {
     struct state *t = s->sample->s;
     const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
     hd_time now = s->run->end;
-    uint64_t n = 0;
+    uint64_t n;
 
+    hd_env_sync(s->env); /* what is counted late is counted by now */
     for (uint32_t i = 0; i < s->gpu.cores; i++)
-        hd_warp_settle(&s->gpu.core[i], now);
+        hd_warp_skip_begin(&s->gpu.core[i], now);
     keep(s, false);
+    s->gpu.skips = true;
     do {
         n = 0;
-        for (uint32_t i = 0; i < s->gpu.cores; i++)
+        for (uint32_t i = 0; i < s->gpu.cores && s->err.code == 0; i++) {
             n += hd_warp_skip(&s->gpu.core[i], now);
+            hd_dispatch_refill(s->gpu.dispatch, i, now);
+        }
         t->skipped += n;
         t->left -= hd_min_u64(n, t->left);
     } while (n > 0 && t->left > 0 && s->err.code == 0 &&
-             hd_dispatch_rests(s->gpu.dispatch) &&
              (a->goal == 0 || a->issued < a->goal));
+    s->gpu.skips = false;
     keep(s, true);
+    for (uint32_t i = 0; i < s->gpu.cores; i++)
+        hd_warp_skip_end(&s->gpu.core[i], now);
     return n > 0;
 }
 
 hd_time hd_sample_next(const heddle_sim *s)
 {
-    hd_time pause = PAUSE * s->gpu.cycle;
-
-    return s->sample->s->phase == SKIPS ? (s->run->end / pause + 1) * pause
-                                        : HD_NEVER;
+    return s->sample->s->phase == SKIPS ? s->sample->s->at : HD_NEVER;
 }
 
 void hd_sample_look(heddle_sim *s)
 {
     struct state *t = s->sample->s;
+    hd_time pause = PAUSE * s->gpu.cycle;
 
     /* at fixed instants, so that no cut of a run can be seen */
-    if (t->phase != SKIPS || s->run->end % (PAUSE * s->gpu.cycle) != 0 ||
-        !rests(s))
+    if (t->phase != SKIPS || s->run->end < t->at)
         return;
-    if (t->left > 0)
-        skip(s);
-    if (t->left > 0 || s->err.code != 0 || !hd_dispatch_rests(s->gpu.dispatch))
-        return;
-    hd_gpu_rest(&s->gpu, false, s->run->end);
-    begin_warm(s, s->run->end);
+    if (t->left == 0 || skip(s) || s->err.code != 0)
+        begin_warm(s, s->run->end);
+    else
+        t->at = (s->run->end / pause + 1) * pause;
 }
 
 void hd_sample_start(heddle_sim *s)
@@ -288,7 +288,8 @@ void hd_sample_start(heddle_sim *s)
     if (gap(s) == 0)
         begin_window(s, 0);
     else
-        begin_skip(s, 0);
+        hd_dispatch_tell(s->gpu.dispatch, 0,
+                         hd_max_u64(s->m.sample.warm, 1)); /* it begins */
 }
 
 void hd_sample_over(heddle_sim *s)
@@ -426,7 +427,8 @@ int hd_sample_open(heddle_sim *s)
         p->sum == NULL || p->kept == NULL)
         return hd_err_memory(&s->err);
     s->gpu.reached = reached;
-    s->gpu.reached_self = s;
+    s->gpu.forget = forget;
+    s->gpu.sample = s;
     return 0;
 }
 

@@ -25,6 +25,7 @@ local function walk(steps)
         buffers = function() return { k.i64("a", 1 << 18), k.i64("b", 64) } end,
         kernels = function(_, b)
             return { k.kernel("walk", { grid = 1, block = 32 }, function(t)
+                t:alu(50) -- while which the first instructions are simulated
                 t:loop(steps, function(j)
                     local at = (j * 40503 + j * j * 77) % (1 << 18)
                     local x = t:load(b.a, at)
@@ -77,12 +78,13 @@ local function paired(what, settings, policy, least)
     local got = {}
     for i, every in ipairs { 0, 1 << 40 } do
         local sim = whole.sim({ walk(400) }, whole.join(SMALL, settings,
-            { ["sample.every"] = every }))
+            { ["sample.every"] = every, ["sample.warm"] = 0 }))
         if policy then sim:use(policy[1], policy[2]) end
         sim:run()
         got[i] = held(sim)
         if i == 2 then
-            tap.ok(sim:results().sample.detailed == 0, what .. ": all skipped")
+            tap.ok(sim:results().sample.detailed <= 50, what .. ": all but some "
+                .. "are skipped")
         end
         sim:close()
     end
@@ -147,7 +149,8 @@ for _, name in ipairs { "BFS2", "ATAX", "FWT", "RED", "LUD", "GUP", "NN" } do
 end
 
 local fault = { ["vm.paging"] = "fault", ["link.latency"] = 100 }
-local all, part = ran("ATAX", fault), ran("ATAX", whole.join(fault, WINDOWS))
+local all = ran("ATAX", fault)
+local part = ran("ATAX", whole.join(fault, WINDOWS), { check = true })
 tap.is(part.core:apps()[1].pages, all.core:apps()[1].pages,
     "pages on the host are there after they were touched")
 tap.ok(part:counters().fault.faults < all:counters().fault.faults,

@@ -525,34 +525,21 @@ void hd_core_walk_warm(void *gpu, struct hd_req *q)
 
 /* ---- halting ------------------------------------------------------------ */
 
-static void stand_all(struct hd_gpu *g, uint32_t why, bool on, hd_time now)
+void hd_gpu_halt(void *self, bool on, hd_time now)
 {
+    struct hd_gpu *g = self;
+
     hd_cross(g->env, HD_BORDER_halt);
     for (uint32_t i = 0; i < g->cores; i++) {
-        stand(&g->core[i], why, on, now);
+        stand(&g->core[i], HD_STILL_HALTED, on, now);
         if (!on)
             told(&g->core[i], hd_recip_up(g->per_cycle, now));
     }
 }
 
-void hd_gpu_halt(void *self, bool on, hd_time now)
+void hd_core_rouse(struct hd_core *c, hd_time now)
 {
-    stand_all(self, HD_STILL_HALTED, on, now);
-}
-
-void hd_gpu_rest(struct hd_gpu *g, bool on, hd_time now)
-{
-    stand_all(g, HD_STILL_RESTING, on, now);
-}
-
-bool hd_core_rests(struct hd_core *c, hd_time now)
-{
-    struct hd_core_state *s = c->s;
-
-    hd_core_acks(c, now);
-    return s->lsu_n == 0 && s->stores == 0 && s->inbox.n == 0 &&
-           s->data.n == 0 && s->local <= now &&
-           hd_places_left(&c->memop_places) == c->memops;
+    told(c, hd_recip_up(c->gpu->per_cycle, now));
 }
 
 /* ---- looking and checking ----------------------------------------------- */

@@ -273,9 +273,8 @@ struct hd_core_state {
     uint64_t ages;                 /* arrivals so far */
 };
 
-/* Why a core issues nothing: pages are being moved, core_throttle says so, or
- * instructions are to be skipped. */
-enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2, HD_STILL_RESTING = 4 };
+/* Why a core issues nothing: pages are being moved, or core_throttle says so. */
+enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2 };
 
 enum hd_lsu_block {
     HD_BLOCK_TLB_MSHR = 1, /* no MSHR of the L1 TLB is free */
@@ -294,6 +293,15 @@ struct hd_gpu;
  * warp's instruction.  No part of the results. */
 struct hd_guess {
     uint16_t page[HD_MAX_LINES], line[HD_MAX_LINES];
+};
+
+/* What the warps of a core waited for when instructions began to be skipped. */
+struct hd_skip {
+    uint64_t waited; /* bit set: for scoreboard slots */
+    struct {
+        hd_time since, ready;
+        uint32_t pending, flight;
+    } v[HD_MAX_WARPS];
 };
 
 struct hd_core {
@@ -359,6 +367,7 @@ struct hd_core {
     struct hd_tlb side; /* beside it; base_n 0: there is none */
     _Alignas(64) struct hd_cache l1;
     struct hd_guess guess[HD_MAX_WARPS];
+    struct hd_skip skip; /* means something only while instructions are */
     uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were missed last, by
                             a hash of the page; no part of the results */
 };
@@ -410,7 +419,10 @@ struct hd_gpu {
                                  NULL: nothing leaves memory */
     /* An application has issued as many instructions as hd_dispatch_tell said. */
     void (*reached)(void *self, uint32_t app, hd_time now);
-    void *reached_self;
+    /* While instructions are skipped: their counts are taken back. */
+    void (*forget)(void *self);
+    void *sample;
+    bool skips; /* they are: blocks end and begin at once */
     hd_time *measured;        /* arena: [app] when counters were last reset, and
                                  [apps] for what belongs to none */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
@@ -454,10 +466,8 @@ struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
 /* No core issues from now on, or they do again. */
 void hd_gpu_halt(void *g, bool on, hd_time now);
-/* The same, for instructions to be skipped; what is under way goes on. */
-void hd_gpu_rest(struct hd_gpu *g, bool on, hd_time now);
-/* A core has nothing under way at `now`, and has not run ahead of it. */
-bool hd_core_rests(struct hd_core *c, hd_time now);
+/* Something of a core has changed at `now` while it slept. */
+void hd_core_rouse(struct hd_core *c, hd_time now);
 /* What walkers that send by a core's port ask without time: hd_below's warm. */
 void hd_core_walk_warm(void *gpu, struct hd_req *q);
 
@@ -479,13 +489,14 @@ void hd_warp_limit_over(struct hd_core *c, hd_time t);
 /* Time of the core's warps not yet in its counters, up to `now`. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
-/* Skips instructions of a core that rests: each of its warps that is not at a
- * barrier goes on to its next memory instruction, that included, at `now` and
- * without time.  How many. */
+/* Skips instructions at `now`, between two events and without time: each warp of
+ * the core that is not at a barrier goes on to its next memory instruction, that
+ * included.  How many.  Before the first, begin: the warps' times are counted up
+ * to now, and what they wait for is set aside; after the last, end: whoever has
+ * their places waits for it. */
+void hd_warp_skip_begin(struct hd_core *c, hd_time now);
 uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
-/* Its warps' times are in its counters up to `now`, and all that are not held up
- * may issue then. */
-void hd_warp_settle(struct hd_core *c, hd_time now);
+void hd_warp_skip_end(struct hd_core *c, hd_time now);
 /* Its resident warps. */
 void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 

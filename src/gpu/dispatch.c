@@ -99,6 +99,7 @@ struct hd_dispatch {
     uint64_t *frozen;            /* arena: [app][flat_each] */
     struct hd_hist *frozen_hist; /* arena: [app][hists] */
     uint32_t flat_each;
+    uint32_t ended; /* blocks of a core; 0 unless instructions are skipped */
 };
 
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
@@ -185,8 +186,12 @@ static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->regs -= (uint32_t)hd_launch_regs(&a->launch);
         r->shared -= a->launch.shared_bytes;
         r->resident++;
-        hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)a->next_block,
-                        (uint32_t)(a->next_block >> 32));
+        if (HD_UNLIKELY(g->skips))
+            hd_warp_take(&g->core[c], now, a->next_block);
+        else
+            hd_core_message(&g->core[c], at, HD_MSG_BLOCK,
+                            (uint32_t)a->next_block,
+                            (uint32_t)(a->next_block >> 32));
         a->next_block++;
     }
 }
@@ -195,8 +200,11 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
 {
     struct hd_gpu *g = d->g;
 
-    hd_post(g->env->ev, g->core[core].component, d->component, t, EV_BLOCK_END,
-            core, 0);
+    if (HD_UNLIKELY(g->skips))
+        d->ended++;
+    else
+        hd_post(g->env->ev, g->core[core].component, d->component, t,
+                EV_BLOCK_END, core, 0);
 }
 
 void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
@@ -554,19 +562,6 @@ void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
         hd_dispatch_reached(d, app, before + n, t);
 }
 
-bool hd_dispatch_rests(const struct hd_dispatch *d)
-{
-    const struct hd_gpu *g = d->g;
-
-    for (uint32_t i = 0; i < g->env->apps; i++)
-        if (!d->app[i].active && !d->app[i].idle)
-            return false;
-    for (uint32_t i = 0; i < g->cores; i++)
-        if (d->room[i].resident != g->core[i].s->families)
-            return false;
-    return true;
-}
-
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
 {
     if (!d->app[app].finished)
@@ -876,6 +871,17 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     launch(d, app, now);
 }
 
+void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now)
+{
+    const struct hd_app_state *a = &d->app[d->g->core[core].app];
+
+    for (; d->ended > 0; d->ended--) {
+        if (a->blocks_done + 1 == a->launch.blocks)
+            d->g->forget(d->g->sample);
+        block_end(d, core, now);
+    }
+}
+
 static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
                      uint64_t b)
 {
@@ -895,7 +901,7 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
     } else if (what == EV_HINTED) {
         prepare(d, a, now);
     } else if (what == EV_TOLD) {
-        d->g->reached(d->g->reached_self, a, now);
+        d->g->reached(d->g->sample, a, now);
     } else if (what == EV_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else {

@@ -69,8 +69,9 @@ static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
 /* hd_gpu.reached is called when an application has issued so many instructions,
  * more than it has. */
 void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued);
-/* No launch is about to start, and no block under way to a core or from there. */
-bool hd_dispatch_rests(const struct hd_dispatch *d);
+/* Blocks of a core that have ended while instructions are skipped make room for
+ * others, which begin at once; so does the next launch. */
+void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now);
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 

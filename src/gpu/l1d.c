@@ -351,6 +351,9 @@ void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
         e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
         hit = e != HD_NONE;
         hd_cache_used(&c->l1, set, line, e, q->kind, who, false);
+        if (!hit && q->kind == HD_REQ_READ &&
+            hd_mshr_find(&c->l1_mshr, line) != HD_NONE)
+            return; /* it will come */
     }
     if (q->kind == HD_REQ_WRITE ? !back : !hit)
         ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);

@@ -926,30 +926,68 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
     return sum;
 }
 
+void hd_warp_skip_begin(struct hd_core *c, hd_time now)
+{
+    uint64_t open[HD_CORE_COUNTERS] = {0};
+    struct hd_core_state *s = c->s;
+    struct hd_skip *k = &c->skip;
+
+    hd_core_unaccounted(c, now, open);
+    for (uint32_t i = 0; i < HD_CORE_COUNTERS; i++)
+        c->count[i] += open[i];
+    k->waited = 0;
+    if (s->later_n > 0)
+        promote(c, s, HD_NEVER - 1);
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        struct hd_warp *x = &c->warp[w];
+
+        k->v[w].since = x->since = now;
+        k->v[w].ready = x->ready;
+        x->ready = hd_min_u64(x->ready, now);
+        k->v[w].pending = x->pending;
+        k->v[w].flight = x->flight;
+        x->pending = x->flight = 0;
+        if (x->state != HD_WARP_SLOTS)
+            continue;
+        k->waited |= 1ull << w;
+        s->ready |= 1ull << w;
+        x->state = HD_WARP_READY;
+    }
+}
+
 uint64_t hd_warp_skip(struct hd_core *c, hd_time now)
 {
     struct hd_core_state *s = c->s;
     uint64_t n = 0;
 
-    if (s->later_n > 0)
-        promote(c, s, HD_NEVER - 1);
     for (uint64_t m = s->ready; m != 0 && !hd_err_ends(*c->gpu->stop);
          m &= m - 1)
         n += skip(c, s, hd_bit_first(m), now);
     return n;
 }
 
-void hd_warp_settle(struct hd_core *c, hd_time now)
+void hd_warp_skip_end(struct hd_core *c, hd_time now)
 {
-    uint64_t open[HD_CORE_COUNTERS] = {0};
+    struct hd_core_state *s = c->s;
+    const struct hd_skip *k = &c->skip;
 
-    hd_core_unaccounted(c, now, open);
-    for (uint32_t k = 0; k < HD_CORE_COUNTERS; k++)
-        c->count[k] += open[k];
-    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++)
-        c->warp[w].since = c->warp[w].ready = now;
-    if (c->s->later_n > 0)
-        promote(c, c->s, HD_NEVER - 1);
+    s->ready = s->lsu_full = 0;
+    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
+        struct hd_warp *x = &c->warp[w];
+
+        x->since = k->v[w].since;
+        x->ready = hd_max_u64(k->v[w].ready, now);
+        x->pending = k->v[w].pending;
+        x->flight = k->v[w].flight;
+        if (x->state != HD_WARP_READY)
+            continue;
+        x->op.wait |= x->pending & -(uint32_t)(k->waited >> w & 1);
+        if (must_wait(x))
+            x->state = HD_WARP_SLOTS;
+        else
+            make_ready(c, s, x, w, hd_max_u64(s->local, now));
+    }
+    hd_core_rouse(c, now);
 }
 
 /* ---- open waits --------------------------------------------------------- */

@@ -932,15 +932,15 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     enter_port(sl, now, r, 0);
 }
 
-/* What a request that is served leaves in the tags: struct hd_below's warm.
- * Nothing is in flight, and what DRAM would be told is not kept. */
+/* What a request that is served leaves in the tags: struct hd_below's warm.  What
+ * DRAM would be told is not kept; a line that is in flight already will come. */
 static void warm(void *self, struct hd_req *q)
 {
     const struct hd_l2 *l2 = self;
     bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
     struct hd_l2_slice *sl;
     uint64_t victim;
-    uint32_t e, owner;
+    uint32_t e, m, owner;
 
     q->line = q->pa.v >> l2->line_shift;
     sl = &l2->slice[slice_of(l2, q->app, q->line, &q->spare)];
@@ -952,7 +952,11 @@ static void warm(void *self, struct hd_req *q)
     hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, who(sl, q), false);
     if (e != HD_NONE || (write && !back))
         return;
-    if (write)
+    m = hd_mshr_find(&sl->mshr, q->line);
+    if (m != HD_NONE)
+        sl->mshr.v[m].flags |=
+            write || q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
+    else if (write)
         place_line(sl, q, 0, true, &victim, &owner);
     else
         place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC, &victim,
@@ -1377,14 +1381,6 @@ void hd_l2_close(struct hd_l2 *l2)
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
     return (struct hd_below){take, l2, warm};
-}
-
-bool hd_l2_rests(const struct hd_l2 *l2)
-{
-    for (uint32_t i = 0; i < l2->cfg.slices; i++)
-        if (hd_mshr_used(&l2->slice[i].mshr) + l2->slice[i].s->passing > 0)
-            return false;
-    return true;
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)

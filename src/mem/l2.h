@@ -72,9 +72,6 @@ uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa);
 /* Where cores and walkers send their requests. */
 struct hd_below hd_l2_below(struct hd_l2 *l2);
 
-/* No line comes from DRAM, and no request waits for it. */
-bool hd_l2_rests(const struct hd_l2 *l2);
-
 /* Ticks for an answer to travel back over the interconnect. */
 hd_time hd_l2_back(const struct hd_l2 *l2);
 /* The same for a walk read. */

@@ -1352,7 +1352,10 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
 
     if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
         return false;
-    place = hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
+    place = hd_ptables_coming(f->w.tables, app, page.vpn)
+                ? HD_PLACED /* what waits for it finds it here */
+                : hd_ptables_place(f->w.tables, app, page.vpn, false,
+                                   f->env->err);
     if (place != HD_PLACED) {
         hd_err_set(f->env->err, HEDDLE_ECONFIG,
                    "sample.every: application %u, page 0x%llx finds no frame "

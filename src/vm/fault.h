@@ -144,8 +144,8 @@ void hd_faults_notified(struct hd_faults *f, hd_time now);
 /* Says who hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);
 
-/* An absent page that nobody waits for is here at once, without time
- * (functional warming).  False: there is no such page, or an error in
+/* An absent page is here at once, without time (functional warming); those that
+ * wait for it go on when it would have come.  False: there is no such page, or an error in
  * env->err: it finds no frame. */
 bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn);
 

@@ -209,15 +209,6 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
                               hd_l2tlb_warm};
 }
 
-bool hd_mmu_rests(const struct hd_mmu *m)
-{
-    for (uint32_t i = 0; i < m->units; i++)
-        if (hd_mshr_used(&m->unit[i].miss) > 0 ||
-            m->unit[i].s->in_count + m->unit[i].s->ahead_n > 0)
-            return false;
-    return true;
-}
-
 struct hd_client hd_mmu_client(struct hd_mmu *m)
 {
     return (struct hd_client){hd_ptw_answer, m};

@@ -86,9 +86,6 @@ void hd_mmu_close(struct hd_mmu *m);
 /* Where core `core` sends its L1 TLB misses. */
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
 
-/* Nothing is being translated. */
-bool hd_mmu_rests(const struct hd_mmu *m);
-
 /* The answers to PTE reads: the memory calls this for the walkers' clients. */
 struct hd_client hd_mmu_client(struct hd_mmu *m);
 
