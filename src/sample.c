@@ -5,8 +5,10 @@
  * After SMARTS (Wunderlich, Wenisch, Falsafi, Hoe, ISCA 2003).  A period of
  * sample.every warp instructions, counted over all cores, has one window of
  * sample.window in its middle, which is measured.  Before it goes a detailed
- * warm-up of sample.warm, which fills what has a short history: queues, MSHRs,
- * ports, DRAM rows, the spread of warps.  The rest is skipped with functional
+ * warm-up, for what has a short history: queues, MSHRs, ports, DRAM rows.  It is
+ * of so many cycles (sample.warm), not instructions, since what it has to outlast
+ * are latencies, and programs differ a thousandfold in instructions a cycle.  The
+ * rest is skipped with functional
  * warming: what has a long history, TLBs, walk caches, caches with their
  * replacement, and which pages are present, sees every skipped access, in no
  * time.  A skipped instruction goes through the stations of a simulated one by
@@ -14,13 +16,19 @@
  * rounds: each warp of each core goes on to its next memory instruction
  * (hd_warp_skip), as in functional.c with a crowd.
  *
- * A window ends with all cores at rest: they issue nothing, and what is under way
- * comes to its end.  Then instructions are skipped in one instant.  Blocks that
- * end make room for others by the events by which they always do, for which the
- * clock goes on a little.  None of this is in a window.  What skipped
- * instructions would count is taken back, so that the counters are those of what
- * was simulated in detail; windows have sums of their own, of which whoever reads
- * the results makes estimates (report.lua).
+ * Instructions are skipped between two events, in one instant of the clock, which
+ * goes on behind them as if nothing had been.  What is in flight stays so: loads
+ * of warps that have gone on, walks, fills, rows of DRAM.  A warp that waited for a
+ * load does so still, for the same load, behind its new next instruction; so does
+ * whoever has taken its place, where its block has ended.  The pipeline is then as
+ * full as it was, and warps are as spread in time: after a drain all would issue at
+ * once, and a warm-up of many times the length would have to outlast that.  Blocks
+ * that end make room for others, and launches follow each other, in that instant
+ * too (hd_gpu.skips).
+ *
+ * What skipped instructions would count is taken back, so that counters are those
+ * of what was simulated in detail; windows have sums of their own, of which whoever
+ * reads the results makes estimates (lua/heddle/sampling.lua).
  *
  * The estimator is a ratio, of cycles to instructions over all windows: these
  * are of equal length but for the last, which the end of the run may cut.  It has
@@ -34,8 +42,9 @@
  * state in time of its own (hd_sample_check).  Pages that come from the host are
  * there when a skipped instruction touches them, alone, and none leaves.
  *
- * Invariant: instructions are skipped only when nothing is in flight, so no line
- * and no page that `warm` enters is also on its way.
+ * Invariants: a line that is in flight to an L1 or a slice is not entered there by
+ * `warm`, so it is in the tags once; what waits for a page finds it here when it
+ * would have come; the times of a core's warps still sum to time x warps.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,13 +96,13 @@ static uint64_t issued(const heddle_sim *s)
     return hd_dispatch_app(s->gpu.dispatch, 0)->issued;
 }
 
-/* Skipped instructions of a period. */
+/* Instructions of a period that are not measured; 0: all are, and nothing is
+ * skipped. */
 static uint64_t gap(const heddle_sim *s)
 {
     const struct hd_sample_cfg *c = &s->m.sample;
-    uint64_t detailed = c->warm + c->window;
 
-    return detailed < c->every ? c->every - detailed : 0;
+    return c->window < c->every ? c->every - c->window : 0;
 }
 
 static void begin_window(heddle_sim *s, hd_time now)
@@ -170,7 +179,8 @@ static void begin_warm(heddle_sim *s, hd_time now)
     if (s->m.sample.warm == 0)
         begin_window(s, now);
     else
-        hd_dispatch_tell(s->gpu.dispatch, 0, issued(s) + s->m.sample.warm);
+        hd_dispatch_tell_at(s->gpu.dispatch, 0,
+                            now + s->m.sample.warm * s->gpu.cycle);
 }
 
 /* As many instructions as were to be told of have been issued. */
@@ -287,9 +297,11 @@ void hd_sample_start(heddle_sim *s)
     hd_stats_sum(&s->stats, 0, s->sample->before);
     if (gap(s) == 0)
         begin_window(s, 0);
+    else if (s->m.sample.warm == 0) /* with something to be skipped */
+        hd_dispatch_tell(s->gpu.dispatch, 0, 1);
     else
-        hd_dispatch_tell(s->gpu.dispatch, 0,
-                         hd_max_u64(s->m.sample.warm, 1)); /* it begins */
+        hd_dispatch_tell_at(s->gpu.dispatch, 0,
+                            s->m.sample.warm * s->gpu.cycle);
 }
 
 void hd_sample_over(heddle_sim *s)
