@@ -63,17 +63,18 @@ static const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
 static const struct hd_setting hd_sample_settings[] = {
     {"every", HD_T_U64, SAMPLE(every), "warp instructions", "0", 0, 1ull << 62,
      "",
-     "systematic sampling: of each so many instructions sample.window are "
-     "measured, and most of the others skipped with functional warming; 0: all "
-     "are simulated",
+     "systematic sampling: of each so many instructions, sample.warm and then "
+     "sample.window are simulated in detail, the others skipped with functional "
+     "warming; 0: all are simulated",
      "SMARTS (ISCA 2003)"},
     {"window", HD_T_U64, SAMPLE(window), "warp instructions", "10000", 1,
      1ull << 62, "", "those that are measured, of sample.every",
      "guess: some of each warp of 30 cores"},
-    {"warm", HD_T_U64, SAMPLE(warm), "core cycles", "1000", 0, 1ull << 40, "",
+    {"warm", HD_T_U64, SAMPLE(warm), "warp instructions", "10000", 0,
+     1ull << 62, "",
      "detailed warm-up before a window, and at the start: queues, MSHRs and DRAM "
      "rows, which are not warmed functionally",
-     "guess: some latencies of memory"},
+     "guess: some of each warp of 30 cores"},
     {"launches", HD_T_BOOL, SAMPLE(launches), "", "false", 0, 1, "",
      "kernel sampling: one launch of each cluster is simulated, the others run "
      "functionally; a cluster is launches of one kernel with equal grids and "

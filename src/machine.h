@@ -40,8 +40,7 @@ struct hd_sim_cfg {
 
 struct hd_sample_cfg { /* sample.c */
     uint64_t every;        /* warp instructions of a period; 0: no windows */
-    uint64_t window;       /* of them, measured */
-    uint64_t warm;         /* core cycles in detail before a window */
+    uint64_t window, warm; /* of them, simulated in detail: measured, before */
     uint32_t launches;     /* 1: one of each cluster of launches is simulated */
     uint32_t mix;          /* permille by which launches of a cluster differ */
     uint32_t timed;        /* 1: policies with state in time are let through */

@@ -5,10 +5,10 @@
  * After SMARTS (Wunderlich, Wenisch, Falsafi, Hoe, ISCA 2003).  A period of
  * sample.every warp instructions, counted over all cores, has one window of
  * sample.window in its middle, which is measured.  Before it goes a detailed
- * warm-up, for what has a short history: queues, MSHRs, ports, DRAM rows.  It is
- * of so many cycles (sample.warm), not instructions, since what it has to outlast
- * are latencies, and programs differ a thousandfold in instructions a cycle.  The
- * rest is skipped with functional
+ * warm-up of sample.warm, for what has a short history: queues, MSHRs, ports, DRAM
+ * rows.  It is of so many instructions, though what it has to outlast are
+ * latencies: so many cycles would end where instructions take long more often than
+ * there are such instructions, and windows would say too much.  The rest is skipped with functional
  * warming: what has a long history, TLBs, walk caches, caches with their
  * replacement, and which pages are present, sees every skipped access, in no
  * time.  A skipped instruction goes through the stations of a simulated one by
@@ -96,13 +96,13 @@ static uint64_t issued(const heddle_sim *s)
     return hd_dispatch_app(s->gpu.dispatch, 0)->issued;
 }
 
-/* Instructions of a period that are not measured; 0: all are, and nothing is
- * skipped. */
+/* Skipped instructions of a period; 0: none is, and all are measured. */
 static uint64_t gap(const heddle_sim *s)
 {
     const struct hd_sample_cfg *c = &s->m.sample;
+    uint64_t detailed = c->warm + c->window;
 
-    return c->window < c->every ? c->every - c->window : 0;
+    return detailed < c->every ? c->every - detailed : 0;
 }
 
 static void begin_window(heddle_sim *s, hd_time now)
@@ -179,8 +179,7 @@ static void begin_warm(heddle_sim *s, hd_time now)
     if (s->m.sample.warm == 0)
         begin_window(s, now);
     else
-        hd_dispatch_tell_at(s->gpu.dispatch, 0,
-                            now + s->m.sample.warm * s->gpu.cycle);
+        hd_dispatch_tell(s->gpu.dispatch, 0, issued(s) + s->m.sample.warm);
 }
 
 /* As many instructions as were to be told of have been issued. */
@@ -297,11 +296,8 @@ void hd_sample_start(heddle_sim *s)
     hd_stats_sum(&s->stats, 0, s->sample->before);
     if (gap(s) == 0)
         begin_window(s, 0);
-    else if (s->m.sample.warm == 0) /* with something to be skipped */
-        hd_dispatch_tell(s->gpu.dispatch, 0, 1);
-    else
-        hd_dispatch_tell_at(s->gpu.dispatch, 0,
-                            s->m.sample.warm * s->gpu.cycle);
+    else /* with something to be skipped */
+        hd_dispatch_tell(s->gpu.dispatch, 0, hd_max_u64(s->m.sample.warm, 1));
 }
 
 void hd_sample_over(heddle_sim *s)

@@ -160,9 +160,10 @@ part:close()
 
 -- ---- all of it ------------------------------------------------------------------
 
-for _, w in ipairs { { 1 << 30, 1 << 30 }, { 3000, 3000 }, { 3000, 4000 } } do
+for _, w in ipairs { { 1 << 30, 1 << 30 }, { 3000, 3000 }, { 3000, 4000 },
+    { 5000, 2000, 3000 } } do
     local settings = { ["sample.every"] = w[1], ["sample.window"] = w[2],
-        ["sample.warm"] = 100 }
+        ["sample.warm"] = w[3] or 0 }
     local sim, sampled = ran("BFS2"), ran("BFS2", settings)
     local d = whole.difference(whole.statistics(sim),
         whole.statistics(sampled))
@@ -459,6 +460,18 @@ do
         "one that is bound on the way is refused then")
     later:unuse("mask")
     tap.is(later:run(), "done", "and without it the run goes on")
+end
+
+-- ---- the table of errors ------------------------------------------------------------------
+
+do
+    local files = require "lib.files"
+    local said, text = files.command(files.HEDDLE .. " run scenarios/characterise/"
+        .. "sampling.lua only=NW,vecadd.hdt")
+    tap.ok(said and text:find "NW +windows" and text:find "NW +launches"
+        and text:find "vecadd.hdt +windows +1003520"
+        and text:find "runs of more than 10000000 cycles: 0",
+        "sampled runs stand beside whole ones", text)
 end
 
 tap.done()

@@ -2,7 +2,7 @@
 -- in detail: results.sample, and what follows from it for the rest of the results.
 --
 --     local sim = H.sim { machine = "maxwell", apps = { H.app("BFS") },
---         sample = { every = 400000, window = 10000, warm = 1000 } }
+--         sample = { every = 400000, window = 10000, warm = 10000 } }
 --     sim:run()
 --     local s = sim:results().sample
 --     print(s.cycles, s.low, s.high, s.share)
@@ -205,7 +205,7 @@ local FIELDS = { every = true, window = true, warm = true, launches = true,
 function sampling.settings(o)
     if type(o) ~= "table" then
         error(core.error(-2, ("H.sim: sample: a table is expected, such as { "
-            .. "every = 400000, window = 10000, warm = 1000 }, not a %s")
+            .. "every = 400000, window = 10000, warm = 10000 }, not a %s")
             :format(type(o))), 0)
     end
     local out = {}

@@ -3,9 +3,9 @@
 -- No paper's figure: SMARTS (ISCA 2003) samples a processor's instructions so,
 -- Principal Kernel Analysis (MICRO 2021) and Sieve (ISPASS 2023) a GPU's
 -- launches; the machine is maxwell, the programs are the library's and two traces.
--- One rule sets all periods: 200 to a run, of which a fortieth is measured, after
--- 1000 cycles of warm-up, but no period so short that the warps of 30 cores could
--- not all go on once.  A program ends by a budget of instructions where
+-- One rule sets all periods: 200 to a run, of which a fortieth is measured after as
+-- much of warm-up, but no period so short that the warps of 30 cores could not all
+-- go on once.  A program ends by a budget of instructions where
 -- a whole run would take minutes.  The time is the processor's, of the run alone,
 -- the two runs of a program one after the other.  The goal: runs of more than
 -- 10 M cycles at least 5 times as fast, with at most 5 % error; where it is missed
@@ -23,7 +23,7 @@ local arg = H.args { scale = "quick", only = "", kind = "", seed = 1,
     machine = "maxwell" }
 local full = arg.scale == "full"
 
-local PERIODS, LEAST, PART, WARM = 200, 8000, 40, 1000
+local PERIODS, LEAST, PART = 200, 8000, 40
 local SPEED, ERROR, LONG = 5, 0.05, 10000000
 
 --- Programs of windows, and the budgets of whole runs at scale=full and quick.
@@ -44,7 +44,7 @@ local LAUNCHES = {
 
 local function app(name, size)
     if name:find "%.hdt$" then
-        return H.trace("../data/" .. name)
+        return H.trace(H.here("../data/" .. name))
     end
     return H.app(name, { size = size })
 end
@@ -69,7 +69,7 @@ local function compare(name, kind, size, budget)
     local n = whole.instructions
     local every = math.max(LEAST, n // PERIODS)
     local sample = kind == "launches" and { launches = true } or { every = every,
-        window = every // PART, warm = WARM }
+        window = every // PART, warm = every // PART }
     local r, fast = run(name, size, settings, sample)
     local s = r.sample
     local half = sampling.half(s)
@@ -88,7 +88,11 @@ local function compare(name, kind, size, budget)
         half and s.share < 1 and ("+- %.1f %%"):format(100 * half) or "-",
         report.percent(s.share), ("%.2f"):format(seconds),
         ("%.2f"):format(fast), ("%.1f"):format(speed), goal }
-    io.stderr:write(name, " ", kind, "\n")
+    local row = {} -- those who wait see it as it comes
+    for i, v in ipairs(rows[#rows]) do
+        row[i] = tostring(v)
+    end
+    io.stderr:write(table.concat(row, "  "), "\n")
 end
 
 local function wanted(name, kind)

@@ -533,11 +533,6 @@ void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued)
     set_mark(&d->app[app]);
 }
 
-void hd_dispatch_tell_at(struct hd_dispatch *d, uint32_t app, hd_time at)
-{
-    hd_post(d->g->env->ev, d->component, d->component, at, EV_TOLD, app, 0);
-}
-
 void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
                          hd_time t)
 {

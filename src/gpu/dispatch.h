@@ -69,8 +69,6 @@ static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
 /* hd_gpu.reached is called when an application has issued so many instructions,
  * more than it has. */
 void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued);
-/* The same at an instant. */
-void hd_dispatch_tell_at(struct hd_dispatch *d, uint32_t app, hd_time at);
 /* Blocks of a core that have ended while instructions are skipped make room for
  * others, which begin at once; so does the next launch. */
 void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now);
