@@ -76,9 +76,9 @@ static const struct hd_setting hd_sample_settings[] = {
      "rows, which are not warmed functionally",
      "guess: some of each warp of 30 cores"},
     {"launches", HD_T_BOOL, SAMPLE(launches), "", "false", 0, 1, "",
-     "kernel sampling: one launch of each cluster is simulated, the others run "
-     "functionally; a cluster is launches of one kernel with equal grids and "
-     "instruction mix",
+     "kernel sampling: one launch of each cluster is simulated, and the first on "
+     "each grid, the others run functionally; a cluster is launches of one kernel "
+     "with equal grids and instruction mix",
      "Principal Kernel Analysis (MICRO 2021), Sieve (ISPASS 2023)"},
     {"mix", HD_T_U32, SAMPLE(mix), "permille", "10", 0, 1000, "",
      "by which the instruction mixes of a cluster's launches may differ: "

@@ -8,7 +8,7 @@
 --   config      { ["group.name"] = value }   every setting, resolved
 --   sample      of a sampled run (sampling.lua): kind, cycles, low, high,
 --               confidence, cpi, windows, measured, detailed, instructions, share,
---               simulated_cycles, clusters, launches, unlike; then cycles, ipc,
+--               simulated_cycles, simulated, launches, unlike; then cycles, ipc,
 --               counters and what is derived from them are estimates
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to

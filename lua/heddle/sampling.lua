@@ -100,12 +100,12 @@ end
 local function of_launches(sim, s, kernels, simulated)
     local stands, gains, weights = sim.core:stands(), {}, {}
     local cycles = sim.core:now()
-    s.clusters, s.launches, s.unlike = 0, 0, 0
+    s.simulated, s.launches, s.unlike = 0, 0, 0
     for i, k in ipairs(kernels) do
         local of = stands[i]
         k.stands_for = of.stands_for
         k.weight = 1 + of.stands_for_instructions / math.max(1, k.instructions)
-        s.clusters = s.clusters + 1
+        s.simulated = s.simulated + k.launches
         s.launches = s.launches + k.launches + of.stands_for
         s.unlike = s.unlike + of.unlike
         cycles = cycles + k.cycles * (k.weight - 1)
@@ -193,7 +193,7 @@ function sampling.text(s)
         and (" (cycles %d to %d, 95 %%: +- %.1f %%)"):format(s.low, s.high,
             100 * half) or "",
         s.kind == "windows" and ("%d windows"):format(s.windows)
-        or ("%d of %d launches%s"):format(s.clusters, s.launches, s.unlike > 0
+        or ("%d of %d launches%s"):format(s.simulated, s.launches, s.unlike > 0
         and (", %d of them unlike the one that stands for them"):format(
             s.unlike) or ""), 100 * s.share, s.instructions)
 end

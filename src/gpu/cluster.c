@@ -7,9 +7,10 @@
  * launches of a kernel with equal grid and block whose instruction mixes differ
  * by no more than sample.mix: numbers of warp instructions, thread
  * instructions, loads, stores and atomics, each against the cluster's first
- * launch.  No profile is made beforehand: the first launch of a cluster is
- * simulated, and a later one that looks like it runs without time
- * (load/functional.c), which leaves in buffers what it would, and counts.  If
+ * launch.  The first launch of a kernel on a grid stands for itself alone: it finds
+ * TLBs and caches as others have left them, and is often the one to touch pages
+ * first.  No profile is made beforehand: the second is simulated, too, and a later
+ * one that looks like it runs without time (load/functional.c), which leaves in buffers what it would, and counts.  If
  * its mix turns out to be another, its source is put back to where it was and
  * the launch is simulated, as the first of a cluster of its own.  A source that
  * keeps nothing to be put back, a trace, cannot do that: then the launch counts
@@ -60,15 +61,21 @@ uint32_t hd_cluster_find(const struct hd_cluster *v, uint32_t n,
                          uint32_t permille)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (v[i].known && looks(&v[i], l) &&
+        if (v[i].known && !v[i].alone && looks(&v[i], l) &&
             (mix == NULL || alike(&v[i].mix, mix, permille)))
             return i;
     return HD_NONE;
 }
 
-void hd_cluster_begin(struct hd_cluster *c, const struct hd_launch *l)
+void hd_cluster_begin(struct hd_cluster *v, uint32_t n,
+                      const struct hd_launch *l)
 {
+    struct hd_cluster *c = &v[n];
+
     memset(c, 0, sizeof *c);
+    c->alone = 1;
+    for (uint32_t i = 0; i < n; i++)
+        c->alone &= !looks(&v[i], l);
     memcpy(c->name, l->name, sizeof c->name);
     memcpy(c->grid, l->grid, sizeof c->grid);
     memcpy(c->block, l->block, sizeof c->block);

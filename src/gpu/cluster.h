@@ -19,6 +19,7 @@ struct hd_cluster {
     char name[64];
     uint32_t grid[3], block[3];
     uint32_t known; /* 1: it has retired, and its mix is known */
+    uint32_t alone; /* 1: the first that looks like this stands for no other */
     struct hd_mix mix;
     struct hd_mix skipped; /* the sums of the others' */
     uint64_t launches;     /* others */
@@ -31,8 +32,10 @@ uint32_t hd_cluster_find(const struct hd_cluster *v, uint32_t n,
                          const struct hd_launch *l, const struct hd_mix *mix,
                          uint32_t permille);
 
-/* A launch is simulated, and stands for those to come that are like it. */
-void hd_cluster_begin(struct hd_cluster *c, const struct hd_launch *l);
+/* A launch is simulated as number n, and stands for those to come that are like
+ * it, unless it is the first that looks so. */
+void hd_cluster_begin(struct hd_cluster *v, uint32_t n,
+                      const struct hd_launch *l);
 
 /* A launch is of the cluster, and was run without time. */
 void hd_cluster_skip(struct hd_cluster *c, const struct hd_mix *mix);

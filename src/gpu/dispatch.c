@@ -270,7 +270,7 @@ static uint32_t find_record(struct hd_dispatch *d, uint32_t app, hd_time now)
         r->run = d->app[app].run;
         r->start = now;
         if (d->cluster != NULL)
-            hd_cluster_begin(&d->cluster[n], l);
+            hd_cluster_begin(d->cluster, n, l);
         return n;
     }
     for (uint32_t i = 0; i < n; i++)
