@@ -67,7 +67,7 @@ struct state {
     uint32_t phase;
     uint32_t windows, room; /* of the list v */
     hd_ref v;
-    uint64_t period;  /* begun so far */
+    uint32_t core;    /* whose turn is next when they are */
     hd_time at;       /* when they are */
     uint64_t left;    /* instructions to be skipped before the next window */
     uint64_t skipped; /* so far */
@@ -157,20 +157,24 @@ static void end_window(heddle_sim *s, uint64_t last, hd_time now)
         p->sum[i] += p->base[i];
 }
 
-/* The place of the next window: its warm-up begins with this instruction. */
-static uint64_t place(heddle_sim *s)
+/* The place of the next window, not before instruction `is`: its warm-up begins
+ * with this one. */
+static uint64_t place(heddle_sim *s, uint64_t is)
 {
-    return s->sample->s->period++ * s->m.sample.every + gap(s) / 2;
+    uint64_t every = s->m.sample.every, first = gap(s) / 2;
+
+    return is <= first ? first
+                       : first + hd_ceil_div(is - first, every) * every;
 }
 
 static void begin_skip(heddle_sim *s, hd_time now)
 {
     struct state *t = s->sample->s;
-    uint64_t at = place(s), is = issued(s);
+    uint64_t is = issued(s);
 
     t->phase = SKIPS;
     t->at = now;
-    t->left = at > is ? at - is : 0;
+    t->left = place(s, is) - is;
 }
 
 static void begin_warm(heddle_sim *s, hd_time now)
@@ -239,30 +243,33 @@ static void forget(void *self)
     keep(self, true);
 }
 
-/* Skips rounds of instructions, until there have been enough or the run ends.
+/* Skips instructions, core after core, until there have been enough or the run
+ * ends.
  * False: nothing can be skipped that has not to wait for an event. */
 static bool skip(heddle_sim *s)
 {
     struct state *t = s->sample->s;
     const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
     hd_time now = s->run->end;
-    uint64_t n;
+    uint64_t n = 0;
 
     hd_env_sync(s->env); /* what is counted late is counted by now */
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         hd_warp_skip_begin(&s->gpu.core[i], now);
     keep(s, false);
     s->gpu.skips = true;
-    do {
-        n = 0;
-        for (uint32_t i = 0; i < s->gpu.cores && s->err.code == 0; i++) {
-            n += hd_warp_skip(&s->gpu.core[i], now);
-            hd_dispatch_refill(s->gpu.dispatch, i, now);
-        }
-        t->skipped += n;
-        t->left -= hd_min_u64(n, t->left);
-    } while (n > 0 && t->left > 0 && s->err.code == 0 &&
-             (a->goal == 0 || a->issued < a->goal));
+    for (uint32_t idle = 0; idle < s->gpu.cores && t->left > 0 &&
+                            s->err.code == 0 &&
+                            (a->goal == 0 || a->issued < a->goal);) {
+        uint64_t one = hd_warp_skip(&s->gpu.core[t->core], now);
+
+        hd_dispatch_refill(s->gpu.dispatch, t->core, now);
+        t->core = (t->core + 1) % s->gpu.cores;
+        idle = one > 0 ? 0 : idle + 1; /* all of them in turn: nobody can */
+        t->left -= hd_min_u64(one, t->left);
+        n += one;
+    }
+    t->skipped += n;
     s->gpu.skips = false;
     keep(s, true);
     for (uint32_t i = 0; i < s->gpu.cores; i++)

@@ -490,8 +490,8 @@ void hd_warp_limit_over(struct hd_core *c, hd_time t);
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
 /* Skips instructions at `now`, between two events and without time: each warp of
- * the core that is not at a barrier goes on to its next memory instruction, that
- * included.  How many.  Before the first, begin: the warps' times are counted up
+ * the core that is not at a barrier goes on to its next load that misses the L1, or
+ * with LRR to its next memory instruction, that included.  How many.  Before the first, begin: the warps' times are counted up
  * to now, and what they wait for is set aside; after the last, end: whoever has
  * their places waits for it. */
 void hd_warp_skip_begin(struct hd_core *c, hd_time now);
@@ -505,8 +505,9 @@ void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
                  const struct hd_access *acc, hd_time t);
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
-/* What a memory instruction of a warp leaves in TLBs and caches, at once. */
-void hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
+/* What a memory instruction of a warp leaves in TLBs and caches, at once.  Whether
+ * nothing of it would be waited for: it loads what hits in the L1, or stores. */
+bool hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
                  const struct hd_access *acc);
 /* The warp whose page i of an instruction is: with core.compact the one in which
  * the thread of its lowest lane began. */
@@ -591,8 +592,8 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
 bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                  uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
 /* The same at once, for a memory instruction that is not kept: what `line`, of
- * which q wants `bytes`, leaves in the caches. */
-void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+ * which q wants `bytes`, leaves in the caches; whether it hit in the L1. */
+bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
                  uint16_t *guess);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);

@@ -328,7 +328,7 @@ static void ask_write_back(struct hd_core *c, uint64_t line)
     ask(c, &q, line, c->gpu->m->l1cache.line);
 }
 
-void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
                  uint16_t *guess)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
@@ -344,7 +344,7 @@ void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
         if (full && hd_cache_drop(&c->l1, line))
             ask_write_back(c, line);
         ask(c, q, line, q->bytes);
-        return;
+        return false;
     }
     if (full) {
         set = hd_cache_set(&c->l1, line);
@@ -353,13 +353,14 @@ void hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
         hd_cache_used(&c->l1, set, line, e, q->kind, who, false);
         if (!hit && q->kind == HD_REQ_READ &&
             hd_mshr_find(&c->l1_mshr, line) != HD_NONE)
-            return; /* it will come */
+            return false; /* it will come */
     }
     if (q->kind == HD_REQ_WRITE ? !back : !hit)
         ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
     if (full && !hit && (back || q->kind == HD_REQ_READ) &&
         place(c, line, q->kind == HD_REQ_WRITE, who, &victim))
         ask_write_back(c, victim);
+    return hit;
 }
 
 /* ---- pages that move ----------------------------------------------------- */

@@ -147,13 +147,13 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                                             .kind = o->kind};
 }
 
-void hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
+bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
                  const struct hd_access *acc)
 {
     const struct hd_gpu *g = c->gpu;
     uint32_t shift = HD_PAGE_SHIFT - g->line_shift;
     struct hd_guess *guess = &c->guess[w];
-    bool direct = untranslated(c, o);
+    bool direct = untranslated(c, o), hits = true;
     struct hd_lines op;
     struct hd_treq t = {.core = (uint16_t)c->id,
                         .warp = (uint16_t)w,
@@ -183,9 +183,11 @@ void hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
             page->frame = hd_l1tlb_warm(c, &t, direct, &guess->page[x->page]);
         }
         q.bytes = x->bytes;
-        hd_l1d_warm(c, &q, page->frame << shift | x->place, &guess->line[i]);
+        hits &= hd_l1d_warm(c, &q, page->frame << shift | x->place,
+                            &guess->line[i]);
     }
     c->hand = HD_NEVER;
+    return hits || o->kind == HEDDLE_OP_STORE;
 }
 
 void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)

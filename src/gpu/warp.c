@@ -889,11 +889,12 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 
 /* ---- skipping ------------------------------------------------------------- */
 
-/* Instructions of a warp without a memory instruction, after which another one's
- * turn is. */
+/* Instructions of a warp after which another one's turn is in any case. */
 enum { TURN = 128 };
 
-/* A warp goes on without time; its instructions. */
+/* A warp goes on without time, to where its scheduler would leave it: GTO when it
+ * stalls, for which a load that misses the L1 stands, LRR at each instruction, of
+ * which those to memory matter.  Its instructions. */
 static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
                      hd_time t)
 {
@@ -913,7 +914,7 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
         goes_on = kind == HEDDLE_OP_ALU || kind == HD_OP_SHARED;
         if (is_memory(kind)) {
             program(c)->access(c->source, x->ctx, x->index, &acc);
-            hd_lsu_warm(c, w, &x->op, &acc);
+            goes_on = hd_lsu_warm(c, w, &x->op, &acc) && !c->lrr;
         } else if (kind == HEDDLE_OP_BARRIER) {
             issue_barrier(c, w, t);
             break;
