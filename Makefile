@@ -299,6 +299,8 @@ install: all
 	    -e 's,@INCLUDEDIR@,$(call escaped,$(INCLUDEDIR)),' \
 	    -e 's,@VERSION@,$(VERSION),' \
 	    src/heddle.pc.in >$(call at,$(LIBDIR)/pkgconfig/heddle.pc)
+	$(if $(DESTDIR),,@src/dev/environment $(call at,$(BINDIR)) \
+	    $(call at,$(MANDIR)) $(call at,$(LIBDIR)) $(call at,$(LUACDIR)))
 
 uninstall:
 	rm -f $(call at,$(BINDIR)/heddle) $(call at,$(LUACDIR)/heddle.so)

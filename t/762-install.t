@@ -2,8 +2,9 @@
 # 762-install.t - pins: `make install` puts everything where the manual says,
 # and what it puts there works from there: the command, a C program by way of
 # pkg-config with each header on its own, in C and in C++, the Lua module,
-# plug-ins; and `make uninstall` leaves no file behind.  The prefix has a space
-# and a letter that is not ASCII.
+# plug-ins; the lines that it prints for a shell's profile are all that a fresh
+# shell needs, and there are none for a standard prefix; and `make uninstall`
+# leaves no file behind.  The prefix has a space and a letter that is not ASCII.
 #
 # SPDX-License-Identifier: MIT
 case $HEDDLE_BUILD in
@@ -87,7 +88,22 @@ module() {
         'local H = require "heddle" assert(H.version and H.app("RED"))'
 }
 
+# profile WORDS...: a shell that has nothing but the printed lines runs a program.
+profile() {
+    sed -n 's/^    export /export /p' "$dir/said" >"$dir/profile"
+    env -i PATH="$PATH" sh -euc '. "$0"; exec "$@"' "$dir/profile" "$@"
+}
+
+# finds TEXT WORDS...: the output of such a program has the text.
+finds() {
+    text=$1
+    shift
+    out=$(profile "$@" 2>&1) || { echo "$out"; return 1; }
+    case $out in *"$text"*) ;; *) echo "no '$text' in: $out"; return 1 ;; esac
+}
+
 ok "make install" make -s install PREFIX="$prefix"
+cp "$dir/log" "$dir/said"
 ok "what heddle(1) lists" is_there bin/heddle lib/libheddle.a \
     lib/libheddle.so lib/lua/5.4/heddle.so lib/pkgconfig/heddle.pc \
     share/heddle/scenarios/tlb-contention.lua \
@@ -113,6 +129,34 @@ ok "a C program" program
 ok "a plug-in" plugin
 ok "one with a workload" work
 ok "the Lua module" module
+
+# The printed lines, and each of them.
+for v in PATH MANPATH LD_LIBRARY_PATH PKG_CONFIG_PATH LUA_CPATH; do
+    has said "export $v=" "it says what $v needs"
+done
+ok "they are right for the command" finds "$prefix/bin/heddle" \
+    sh -c 'command -v heddle'
+ok "for pkg-config" finds heddle pkg-config --cflags heddle
+ok "for a program" profile "$dir/p"
+! command -v lua5.4 >/dev/null ||
+    ok "for Lua" profile lua5.4 -e 'require "heddle"'
+! command -v man >/dev/null ||
+    ok "for man" finds "$prefix/share/man/man7/heddle_model.7" \
+        man -w heddle_model
+advice=src/dev/environment
+expect 0 "a prefix with a quote" \
+    $advice "$dir/it's/bin" /usr/share/man /usr/lib /usr/lib/lua/5.4
+cp "$dir/out" "$dir/said"
+mkdir -p "$dir/it's/bin" && ln -sf "$prefix/bin/heddle" "$dir/it's/bin"
+ok "is quoted" finds "it's" sh -c 'command -v heddle'
+expect 0 "/usr/local" $advice /usr/local/bin /usr/local/share/man \
+    /usr/local/lib /usr/local/lib/lua/5.4
+hasnot out export "needs none"
+has out ldconfig "but the linker's cache"
+ok "make install with DESTDIR" make -s install DESTDIR="$dir/root" PREFIX=/opt/h
+cp "$dir/log" "$dir/out"
+empty out "says nothing"
+
 cd "$root" || exit 1
 ok "make uninstall" make -s uninstall PREFIX="$prefix"
 ok "leaves no file" sh -c "[ -z \"\$(find '$prefix' -type f -o -type l)\" ]"
