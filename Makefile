@@ -4,6 +4,7 @@
 #   make demo       install what is missing, build, run the main job
 #   make check      install what is missing, build, run all tests
 #   make bench      measure speed and memory, beside the goals (minutes)
+#   make html       the manual as linked pages, in build/html/
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make check-slurm
 #                   the tests on a real Slurm, which it installs
@@ -224,15 +225,16 @@ path:
 	@src/dev/path build/coverage
 
 SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
-    t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] $(foreach d,lua/heddle t \
-    bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
+    src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] \
+    $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
     lua/heddle/*/*.css lua/heddle/*/*.js)
 lint:
-	@if grep -L 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
+	@if grep -sL 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck src/dev/deps src/dev/embed src/dev/slurm t/run src/cli/completion/*.bash; fi
+	    shellcheck src/dev/deps src/dev/embed src/dev/slurm src/dev/environment \
+	    src/dev/html/make t/run src/cli/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
@@ -312,6 +314,11 @@ uninstall:
 	for m in $(notdir $(MANPAGES)); do \
 	    rm -f $(call at,$(MANDIR))/man$${m##*.}/$$m; done
 
+# ---- the manual, for browsers ------------------------------------------
+html:
+	@src/dev/html/make build/html
+	$(call say,HTML,build/html/index.html)
+
 clean:
 	rm -rf build
 
@@ -320,4 +327,4 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm bench bench-parts fuzz lint path install uninstall clean help always
+.PHONY: all tests demo check check-slurm bench bench-parts fuzz lint path install uninstall html clean help always
