@@ -3,11 +3,14 @@
 #   make            build the command, the libraries and the Lua module
 #   make demo       install what is missing, build, run the main job
 #   make check      install what is missing, build, run all tests
+#   make test       the same and install nothing; TESTS="t/7*" only some
 #   make bench      measure speed and memory, beside the goals (minutes)
-#   make html       the manual as linked pages, in build/html/
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make check-slurm
 #                   the tests on a real Slurm, which it installs
+#   make html       the manual as linked pages, in build/html/
+#   make dist       build/heddle-VERSION.tar.gz, of what is committed
+#   make deb        packages for Debian of that, in build/deb/
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make path       the functions that a cold load runs, by file
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
@@ -194,11 +197,15 @@ demo:
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
 # Tests at once: a file each, and none waits for another.
 JOBS = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+TESTS ?= $(TEST_BIN) $(TESTS_SCRIPT)
 
 check:
 	@src/dev/deps check
-	@$(MAKE) --no-print-directory all tests
-	@HEDDLE_BUILD=$(B) prove -j $(JOBS) --exec t/run $(TEST_BIN) $(TESTS_SCRIPT)
+	@$(MAKE) --no-print-directory test
+
+# What packages run: it reaches for no network and no rights.
+test: all tests
+	@HEDDLE_BUILD=$(B) prove -j $(JOBS) --exec t/run $(TESTS)
 
 # Series on a real Slurm, which is installed; as root, in a container.
 check-slurm:
@@ -234,7 +241,7 @@ lint:
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck src/dev/deps src/dev/embed src/dev/slurm src/dev/environment \
-	    src/dev/html/make t/run src/cli/completion/*.bash; fi
+	    src/dev/html/make src/dev/package/chroot t/run src/cli/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
@@ -275,18 +282,18 @@ at = '$(subst ','\'',$(DESTDIR)$(1))'
 space := $(subst ,, )
 escaped = $(subst &,\&,$(subst $(space),\\ ,$(1)))
 
-install: all
-	install -d $(call at,$(BINDIR)) $(call at,$(LIBDIR)/pkgconfig) \
-	    $(call at,$(INCLUDEDIR)/heddle) $(call at,$(LUACDIR)) \
+install: install-command install-library
+	$(if $(DESTDIR),,@src/dev/environment $(call at,$(BINDIR)) \
+	    $(call at,$(MANDIR)) $(call at,$(LIBDIR)) $(call at,$(LUACDIR)))
+
+# For those who write Lua: the command, the module, what both read.
+install-command: all
+	install -d $(call at,$(BINDIR)) $(call at,$(LUACDIR)) \
 	    $(call at,$(DATADIR)/policies) \
 	    $(foreach d,$(SCENARIO_DIRS),$(call at,$(DATADIR)/$d)) \
 	    $(call at,$(BASHDIR)) $(call at,$(ZSHDIR)) $(call at,$(FISHDIR))
 	install -m 755 $(BIN) $(call at,$(BINDIR))
-	install -m 644 $(STATIC) $(call at,$(LIBDIR))
-	install -m 755 $(SHARED) $(call at,$(LIBDIR))
-	ln -sf libheddle.so.0 $(call at,$(LIBDIR)/libheddle.so)
 	install -m 755 $(MODULE) $(call at,$(LUACDIR))
-	install -m 644 $(HEADERS) $(call at,$(INCLUDEDIR)/heddle)
 	for f in $(wildcard scenarios/*.lua scenarios/*.c scenarios/*/*); do \
 	    install -m 644 $$f $(call at,$(DATADIR))/$$f || exit 1; done
 	install -m 644 $(wildcard policies/*.lua policies/*.c) \
@@ -296,13 +303,19 @@ install: all
 	install -m 644 $(COMPLETE)/heddle.fish $(call at,$(FISHDIR))
 	for m in $(MANPAGES); do d=$(call at,$(MANDIR))/man$${m##*.}; \
 	    install -d "$$d" && install -m 644 $$m "$$d" || exit 1; done
+
+# For those who write C: the libraries and their headers.
+install-library: all
+	install -d $(call at,$(LIBDIR)/pkgconfig) $(call at,$(INCLUDEDIR)/heddle)
+	install -m 644 $(STATIC) $(call at,$(LIBDIR))
+	install -m 755 $(SHARED) $(call at,$(LIBDIR))
+	ln -sf libheddle.so.0 $(call at,$(LIBDIR)/libheddle.so)
+	install -m 644 $(HEADERS) $(call at,$(INCLUDEDIR)/heddle)
 	sed -e 's,@PREFIX@,$(call escaped,$(PREFIX)),' \
 	    -e 's,@LIBDIR@,$(call escaped,$(LIBDIR)),' \
 	    -e 's,@INCLUDEDIR@,$(call escaped,$(INCLUDEDIR)),' \
 	    -e 's,@VERSION@,$(VERSION),' \
 	    src/heddle.pc.in >$(call at,$(LIBDIR)/pkgconfig/heddle.pc)
-	$(if $(DESTDIR),,@src/dev/environment $(call at,$(BINDIR)) \
-	    $(call at,$(MANDIR)) $(call at,$(LIBDIR)) $(call at,$(LUACDIR)))
 
 uninstall:
 	rm -f $(call at,$(BINDIR)/heddle) $(call at,$(LUACDIR)/heddle.so)
@@ -319,6 +332,31 @@ html:
 	@src/dev/html/make build/html
 	$(call say,HTML,build/html/index.html)
 
+# ---- packages ---------------------------------------------------------
+# What is committed, in a folder of one name; the same commit gives the same
+# bytes wherever it is packed.
+DIST = heddle-$(VERSION)
+TARBALL = build/$(DIST).tar.gz
+dist:
+	@mkdir -p build
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ HEAD \
+	    >build/$(DIST).tar
+	@gzip -9nf build/$(DIST).tar
+	$(call say,DIST,$(TARBALL))
+
+# Debian wants its folder at the top, which a tree that is not only Debian's
+# keeps below src/dev/package: it goes there in a copy.  DEBUILD=-S builds the
+# source package only.
+DEBUILD ?=
+deb: dist
+	@rm -rf build/deb && mkdir -p build/deb
+	@cp $(TARBALL) build/deb/heddle_$(VERSION).orig.tar.gz
+	@tar -C build/deb -xzf $(TARBALL)
+	@cp -R build/deb/$(DIST)/src/dev/package/debian build/deb/$(DIST)
+	@cd build/deb/$(DIST) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
+	    dpkg-buildpackage -us -uc $(DEBUILD)
+	@ls build/deb/*_*
+
 clean:
 	rm -rf build
 
@@ -327,4 +365,5 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm bench bench-parts fuzz lint path install uninstall html clean help always
+.PHONY: all tests demo check check-slurm test bench bench-parts fuzz lint path install \
+    install-command install-library uninstall html dist deb clean help always
