@@ -286,10 +286,14 @@ install: install-command install-library
 	$(if $(DESTDIR),,@src/dev/environment $(call at,$(BINDIR)) \
 	    $(call at,$(MANDIR)) $(call at,$(LIBDIR)) $(call at,$(LUACDIR)))
 
-# For those who write Lua: the command, the module, what both read.
-install-command: all
+# For those who write Lua: the command, the module, what both and editors read.
+$(B)/heddle.luals: $(BIN) src/dev/luals.lua man/heddle_lua.3
+	$(call say,LUALS,$@)
+	$(Q)$(BIN) run src/dev/luals.lua >$@.tmp && mv $@.tmp $@
+
+install-command: all $(B)/heddle.luals
 	install -d $(call at,$(BINDIR)) $(call at,$(LUACDIR)) \
-	    $(call at,$(DATADIR)/policies) \
+	    $(call at,$(DATADIR)/policies) $(call at,$(DATADIR)/luals) \
 	    $(foreach d,$(SCENARIO_DIRS),$(call at,$(DATADIR)/$d)) \
 	    $(call at,$(BASHDIR)) $(call at,$(ZSHDIR)) $(call at,$(FISHDIR))
 	install -m 755 $(BIN) $(call at,$(BINDIR))
@@ -298,6 +302,7 @@ install-command: all
 	    install -m 644 $$f $(call at,$(DATADIR))/$$f || exit 1; done
 	install -m 644 $(wildcard policies/*.lua policies/*.c) \
 	    $(call at,$(DATADIR)/policies)
+	install -m 644 $(B)/heddle.luals $(call at,$(DATADIR)/luals/heddle.lua)
 	install -m 644 $(COMPLETE)/heddle.bash $(call at,$(BASHDIR)/heddle)
 	install -m 644 $(COMPLETE)/_heddle $(call at,$(ZSHDIR))
 	install -m 644 $(COMPLETE)/heddle.fish $(call at,$(FISHDIR))

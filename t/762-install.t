@@ -111,7 +111,8 @@ ok "what heddle(1) lists" is_there bin/heddle lib/libheddle.a \
     share/heddle/scenarios/reproduce.lua \
     share/heddle/scenarios/mask/fig03.lua \
     share/heddle/scenarios/mask/common.lua \
-    share/heddle/scenarios/characterise/etc.lua share/heddle/policies/lru.lua
+    share/heddle/scenarios/characterise/etc.lua share/heddle/policies/lru.lua \
+    share/heddle/luals/heddle.lua
 # shellcheck disable=SC2046 # no spaces in names of pages
 ok "every page of the manual" is_there $(for m in man/*.[1-9]; do
     echo "share/man/man${m##*.}/${m#man/}"; done)

@@ -159,7 +159,7 @@ local function signature(f, info)
     return (name or "function") .. "(" .. table.concat(params, ", ") .. ")"
 end
 
---- The comment above a function, or nil.
+--- The lines of the comment above a function, or nil.
 local function comment_of(f)
     local info = debug.getinfo(f, "S")
     local text = info.what ~= "C" and source_of(info)
@@ -335,6 +335,8 @@ function help.lines(x, scope)
     end
     return { ("%s (%s)"):format(tostring(x), math.type(x) or type(x)) }
 end
+
+help.comment = comment_of
 
 function help.overview()
     return lines_of(OVERVIEW)
