@@ -236,7 +236,7 @@ SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
     $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
     lua/heddle/*/*.css lua/heddle/*/*.js)
 lint:
-	@if grep -sL 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
+	@if grep -L -d skip 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \

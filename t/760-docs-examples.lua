@@ -8,6 +8,7 @@ Every code block carries a mark in a comment line before it (`<!-- run -->`,
   file: NAME   is written to NAME, for the blocks that follow
   run          lines after `$ ` are run by the shell; what follows each is its
                output, `...` stands for any lines
+  python       the same, where there is a python3
   lua          is run as a scenario, with H = require "heddle" before it
   c            is compiled against the library and run
   shown        is not run: a synopsis, a grammar
@@ -187,6 +188,13 @@ function run.run(b)
     return why == nil, why
 end
 
+function run.python(b)
+    if output("command -v python3 || true") == "" then
+        return true
+    end
+    return run.run(b)
+end
+
 function run.lua(b)
     write(dir .. "/example.lua", 'local H = require "heddle" ' .. b.text)
     local _, text, status = files.command(inside "heddle run example.lua")
@@ -222,8 +230,8 @@ local function page(path, blocks)
         local kind, rest = (b.mark or ""):match("^(%w+):?%s*(.*)$")
         local name = ("%s:%d %s"):format(path, b.line, b.mark or "")
         if not run[kind] then
-            tap.ok(false, name, "the block has no mark: file, run, lua, c or "
-                .. "shown")
+            tap.ok(false, name, "the block has no mark: file, run, python, "
+                .. "lua, c or shown")
         elseif kind ~= "shown" then
             ran = ran + 1
             local ok, why = run[kind](b, rest)
