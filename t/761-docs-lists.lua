@@ -8,7 +8,8 @@ explained with unit, meaning and source as its kind has them; every point is in
 the picture of the README; every kind of heddle list, every command,
 every option of H.sim, every function of heddle.generate, every verb of heddle
 trace, every field of the results and every public C function is on its page;
-every page is named by another; what shells complete has every command and kind.
+every page is named by another; what shells complete has every command and kind;
+the terms of heddle_glossary(7) are in order, a sentence each, and in use.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -212,6 +213,33 @@ all("pages keep the rules of mdoc", pages, function(p)
     return os.execute("command -v mandoc >/dev/null") == nil
         or output("mandoc -T lint -W warning " .. p) == ""
 end)
+
+-- ---- the glossary --------------------------------------------------------------
+
+local terms, sentences, last = {}, {}, ""
+local used = {}
+for path in output("ls man/*.[1-9] src/*.[ch] src/*/*.[ch] src/*.def "
+    .. "lua/heddle/*.lua policies/*.lua"):gmatch "[^\n]+" do
+    used[#used + 1] = path ~= "man/heddle_glossary.7" and read(path) or nil
+end
+used = table.concat(used, " "):lower():gsub("[%s*]+", " ")
+for term, rest in read("man/heddle_glossary.7"):gmatch
+    "\n%.It Sy ([^\n]+)\n([^.][^\n]*[^.]*%.)%f[\n]" do
+    terms[#terms + 1], sentences[term] = term, rest
+end
+all("terms of the glossary are in order", terms, function(term)
+    local sorted = last <= term:lower()
+    last = term:lower()
+    return sorted
+end)
+all("each is said in a sentence", terms, function(term)
+    return sentences[term]:find "^%u[^.]+%.$"
+end)
+all("and each is a word of another page or of the source", terms, function(term)
+    return used:find(term:gsub(" Pq.*", ""):lower(), 1, true)
+end)
+local _, items = read("man/heddle_glossary.7"):gsub("\n%.It ", "")
+tap.is(#terms, items, "there is no other term")
 
 -- What shells complete.
 for path in output("ls src/cli/completion/*"):gmatch "[^\n]+" do
