@@ -154,8 +154,7 @@ expect 0 "/usr/local" $advice /usr/local/bin /usr/local/share/man \
     /usr/local/lib /usr/local/lib/lua/5.4
 hasnot out export "needs none"
 has out ldconfig "but the linker's cache"
-ok "make install with DESTDIR" make -s --no-print-directory install \
-    DESTDIR="$dir/root" PREFIX=/opt/h
+ok "make install with DESTDIR" make -s install DESTDIR="$dir/root" PREFIX=/opt/h
 cp "$dir/log" "$dir/out"
 empty out "says nothing"
 

@@ -79,7 +79,7 @@ if command -v luarocks >/dev/null && command -v lua5.4 >/dev/null &&
     mkdir "$dir/source"
     git ls-files -z | tar -c --null -T - | tar -x -C "$dir/source"
     rock() {
-        (cd "$dir/source" && unset MAKEFLAGS MFLAGS MAKELEVEL &&
+        (cd "$dir/source" &&
             MAKEFLAGS=-j2 luarocks --lua-version=5.4 --tree="$dir/tree" make \
                 "$package/heddle-$version-1.rockspec")
     }
