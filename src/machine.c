@@ -256,7 +256,7 @@ static int check_span(const struct hd_sim_cfg *s, struct hd_err *err)
                           s->last_kernel, s->first_kernel);
     if (s->stop_cycles != 0 && s->stop_cycles <= s->warmup)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "sim.stop_cycles: %llu lies not behind the warm-up "
+                          "sim.stop_cycles: %llu is not after the warm-up "
                           "(sim.warmup, %llu): nothing would be counted",
                           (unsigned long long)s->stop_cycles,
                           (unsigned long long)s->warmup);

@@ -147,7 +147,7 @@ static void test_nesting(void **state)
     kasm(&a, HD_I_LT, 2, 0, NR, 1);
     kasm(&a, HD_I_TEST, NR, 2, NR, 0);
     end();
-    refused("TEST belongs once into a while");
+    refused("a while has exactly one TEST");
     begin();
     kasm(&a, HD_I_LT, 2, 0, NR, 1);
     for (int i = 0; i <= HD_MAX_DEPTH; i++)
@@ -203,7 +203,7 @@ static void test_memory(void **state)
     begin();
     kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 1, 0, 0);
     end();
-    refused("has not the type of the buffer");
+    refused("does not have the type of the buffer");
     begin();
     kasm_mem(&a, HD_I_LOAD, 0, 3, 0, NR, 2, 0, 0);
     end();

@@ -334,7 +334,7 @@ refused("an error of Lua, later in a warp", AT .. "41: ", function(t, b)
     for i = 1, 40 do t:load(b.a, i) end
     error "mine"
 end)
-refused("an error that is no text", "the error is no text but a table",
+refused("an error that is no text", "the error is not a text but a table",
     function() error {} end)
 for _, name in ipairs { "os", "io", "coroutine", "require", "debug", "load" } do
     refused(name, "'" .. name .. "' is not available in a generator",

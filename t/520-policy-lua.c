@@ -148,7 +148,7 @@ static void wrong_answers(void **state)
     expect_failure("tlb_fill = function(q) error('no way') end",
                    "stack traceback");
     expect_failure("tlb_fill = function(q) error({}) end",
-                   "policy p, tlb_fill at cycle 0: the error is no text but a "
+                   "policy p, tlb_fill at cycle 0: the error is not a text but a "
                    "table");
     expect_failure("tlb_fill = function(q) return q.wrap end",
                    "tlb_fill has no field 'wrap'; did you mean 'warp'?");
@@ -199,7 +199,7 @@ static void tables_that_are_no_policy(void **state)
     expect_refusal("every = 5", "every must be { cycles, function }");
     expect_refusal("every = { 0, function() end }", "1 or more");
     expect_refusal("every = { 'epoch', function() end }",
-                   "'epoch', which is no parameter");
+                   "'epoch', which is not a parameter");
     expect_refusal("params = { x = { defualt = 1 } }",
                    "did you mean 'default'?");
     expect_refusal("params = { x = {} }", "needs a default");

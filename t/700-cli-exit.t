@@ -108,7 +108,7 @@ expect 65 "a number that is no exit status" "$H" run "$dir/much.lua"
 has err "from 0 to 255" "is refused"
 echo 'error {}' >"$dir/table.lua"
 expect 65 "an error that is a table" "$H" run "$dir/table.lua"
-has err "heddle: the error is no text but a table" "has no address"
+has err "heddle: the error is not a text but a table" "has no address"
 cat >"$dir/nopolicy.lua" <<'L'
 local H = require "heddle"
 H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },

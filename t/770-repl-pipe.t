@@ -148,7 +148,7 @@ error { exit = "soon" }
 6 * 7
 L
 line "an error that cannot be shown" "a __tostring that raises" err
-line "the error is no text but a table" "fields of other kinds" err
+line "the error is not a text but a table" "fields of other kinds" err
 line "42" "the session goes on after each"
 
 # ---- a script first ---------------------------------------------------------

@@ -184,7 +184,7 @@ function config.parse(text, file)
                 add("expected 'name = value', got '%s'",
                     body:match("^%s*(.-)%s*$"))
             elseif line_of[name] then
-                add("%s is set in line %d, too", name, line_of[name])
+                add("%s is also set in line %d", name, line_of[name])
             elseif err then
                 add("%s", err.message)
             else

@@ -276,7 +276,7 @@ local function buffers_of(inst)
         for _, b in ipairs(free) do
             local own = type(b) == "table" and inst.b[b.name]
             if not own or own ~= b and own.original ~= b then
-                fail("generator %s: launch %d frees what is no buffer",
+                fail("generator %s: launch %d frees what is not a buffer",
                     inst.name, i)
             end
             out[own.index].freed = i

@@ -306,7 +306,7 @@ local function read_every(refuse, every, params)
         for i, p in ipairs(params) do
             if p.name == cycles then return 0, i - 1 end
         end
-        refuse("every names '%s', which is no parameter", cycles)
+        refuse("every names '%s', which is not a parameter", cycles)
     end
     cycles = type(cycles) == "number" and whole(cycles)
     if not cycles or cycles < 1 then

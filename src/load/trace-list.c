@@ -299,7 +299,7 @@ static int list_line(struct list *l, const char *p)
         return kernel_line(l, p);
     for (q = p; *q != '\n'; q++) {
         if (*q == '\0')
-            return bad_line(l, p, "this is no list of kernels");
+            return bad_line(l, p, "this is not a list of kernels");
     }
     if (l->odd_line == 0) {
         l->odd_line = l->line;

@@ -189,7 +189,7 @@ static int put_chunk(struct hd_tracez *z, struct hd_bytes *out,
         return err->code;
     unsigned long long bytes = ZSTD_getFrameContentSize(p, n);
     if (bytes > CHUNK)
-        return wrong(z, "a chunk of no size, or of more than 64 MB", err);
+        return wrong(z, "a chunk that is empty, or has more than 64 MB", err);
     if (!hd_bytes_room(out, bytes + 1))
         return hd_err_memory(err);
     size_t did = z->dict != NULL
@@ -238,7 +238,7 @@ static int put_next(struct hd_tracez *z, struct hd_bytes *out,
     }
     if (z->c.bad || z->pos > z->size) {
         z->pos = pos;
-        return wrong(z, "the index is cut off, or leads out of the file", err);
+        return wrong(z, "the index is truncated, or points outside the file", err);
     }
     hd_bytes_add(out, text, strlen(text));
     return err->code;

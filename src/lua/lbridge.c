@@ -681,7 +681,7 @@ static int load(void *self, const void *saved, size_t bytes)
 /* What a snapshot would miss or refuse, looked for without taking one. */
 static void check(void *self)
 {
-    save_at(self, "looked through", NULL, 0);
+    save_at(self, "checked", NULL, 0);
 }
 
 /* ---- binding -------------------------------------------------------------- */

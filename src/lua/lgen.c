@@ -163,7 +163,7 @@ static struct warp *self(lua_State *L)
     struct warp *x = generator(L)->running;
 
     if (x == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != x->t)
-        luaL_error(L, "t is that of another warp, or no t at all; write "
+        luaL_error(L, "t belongs to another warp, or is not a t; write "
                       "t:load(...), with a colon");
     return x;
 }

@@ -118,7 +118,7 @@ const char *hl_error_text(lua_State *L, int i)
         lua_pop(L, 1);
         return lua_pushliteral(L, "an error that cannot be shown");
     }
-    return lua_pushfstring(L, "the error is no text but a %s",
+    return lua_pushfstring(L, "the error is not a text but a %s",
                            luaL_typename(L, i));
 }
 

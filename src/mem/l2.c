@@ -1296,7 +1296,7 @@ static int settle(struct hd_l2 *l2)
         l2->w.interleave = c->line;
     if (c->slices == 0 || c->slices % l2->channels != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.slices: %u is no multiple of dram.channels, "
+                          "l2cache.slices: %u is not a multiple of dram.channels, "
                           "%u",
                           c->slices, l2->channels);
     l2->req = w->reqs->v;

@@ -327,7 +327,7 @@ static int open_tlb(heddle_part_tags *t)
 
     if (cfg.ways > cfg.entries || (cfg.ways && cfg.entries % cfg.ways != 0))
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
-                          "entries: %u is no multiple of ways, %u", cfg.entries,
+                          "entries: %u is not a multiple of ways, %u", cfg.entries,
                           cfg.ways);
     return hd_tlb_open(&t->tlb, &t->env, &cfg, what(t), 2, 0);
 }
@@ -346,7 +346,7 @@ static int open_cache(heddle_part_tags *t)
     if (hd_is_pow2(cfg.line) &&
         cfg.bytes % ((uint64_t)cfg.line * hd_max_u64(cfg.ways, 1)) != 0)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
-                          "bytes: %llu is no multiple of a set of %u ways of "
+                          "bytes: %llu is not a multiple of a set of %u ways of "
                           "%u bytes",
                           (unsigned long long)cfg.bytes, cfg.ways, cfg.line);
     return hd_cache_open(&t->tags, &t->env, &cfg, what(t), 0, cfg.bytes);

@@ -257,7 +257,7 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     const struct hd_bufdef *def = &z->buf[n->buf];
 
     if (n->c > def->count)
-        return wrong(z, "the buffer has less elements than a lane reads");
+        return wrong(z, "the buffer has fewer elements than a lane reads");
     n->shift = def->shift;
     n->depth =
         n->op == HD_I_LOAD && def->texture ? HD_SPACE_TEXTURE : HD_SPACE_GLOBAL;
@@ -282,7 +282,7 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
         return wrong(z, "no such buffer");
     want = hd_program_rtype(z->buf[n->buf].type);
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
-        return wrong(z, "the register has not the type of the buffer");
+        return wrong(z, "the register does not have the type of the buffer");
     if ((n->op == HD_I_PEEK || n->op == HD_I_POKE) &&
         (!z->buf[n->buf].contents || n->c != 1))
         return wrong(z, "one element of a buffer with contents");
@@ -304,7 +304,7 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
     if (n->kind >= HD_AT_COUNT)
         return wrong(z, "no such atomic operation");
     if (n->b == HD_NO_REG || z->k->type[n->b] != want)
-        return wrong(z, "the value has not the type of the buffer");
+        return wrong(z, "the value does not have the type of the buffer");
     if (want != HD_R_INT && n->kind != HD_AT_ADD && n->kind != HD_AT_MIN &&
         n->kind != HD_AT_MAX && n->kind != HD_AT_EXCH)
         return wrong(z, "not an operation on f32 and f64");
@@ -415,7 +415,7 @@ static int check_test(struct verifier *z, struct hd_ins *n)
     struct scope *top = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
 
     if (top == NULL || top->op != HD_I_WHILE || top->tested)
-        return wrong(z, "TEST belongs once into a while");
+        return wrong(z, "a while has exactly one TEST");
     top->tested = true;
     n->end = top->at;
     return 0;

@@ -16,11 +16,11 @@ local M = {
     usage = [[
 usage: heddle apps [APP...] [name=value...]
 
-Runs applications, all of the library unless named, and prints what they are
-made of.  APP is one of `heddle list apps`, a trace, a plug-in (./x.so), or a
-Lua file that returns one; parameters of such a file are name=value.  It tells
-of: instructions, lanes, lines and pages of an access, footprint, reuse,
-sharing between kernels, TLB miss rates, the classes of MASK and ETC.
+Runs applications, all of the library unless named, and characterises them.
+APP is one of `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file
+that returns one; parameters of such a file are name=value.  It prints
+instructions, lanes, lines and pages of an access, footprint, reuse, sharing
+between kernels, TLB miss rates, and the classes of MASK and ETC.
 
   size=S          T, R (as MASK and Mosaic released it), S, M, L or XL
   machine=NAME    what they run on (maxwell); group.name=value changes it
@@ -37,7 +37,7 @@ sharing between kernels, TLB miss rates, the classes of MASK and ETC.
   format=json     JSON instead of tables; json=FILE: JSON into a file, too
   pictures=DIR    DIR/NAME.svg: which pages are accessed when
 
-What was cut by a limit is said below the tables.
+Runs that a limit has cut are listed below the tables.
 ]],
 }
 

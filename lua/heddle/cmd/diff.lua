@@ -13,12 +13,12 @@ local M = {
 usage: heddle diff A B [name=value...]
 
 Runs the same applications under policy A and under policy B, in lockstep, and
-prints the first decision where they part: cycle, point, question, both answers,
-and the states of policies in Lua.  If they never do it says how many decisions
-at which points agreed, and exits 0; exits 1 if they do.
+prints the first decision in which they differ: cycle, point, question, both
+answers, and the states of policies in Lua.  Exits 1 then; if they never differ it
+reports how many decisions at which points agreed, and exits 0.
 
 A policy is a name (heddle list policies), a FILE.lua or FILE.so, or "none";
-parameters follow behind colons, and @ binds it to one structure:
+parameters follow after colons, and @ binds it to one structure:
 srrip:bits=3@l2cache.  Several are joined by commas.
 
   apps=GUP,CONS   what runs (GUP,CONS): applications of the library, Lua files

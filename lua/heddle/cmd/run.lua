@@ -14,12 +14,12 @@ Runs the script.  name=value arguments are in H.arg.name; the script declares
 them, with defaults, by H.args{...}.  FILE may be - for standard input.
 
   --check         verify invariants while every simulation runs
-  --follow WHAT   print the life of one memory instruction, station by station:
+  --follow WHAT   print the life of one memory instruction, stage by stage:
                   app=, warp=, core=, instruction= with numbers from 0, the
-                  instruction from 1; what is not said is the first there is
+                  instruction from 1; by default the first of each
   --checkpoint PATH[,SECONDS]
-                  write the state of a simulation in sim:run() to this file, each
-                  so many seconds (60), and go on from there when the command is
+                  write the state of a simulation in sim:run() to this file every
+                  so many seconds (60), and resume from it when the command is
                   given again; the second simulation's is PATH.2, and so on
   --timeline PATH[,only=walk+dram][,app=0][,from=N][,to=N][,bytes=N][,every=N]
                   write what happens over time to this file, for Perfetto: of
