@@ -250,7 +250,7 @@ local function names_of(list)
     return out
 end
 
---- The columns are those of all results; what a run has not is empty.
+--- The columns are those of all results; what a run does not have is empty.
 function csv.wide(results)
     local report = require "heddle.report"
     local out, runs = {}, runs_of(results)

@@ -86,13 +86,13 @@ local function names()
     return out
 end
 
---- An error about a name that `what` has not, with the nearest one it has.
+--- An error about a name that `what` does not have, with the nearest that it has.
 local function no_name(what, key, has)
     error(core.error(-2, ("%s has no '%s'%s"):format(what, tostring(key),
         require("heddle.index").meant(key, has))), 0)
 end
 
---- Lets a part refuse names that it has not.
+--- Lets a part refuse names that it does not have.
 local function strict(part, name)
     return getmetatable(part) and part or setmetatable(part, {
         __index = function(_, key)

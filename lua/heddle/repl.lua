@@ -9,7 +9,7 @@
 --     one shown.  Strings are shown as they are, tables with sorted keys, a
 --     list of rows as an aligned table (pretty.lua).  show(x, options) shows
 --     a value in full: rows, items, depth, inside.
---   - A chunk that is not complete goes on in the next line, after `>> `.  It
+--   - An incomplete chunk continues on the next line, after `>> `.  It
 --     is not complete while Lua's parser wants more at its end.
 --   - A local variable is gone when its chunk ends, as in lua5.4.
 --   - An error is printed with the user's part of the traceback and ends the

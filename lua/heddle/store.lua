@@ -4,12 +4,12 @@
 --     local results = store.run(jobs, { jobs = 2, dir = "out/cache" })
 --
 -- Like H.run, but every job leaves its results in a file of its own as soon as
--- it ends: a series that was interrupted goes on where it was, and experiments
+-- it ends: an interrupted series continues where it was, and experiments
 -- that need the same run (alone, on the reference design) share it.  The name
 -- of the file is a fingerprint of all that decides the results: the job, seed
 -- and settings included, and the very program that runs it.  Old files are
 -- never read by a new build; delete the folder when it grows.  A file begins
--- with a fingerprint of its own, and one that is damaged is not believed.
+-- with a fingerprint of its own, and a damaged one is ignored.
 --
 -- What is kept is all that H.run returns, some 200 KB a job.  A job that has no
 -- text (a function, a policy given as a table of functions, a program of the

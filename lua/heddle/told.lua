@@ -1,7 +1,7 @@
 --- told.lua - what of a run would go unnoticed, in words: results.told.
 --
 -- Nothing here is an error: the run is what was asked for.  But numbers look the
--- same when a policy never answered, a page size was not had, or only the first
+-- same when a policy never answered, a page size was not used, or only the first
 -- of many kernels ran.
 --
 -- SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
---- uvm/remote.lua - pages that are used where they are, until they had better come.
+--- uvm/remote.lua - pages that are used in place, until migrating them pays.
 --
 -- No paper's figure; the question of Ganguly et al. (DATE 2020).  A page on the
 -- host comes when it is touched (migrate); never, its lines cross the link one by

@@ -150,8 +150,8 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
  * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
  * any more. */
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last);
-/* Seals the table on top, for policies: what it has not raises, "WHAT has no
- * KIND'x'", and so does a new field, with the words of `fixed` (NULL: it does
+/* Seals the table on top, for policies: a missing field raises "WHAT has no
+ * KIND'x'", and so does a new one, with the words of `fixed` (NULL: it does
  * not). */
 void lp_sandbox_seal(lua_State *L, const char *what, const char *kind,
                      const char *fixed);

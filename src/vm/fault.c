@@ -6,7 +6,7 @@
  * MSHRs are free again.  The host takes faults out in batches, gives each page
  * a frame, has it copied over the link, maps it, and has the requests that
  * waited tried again: they go through the L2 TLB and are walked for like new
- * ones, but keep their time of birth.
+ * ones, but keep their original time of issue.
  *
  *   buffered --fault_batch--> at the host --L--> on the link --S/B--> mapped
  *      ^                                                                |

@@ -1,7 +1,6 @@
 /*
- * remote.h - pages that are used where they are, in the host's memory: loads
- * and stores cross the link, and access counters say when a page had better
- * come.
+ * remote.h - pages that are used in place, in the host's memory: loads and
+ * stores cross the link, and access counters say when a page should migrate.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
---- cmd/compare.lua - heddle compare: what two results have not in common.
+--- cmd/compare.lua - heddle compare: the differences between two results.
 --
 -- First what was run: settings, policies, inputs.  Then what came of it:
 -- applications, and counters by how much they differ, |b - a| over the greater of
