@@ -11,13 +11,15 @@
 -- 10 M cycles at least 5 times as fast, with at most 5 % error; where it is missed
 -- the table says so.
 --
--- Where it fails, as far as the causes are known.  ATAX and MVT are estimated at
--- twice their cycles: under GTO a warp uses the lines of its rows again before
--- others take them, and skipped instructions, in which warps take turns, leave L1s
--- and TLBs without them; their windows, of some hundred instructions, are too short
--- to outlast it.  MUM spends nine tenths of its time in the few instructions of its
--- longest warps, between which and the end no window of so many periods falls; its
--- interval does not know of it.  Launches are estimated well where they repeat.
+-- Where it fails, and what the causes seem to be; none of them is proven.  ATAX and
+-- MVT are estimated at twice their cycles: under GTO a warp uses the lines of its
+-- rows again before others take them, and skipped instructions, in which warps take
+-- turns, leave L1s and TLBs without them; their windows, of some hundred
+-- instructions, may be too short to outlast it.  MUM, estimated at a twelfth, seems
+-- to spend most of its time in the few instructions of its longest warps, where no
+-- window falls; its interval does not know of it.  Windows miss the goal in every
+-- program that was tried by this rule; launches are estimated well where they
+-- repeat.
 --
 --     heddle run scenarios/characterise/sampling.lua [scale=full] [only=BFS,ATAX]
 --         [kind=windows] [seed=1]
