@@ -68,6 +68,7 @@ function fake.hists()
     return { { component = "core", name = "load_latency",
         unit = "core cycles", apps = { h, h, none } } }
 end
+function fake.sample() return nil end -- nothing is
 function fake.now() return 1000 end
 function fake.counted() return 1000 end
 function fake.instructions() return 220 end
