@@ -101,6 +101,7 @@ local OPTIONS = {
     label = "string|number", progress = "boolean", seed = "integer",
     check = "boolean", budget = "integer", warmup = "integer",
     stop_cycles = "integer", translation = "string", relaunch = "boolean",
+    sample = "table", timeline = "string|table",
 }
 local FIELDS = {
     now = "integer", cycles = "integer", instructions = "integer",
