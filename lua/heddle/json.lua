@@ -8,6 +8,8 @@
 -- not sort keys.)
 --
 -- SPDX-License-Identifier: MIT
+local endless = require("heddle.plain").endless
+
 local json = {}
 
 local Array = {}
@@ -73,8 +75,6 @@ end
 local write
 
 local DEEPEST = 1000 -- lists in lists
--- Tables that are written, and how often each on the mean, at most (plain.lua).
-local MOST, OFTEN = 1000000, 100
 
 --- What is wrong with a value, and the keys that lead to it.
 local function refuse(out, indent, why)
@@ -85,18 +85,15 @@ end
 
 --- A table that is about to be written.
 local function enter(out, v, indent)
-    out.tables = out.tables + 1
-    if out.above[v] then
+    if out.seen[v] then
         refuse(out, indent, "is a table that contains itself")
     elseif indent >= DEEPEST then
         refuse(out, indent, "is nested too deeply")
-    elseif out.above[v] == nil then
-        out.different = out.different + 1
-    elseif out.tables > MOST and out.tables > OFTEN * out.different then
+    elseif endless(out, v) then
         refuse(out, indent, "is a table of those that are in others so often "
             .. "that the text would have no end")
     end
-    out.above[v] = true
+    out.seen[v] = true
 end
 
 --- An array or object whose parts are all scalars goes on one line.
@@ -143,7 +140,7 @@ function write(out, v, indent)
             end
         end
         list(out, parts, "[", "]", indent, flat(v))
-        out.above[v] = false
+        out.seen[v] = false
     elseif t == "table" then
         local parts, short = {}, flat(v)
         enter(out, v, indent)
@@ -155,7 +152,7 @@ function write(out, v, indent)
             end
         end
         list(out, parts, "{", "}", indent, short and #parts <= 8)
-        out.above[v] = false
+        out.seen[v] = false
     else
         refuse(out, indent, "is a " .. t .. ", which cannot be written")
     end
@@ -163,8 +160,8 @@ end
 
 --- The JSON text of a value.
 function json.encode(v)
-    -- above: tables that it has been in, true of those that it is in; keys
-    local out = { above = {}, path = {}, tables = 0, different = 0 }
+    -- seen: tables that it has been in, true of those that it is in; keys
+    local out = { seen = {}, path = {}, tables = 0, different = 0 }
     write(out, v, 0)
     return table.concat(out)
 end

@@ -51,6 +51,17 @@ local function refuse(w, depth, why)
     fail(out .. " " .. why)
 end
 
+--- Counts a table that is about to be written, in w.tables, w.different and
+-- w.seen; true: those so far are in each other so often that there is no end.
+function M.endless(w, t)
+    w.tables = w.tables + 1
+    if w.seen[t] == nil then
+        w.different = w.different + 1
+        return false
+    end
+    return w.tables > MOST and w.tables > OFTEN * w.different
+end
+
 local write
 
 local function write_table(w, t, depth)
@@ -66,10 +77,7 @@ local function write_table(w, t, depth)
         refuse(w, depth, "is a table that is in the state twice: a snapshot "
             .. "would make two of it")
     end
-    w.tables = w.tables + 1
-    if w.seen[t] == nil then
-        w.different = w.different + 1
-    elseif w.tables > MOST and w.tables > OFTEN * w.different then
+    if M.endless(w, t) then
         refuse(w, depth, "is a table of those that are in others so often that "
             .. "their copies would have no end")
     end

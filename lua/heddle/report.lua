@@ -521,20 +521,24 @@ local function metric_text(m, v)
     return report.number(v)
 end
 
+--- A row of a table: a cell an application, and of all where there are several.
+local function row_of(name, of, cells, total)
+    local row = table.move(cells, 1, #cells, 2, { "  " .. name })
+    row[#row + 1] = #cells > 1 and total or nil
+    row[#row + 1] = of.unit
+    row[#row + 1] = of.meaning
+    return row
+end
+
 local function metric_rows(results, section)
     local rows = {}
     for _, m in ipairs(results.metrics) do
         if m.section == section then
-            local row = { "  " .. m.name }
-            for _, a in ipairs(m.apps) do
-                row[#row + 1] = metric_text(m, a.value)
+            local cells = {}
+            for i, a in ipairs(m.apps) do
+                cells[i] = metric_text(m, a.value)
             end
-            if #m.apps > 1 then
-                row[#row + 1] = metric_text(m, m.total)
-            end
-            row[#row + 1] = m.unit
-            row[#row + 1] = m.meaning
-            rows[#rows + 1] = row
+            rows[#rows + 1] = row_of(m.name, m, cells, metric_text(m, m.total))
         end
     end
     return rows
@@ -548,16 +552,12 @@ local function own_rows(results)
     end
     for _, c in ipairs(results.counters) do
         if c.component == "policy" and not engine[c.name] then
-            local row = { "  policy." .. c.name }
+            local cells = {}
             for i = 1, #results.apps do
-                row[i + 1] = report.number(c.apps[i])
+                cells[i] = report.number(c.apps[i])
             end
-            if #results.apps > 1 then
-                row[#row + 1] = report.number(c.total)
-            end
-            row[#row + 1] = c.unit
-            row[#row + 1] = c.meaning
-            rows[#rows + 1] = row
+            rows[#rows + 1] = row_of("policy." .. c.name, c, cells,
+                report.number(c.total))
         end
     end
     return rows
