@@ -211,7 +211,7 @@ test: all tests
 check-slurm:
 	@src/dev/deps slurm
 	@$(MAKE) --no-print-directory all
-	@HEDDLE_SLURM=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
+	@SLURM_TESTS=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
 
 # What is promised about speed and memory, measured: a table, and
 # out/bench.json.  What the rows mean is said in bench/summary.lua.
