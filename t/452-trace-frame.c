@@ -140,9 +140,10 @@ static void fill(struct hd_pack *k, uint64_t seed)
     }
 }
 
-static void compare_op(const struct hd_frame *f, const struct hd_top *o,
+static void compare_op(const struct hd_frame *f, const struct hd_frame_op *op,
                        const struct twin *t)
 {
+    const struct hd_top *o = hd_frame_record(f, op);
     struct hd_access a;
     hd_va lane[HD_MAX_LANES];
 
@@ -157,7 +158,7 @@ static void compare_op(const struct hd_frame *f, const struct hd_top *o,
     assert_int_equal(o->mask, t->mask);
     if (!hd_top_memory(o))
         return;
-    hd_frame_addr(f, o, &a, lane);
+    hd_frame_addr(f, op, &a, lane);
     for (uint64_t m = o->mask; m != 0; m &= m - 1) {
         unsigned l = hd_bit_first(m);
         assert_int_equal(hd_access_lane(&a, l), t->addr[l]);
@@ -170,7 +171,7 @@ static void compare(const struct hd_frame *f)
     for (unsigned b = 0; b < BLOCKS; b++) {
         assert_int_equal(f->number[b], number[b]);
         for (unsigned w = 0; w < WARPS; w++) {
-            const struct hd_top *o = f->op + f->start[b * WARPS + w];
+            const struct hd_frame_op *o = f->op + f->start[b * WARPS + w];
             for (unsigned i = 0; i < length[b][w]; i++)
                 compare_op(f, o + i, &twin[b][w][i]);
         }
@@ -180,6 +181,7 @@ static void compare(const struct hd_frame *f)
 static void random_blocks(void **state)
 {
     struct hd_pack *k = hd_pack_new();
+    struct hd_unpack *u = hd_unpack_new();
     struct hd_bytes out = {0};
     const char *what = NULL;
 
@@ -187,13 +189,14 @@ static void random_blocks(void **state)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fill(k, seed);
         assert_int_equal(hd_pack_end(k, &out), 0);
-        struct hd_frame *f = hd_frame_unpack(out.p, out.n, LANES, WARPS,
+        struct hd_frame *f = hd_frame_unpack(u, out.p, out.n, LANES, WARPS,
                                              OPCODES, 1 << 24, &what);
         if (f == NULL)
             fail_msg("seed %u: %s", (unsigned)seed, what);
         compare(f);
-        free(f);
+        hd_frame_free(f);
     }
+    hd_unpack_free(u);
     hd_bytes_free(&out);
     hd_pack_free(k);
 }
@@ -257,6 +260,7 @@ static void damage(void **state)
 {
     struct hd_pack *k = hd_pack_new();
     struct hd_bytes out = {0};
+    struct hd_unpack *u = hd_unpack_new();
     struct hd_rng r = hd_rng_make(3, 3);
     unsigned refused = 0;
 
@@ -272,23 +276,24 @@ static void damage(void **state)
             p[hd_rng_below(&r, j == 0 ? 24 : (uint32_t)n)] ^=
                 (unsigned char)(1u << hd_rng_below(&r, 8));
         struct hd_frame *f =
-            hd_frame_unpack(p, n, LANES, WARPS, OPCODES, 1 << 22, &what);
+            hd_frame_unpack(u, p, n, LANES, WARPS, OPCODES, 1 << 22, &what);
         if (f == NULL) {
             assert_non_null(what);
             refused++;
         }
         for (uint32_t w = 0; f != NULL && w < f->blocks * f->warps; w++) {
-            const struct hd_top *o = f->op + f->start[w];
-            for (; o->kind != HEDDLE_OP_EXIT; o++) {
+            const struct hd_frame_op *o = f->op + f->start[w];
+            for (; hd_frame_record(f, o)->kind != HEDDLE_OP_EXIT; o++) {
                 struct hd_access a;
                 hd_va lane[HD_MAX_LANES];
-                if (hd_top_memory(o))
+                if (hd_top_memory(hd_frame_record(f, o)))
                     hd_frame_addr(f, o, &a, lane);
             }
         }
-        free(f);
+        hd_frame_free(f);
         free(p);
     }
+    hd_unpack_free(u);
     assert_true(refused > 2000);
     hd_bytes_free(&out);
     hd_pack_free(k);

@@ -215,7 +215,7 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
     struct hd_err err = {0};
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
-        free(hd_box_frame(b, i, RESIDENT, &err));
+        hd_frame_free(hd_box_frame(b, i, RESIDENT, &err));
     return hd_err_tell(&err, error, room);
 }
 
@@ -240,8 +240,10 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
     int rc = 0;
 
     d->op.warp = index % f->warps;
-    for (const struct hd_top *t = f->op + f->start[index];
-         t->kind != HEDDLE_OP_EXIT && rc == 0; t++) {
+    for (const struct hd_frame_op *o = f->op + f->start[index]; rc == 0; o++) {
+        const struct hd_top *t = hd_frame_record(f, o);
+        if (t->kind == HEDDLE_OP_EXIT)
+            break;
         if (!hd_top_memory(t))
             continue;
         d->op.pc = t->pc;
@@ -252,7 +254,7 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
         d->op.kind = t->kind;
         d->op.count = t->count;
         d->op.opcode = d->box->string[t->opcode];
-        hd_frame_addr(f, t, &a, d->lane);
+        hd_frame_addr(f, o, &a, d->lane);
         for (uint64_t m = t->mask; m != 0; m &= m - 1)
             d->address[hd_bit_first(m)] =
                 hd_access_lane(&a, hd_bit_first(m)) +
@@ -278,7 +280,7 @@ static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
         for (uint32_t w = 0; w < f->warps && rc == 0; w++)
             rc = dump_warp(d, f, k, b * f->warps + w);
     }
-    free(f);
+    hd_frame_free(f);
     return rc;
 }
 

@@ -187,6 +187,7 @@ void hd_box_free(struct hd_box *b)
     hd_save_drop(&io->save);
     ZSTD_freeCCtx(io->c);
     ZSTD_freeDCtx(io->d);
+    hd_unpack_free(io->unpack);
     hd_bytes_free(&io->packed);
     hd_bytes_free(&io->plain);
     free(io->path);
@@ -827,12 +828,14 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
 
     if (p == NULL)
         return NULL;
-    struct hd_frame *f =
-        hd_frame_unpack(p, b->frame[i].raw, k->lanes, hd_trace_warps(k),
-                        (uint32_t)b->strings, limit, &what);
+    if (b->io.unpack == NULL && (b->io.unpack = hd_unpack_new()) == NULL)
+        return hd_err_no_memory(err);
+    struct hd_frame *f = hd_frame_unpack(
+        b->io.unpack, p, b->frame[i].raw, k->lanes, hd_trace_warps(k),
+        (uint32_t)b->strings, limit, &what);
     if (f != NULL && f->blocks == b->frame[i].blocks)
         return f;
-    free(f);
+    hd_frame_free(f);
     if (what == hd_frame_memory)
         return hd_err_no_memory(err);
     if (what == hd_frame_too_large)

@@ -19,10 +19,15 @@
  * record: what they are above the least of them, without the low bits that all
  * of them have alike, in as few bytes as hold them all.
  *
+ * What is replayed is little, so that it does not drive the machine out of the
+ * host's caches: an operation is where it begins and which record says the rest,
+ * and there are few records; lists stay as they were written, until somebody asks
+ * for the addresses.
+ *
  * Reading trusts nothing: a frame may come from a damaged or hostile file.
  * Every count is checked against the bytes that are left before memory is
  * taken, every address against the 48 bits of the page tables, and the memory
- * of the whole is computed first and compared with a limit.  What comes out can
+ * of the whole is compared with a limit before it is taken.  What comes out can
  * be replayed without another check.
  *
  * SPDX-License-Identifier: MIT
@@ -91,6 +96,7 @@ struct follower {
     uint64_t low, room;     /* it begins at one of so many addresses from low */
     struct follower *next;  /* what comes after it */
     uint32_t warp;          /* the last in which it came, from 1 on */
+    uint32_t record;        /* of the frame that is read: what op is there */
 };
 
 /* The followers of a frame, and the warp that is written or read. */
@@ -115,7 +121,7 @@ static inline uint64_t expected(const struct coder *c)
 }
 
 /* It has come. */
-static inline const struct hd_top *again(struct coder *c, uint64_t first)
+static inline void again(struct coder *c, uint64_t first)
 {
     struct follower *f = c->at;
 
@@ -124,7 +130,6 @@ static inline const struct hd_top *again(struct coder *c, uint64_t first)
     f->warp = c->warp;
     f->op.first = first;
     c->at = f->next;
-    return &f->op;
 }
 
 /* Another has. */
@@ -324,15 +329,27 @@ int hd_pack_end(struct hd_pack *k, struct hd_bytes *out)
 
 /* ---- reading ------------------------------------------------------------- */
 
-struct unpack {
+struct hd_unpack {
     struct hd_cursor c;
+    const unsigned char *bytes; /* where they begin */
     struct hd_frame *f;
     uint32_t lanes, warps, opcodes;
     uint64_t blocks, ops, addrs;
-    struct hd_top *op, *last; /* the next one's place; behind the last */
-    size_t addr;              /* of the next list */
+    struct hd_frame_op *op, *last; /* the next one's place; behind the last */
+    size_t records, room, limit;   /* bytes that the records may take */
+    size_t addr;                   /* of the next list */
     struct coder coder;
 };
+
+struct hd_unpack *hd_unpack_new(void)
+{
+    return malloc(sizeof(struct hd_unpack));
+}
+
+void hd_unpack_free(struct hd_unpack *u)
+{
+    free(u);
+}
 
 const char hd_frame_too_large[] = "size";
 const char hd_frame_memory[] = "memory";
@@ -354,7 +371,7 @@ static void bound(struct follower *f, const struct hd_top *o)
 }
 
 /* Whether a record can be. */
-static bool good_op(const struct unpack *u, const struct hd_top *o)
+static bool good_op(const struct hd_unpack *u, const struct hd_top *o)
 {
     bool memory = hd_top_memory(o);
 
@@ -371,66 +388,119 @@ static bool good_op(const struct unpack *u, const struct hd_top *o)
     return o->list <= ((o->mask & (o->mask - 1)) != 0);
 }
 
-/* The addresses of an operation that has a list. */
-static bool get_list(struct unpack *u, struct hd_top *o)
-{
-    unsigned n = hd_bit_count(o->mask), shift = hd_cursor_u8(&u->c);
-    unsigned width = hd_cursor_u8(&u->c);
-    uint64_t below = hd_cursor_max(&u->c, o->first >> (shift & 63));
-    uint64_t *a = u->f->addr + u->addr, bad = 0;
+/* A list's bytes: all addresses but the first, of which the least is min. */
+struct list {
     const unsigned char *p;
-    unsigned char last[HD_MAX_LANES * 6 + 8] = {0};
+    unsigned width, shift;
+    uint64_t min;
+};
 
-    if (n > u->addrs - u->addr || shift >= HD_TRACE_VA_BITS || width > 6 ||
-        (p = hd_cursor_take(&u->c, (n - 1) * width)) == NULL)
+static inline bool get_list(struct hd_cursor *c, uint64_t first, unsigned n,
+                            struct list *l)
+{
+    l->shift = hd_cursor_u8(c);
+    l->width = hd_cursor_u8(c);
+    uint64_t below = hd_cursor_max(c, first >> (l->shift & 63));
+
+    if (l->shift >= HD_TRACE_VA_BITS || l->width > 6)
         return false;
-    if (hd_cursor_left(&u->c) < 8) /* so many may be read behind it */
-        p = memcpy(last, p, (n - 1) * width);
-    uint64_t min = o->first - (below << shift), ones = hd_ones(8 * width);
-    a[0] = o->first;
-    for (unsigned i = 1; i < n; i++, p += width) {
-        a[i] = min + ((hd_load64(p) & ones) << shift);
-        bad |= a[i] >= HD_TRACE_VA_END;
-    }
-    o->list = (uint32_t)u->addr + 1;
-    u->addr += n;
-    return !u->c.bad && !bad;
+    l->min = first - (below << l->shift);
+    l->p = hd_cursor_take(c, (n - 1) * l->width);
+    return l->p != NULL && !c->bad;
 }
 
-static bool get_op(struct unpack *u, struct hd_top *o)
+/* Eight bytes may be read at p, of which `ones` count. */
+static inline uint64_t list_at(const struct list *l, const unsigned char *p,
+                               uint64_t ones)
 {
-    uint64_t differs = hd_cursor_get(&u->c), first = expected(&u->coder);
-    struct follower *at = u->coder.at;
+    return l->min + ((hd_load64(p) & ones) << l->shift);
+}
 
-    if (HD_LIKELY(differs == 0 && first - at->low < at->room)) {
-        *o = *again(&u->coder, first);
-        return o->list == 0 || get_list(u, o);
+/* The list of an operation: where it is, once its addresses are known to be
+ * good. */
+static bool check_list(struct hd_unpack *u, const struct hd_top *o,
+                       struct hd_frame_op *op)
+{
+    unsigned n = hd_bit_count(o->mask);
+    unsigned char last[HD_MAX_LANES * 6 + 8] = {0};
+    uint64_t bad = 0, ones;
+    struct list l = {0};
+
+    op->list = (uint32_t)(u->c.p - u->bytes) + 1;
+    if (n > u->addrs - u->addr || !get_list(&u->c, op->first, n, &l))
+        return false;
+    u->addr += n;
+    ones = hd_ones(8 * l.width);
+    if (l.min + (ones << l.shift) < HD_TRACE_VA_END)
+        return true;
+    if (hd_cursor_left(&u->c) < 8) /* so many are read behind it */
+        l.p = memcpy(last, l.p, (n - 1) * l.width);
+    for (unsigned i = 1; i < n; i++, l.p += l.width)
+        bad |= list_at(&l, l.p, ones) >= HD_TRACE_VA_END;
+    return !bad;
+}
+
+/* A record more; HD_NONE: it passes the limit, or there is no memory. */
+static uint32_t add_record(struct hd_unpack *u, const struct hd_top *o,
+                           const char **what)
+{
+    struct hd_top *to = NULL;
+
+    *what = hd_frame_too_large;
+    if ((u->records + 1) * sizeof *to <= u->limit) {
+        *what = hd_frame_memory;
+        to = hd_grow(&u->f->record, u->records, &u->room, sizeof *to);
     }
-    *o = at->op;
-    o->first = first;
+    if (to == NULL)
+        return HD_NONE;
+    to[u->records] = *o;
+    return (uint32_t)u->records++;
+}
+
+/* Reads an operation, and says what it is. */
+static const struct hd_top *get_op(struct hd_unpack *u, struct hd_frame_op *op,
+                                   const char **what)
+{
+    uint64_t differs = hd_cursor_get(&u->c);
+    struct follower *at = u->coder.at;
+    struct hd_top o;
+
+    op->first = expected(&u->coder);
+    op->list = 0;
+    if (HD_LIKELY(differs == 0 && op->first - at->low < at->room)) {
+        op->record = at->record;
+        again(&u->coder, op->first);
+        return at->op.list == 0 || check_list(u, &at->op, op) ? &at->op : NULL;
+    }
+    o = at->op;
+    o.first = op->first;
     if (differs == 0 || differs >> HD_LEN(fields) != 0)
-        return false;
-    for (; differs != 0; differs &= differs - 1) {
-        struct field f = fields[hd_bit_first(differs)];
-        uint64_t v = load_field(o, f) + (uint64_t)hd_cursor_gets(&u->c);
-        if (!store_field(o, f, v))
-            return false;
+        return NULL;
+    for (uint64_t d = differs; d != 0; d &= d - 1) {
+        struct field f = fields[hd_bit_first(d)];
+        uint64_t v = load_field(&o, f) + (uint64_t)hd_cursor_gets(&u->c);
+        if (!store_field(&o, f, v))
+            return NULL;
     }
-    bound(at, o);
-    if (u->c.bad || !good_op(u, o) || o->first - at->low >= at->room)
-        return false;
-    learn(&u->coder, o);
-    return o->list == 0 || get_list(u, o);
+    bound(at, &o);
+    if (u->c.bad || !good_op(u, &o) || o.first - at->low >= at->room)
+        return NULL;
+    if (differs != 1 && (at->record = add_record(u, &o, what)) == HD_NONE)
+        return NULL;
+    op->first = o.first;
+    op->record = at->record;
+    learn(&u->coder, &o);
+    return o.list == 0 || check_list(u, &o, op) ? &at->op : NULL;
 }
 
 /* What is wrong, or NULL. */
-static const char *get_blocks(struct unpack *u)
+static const char *get_blocks(struct hd_unpack *u)
 {
     struct hd_frame *f = u->f;
     uint64_t next = 0;
 
     for (uint64_t w = 0; w < u->blocks * u->warps; w++) {
-        struct hd_top *o;
+        const struct hd_top *o;
         if (w % u->warps == 0) {
             f->number[w / u->warps] = next + (uint64_t)hd_cursor_gets(&u->c);
             next = f->number[w / u->warps] + 1;
@@ -438,11 +508,11 @@ static const char *get_blocks(struct unpack *u)
         begin_warp(&u->coder);
         f->start[w] = (uint32_t)(u->op - f->op);
         do {
-            if ((o = u->op) == u->last)
+            const char *what = "operations";
+            if (u->op == u->last)
                 return "blocks";
-            u->op++;
-            if (!get_op(u, o))
-                return "operations";
+            if ((o = get_op(u, u->op++, &what)) == NULL)
+                return what;
         } while (o->kind != HEDDLE_OP_EXIT);
     }
     return u->op == u->last && u->addr == u->addrs && u->c.p == u->c.end &&
@@ -451,21 +521,22 @@ static const char *get_blocks(struct unpack *u)
                : "blocks";
 }
 
-/* Takes the memory of the frame in one piece.  What is wrong, or NULL. */
-static const char *take(struct unpack *u, size_t limit)
+/* Takes the memory of all but the records in one piece, and brings the bytes
+ * along that lists are read from.  What is wrong, or NULL. */
+static const char *take(struct hd_unpack *u, size_t n, size_t limit)
 {
+    size_t kept = u->addrs != 0 ? n + 8 : 0; /* so many are read behind them */
     const size_t bytes[] = {sizeof(struct hd_frame), u->ops * sizeof *u->f->op,
                             u->blocks * sizeof *u->f->number,
-                            u->addrs * sizeof *u->f->addr,
-                            u->blocks * u->warps * sizeof *u->f->start};
+                            u->blocks * u->warps * sizeof *u->f->start, kept};
     void *part[HD_LEN(bytes)];
-    size_t n = 0;
+    size_t all = 0;
 
     for (unsigned i = 0; i < HD_LEN(bytes); i++)
-        n += bytes[i];
-    if (n > limit)
+        all += bytes[i];
+    if (all > limit)
         return hd_frame_too_large;
-    unsigned char *p = malloc(n);
+    unsigned char *p = malloc(all);
     if (p == NULL)
         return hd_frame_memory;
     for (unsigned i = 0; i < HD_LEN(bytes); p += bytes[i++])
@@ -475,26 +546,33 @@ static const char *take(struct unpack *u, size_t limit)
                               .warps = u->warps,
                               .op = part[1],
                               .number = part[2],
-                              .addr = part[3],
-                              .start = part[4],
-                              .bytes = n};
+                              .start = part[3],
+                              .list = part[4],
+                              .lists = kept,
+                              .bytes = all};
+    if (kept != 0)
+        memset((unsigned char *)memcpy(part[4], u->bytes, n) + n, 0, 8);
+    u->limit = limit - all;
     u->op = u->f->op;
     u->last = u->op + u->ops;
     return NULL;
 }
 
-struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
-                                 uint32_t lanes, uint32_t warps,
+void hd_frame_free(struct hd_frame *f)
+{
+    if (f != NULL)
+        free(f->record);
+    free(f);
+}
+
+struct hd_frame *hd_frame_unpack(struct hd_unpack *u, const unsigned char *p,
+                                 size_t n, uint32_t lanes, uint32_t warps,
                                  uint32_t opcodes, size_t limit,
                                  const char **what)
 {
-    struct unpack *u = calloc(1, sizeof *u);
-
-    if (u == NULL) {
-        *what = hd_frame_memory;
-        return NULL;
-    }
+    memset(u, 0, sizeof *u);
     u->c = (struct hd_cursor){.p = p, .end = p + n};
+    u->bytes = p;
     u->lanes = lanes;
     u->warps = warps;
     u->opcodes = opcodes;
@@ -502,28 +580,36 @@ struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
     u->ops = hd_cursor_count(&u->c, 1);
     u->addrs = hd_cursor_count(&u->c, 1);
     bool bad = u->c.bad || u->blocks == 0 || u->ops >= UINT32_MAX ||
-               u->addrs >= UINT32_MAX;
-    if ((*what = bad ? "counts" : take(u, limit)) == NULL)
+               u->addrs >= UINT32_MAX || n >= UINT32_MAX;
+    if ((*what = bad ? "counts" : take(u, n, limit)) == NULL)
         *what = get_blocks(u);
-    struct hd_frame *f = u->f;
-    free(u);
-    if (*what == NULL)
-        return f;
-    free(f);
+    if (*what == NULL) {
+        u->f->bytes += u->room * sizeof *u->f->record;
+        return u->f;
+    }
+    hd_frame_free(u->f);
     return NULL;
 }
 
-void hd_frame_addr(const struct hd_frame *f, const struct hd_top *o,
+void hd_frame_addr(const struct hd_frame *f, const struct hd_frame_op *op,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES])
 {
+    const struct hd_top *o = hd_frame_record(f, op);
     unsigned first = o->mask != 0 ? hd_bit_first(o->mask) : 0;
+    struct list l = {0};
 
-    *out = (struct hd_access){.base.v = o->first - first * (uint64_t)o->stride,
+    *out = (struct hd_access){.base.v = op->first - first * (uint64_t)o->stride,
                               .stride = o->stride};
-    if (o->list == 0)
+    if (op->list == 0)
         return;
-    const uint64_t *a = f->addr + o->list - 1;
-    for (uint64_t m = o->mask; m != 0; m &= m - 1)
-        lane[hd_bit_first(m)].v = *a++;
+    struct hd_cursor c = {.p = f->list + op->list - 1,
+                          .end = f->list + f->lists};
+    get_list(&c, op->first, hd_bit_count(o->mask), &l);
+    uint64_t ones = hd_ones(8 * l.width);
+    lane[first].v = op->first;
+    for (uint64_t m = o->mask & (o->mask - 1); m != 0; m &= m - 1) {
+        lane[hd_bit_first(m)].v = list_at(&l, l.p, ones);
+        l.p += l.width;
+    }
     out->lane = lane;
 }

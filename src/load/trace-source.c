@@ -50,7 +50,7 @@ struct resident {
 };
 
 struct replay { /* what a warp executes; wiring */
-    const struct hd_top *op;
+    const struct hd_frame_op *op;
     const struct hd_frame *f;
 };
 
@@ -89,7 +89,7 @@ static void drop_unused(struct replayer *t)
             continue;
         }
         t->bytes -= t->res[i].f->bytes;
-        free(t->res[i].f);
+        hd_frame_free(t->res[i].f);
     }
     t->ress = n;
 }
@@ -112,7 +112,7 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     if (f == NULL)
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
-        free(f);
+        hd_frame_free(f);
         return hd_box_too_large(t->box, frame, t->limit, err);
     }
     t->bytes += f->bytes;
@@ -347,9 +347,10 @@ static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
-    const struct hd_top *o = &r->op[t->pos[i]++];
+    const struct hd_frame_op *at = &r->op[t->pos[i]++];
+    const struct hd_top *o = hd_frame_record(r->f, at);
 
-    HD_PREFETCH(o + 1);
+    HD_PREFETCH(at + 1);
     *op = (struct hd_op){.kind = o->kind,
                          .slot = o->slot,
                          .bytes = o->bytes,
@@ -398,9 +399,10 @@ static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
-    const struct hd_top *o = &r->op[t->pos[i] - 1];
+    const struct hd_frame_op *at = &r->op[t->pos[i] - 1];
+    const struct hd_top *o = hd_frame_record(r->f, at);
 
-    hd_frame_addr(r->f, o, acc, t->lane);
+    hd_frame_addr(r->f, at, acc, t->lane);
     if (HD_UNLIKELY(o->space == HD_TS_LOCAL))
         place_lanes(t, i, o->mask, acc);
 }

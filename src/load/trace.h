@@ -58,8 +58,7 @@ struct hd_top {
                        exit that the trace does not have */
     uint32_t pc;
     uint32_t opcode; /* string of the container */
-    uint32_t list;   /* 0: affine; else its addresses are a frame's from this
-                        one on, counted from 1 */
+    uint32_t list;   /* 0: affine; 1: its addresses are listed */
     uint64_t mask;
     /* memory operations: the address of the first set lane, and the bytes from
      * lane to lane */
@@ -157,15 +156,35 @@ uint32_t hd_pack_blocks(const struct hd_pack *k);
 /* Writes the frame's bytes to `out` (emptied first).  0 or HEDDLE_ENOMEM. */
 int hd_pack_end(struct hd_pack *k, struct hd_bytes *out);
 
-/* A frame as it is replayed: one piece of memory, to be freed. */
+/* An operation of a frame. */
+struct hd_frame_op {
+    uint64_t first;  /* the address of the first set lane */
+    uint32_t record; /* of the frame: the rest of it */
+    uint32_t list;   /* 0: affine; else where its addresses are, from 1 on */
+};
+
+/* A frame as it is replayed. */
 struct hd_frame {
     uint32_t blocks, warps;
-    struct hd_top *op;
-    uint64_t *number; /* [blocks] index in the grid */
-    uint64_t *addr;   /* of the lists */
-    uint32_t *start;  /* [blocks * warps] its operations, up to its EXIT */
-    size_t bytes;     /* all of it */
+    struct hd_frame_op *op;
+    struct hd_top *record; /* what operations are, but for where they begin */
+    uint64_t *number;      /* [blocks] index in the grid */
+    uint32_t *start;       /* [blocks * warps] its operations, up to its EXIT */
+    unsigned char *list;   /* addresses, as they were written */
+    size_t lists;          /* bytes of it, 8 of them behind the last */
+    size_t bytes;          /* all of it */
 };
+
+static inline const struct hd_top *
+hd_frame_record(const struct hd_frame *f, const struct hd_frame_op *op)
+{
+    return &f->record[op->record];
+}
+
+/* What unpacking takes, for one frame after the other.  NULL: no memory. */
+struct hd_unpack;
+struct hd_unpack *hd_unpack_new(void);
+void hd_unpack_free(struct hd_unpack *u);
 
 /*
  * Unpacks a frame of a kernel.  `opcodes` is how many strings there are,
@@ -175,13 +194,14 @@ struct hd_frame {
 extern const char hd_frame_too_large[];
 extern const char hd_frame_memory[]; /* and this, without memory */
 
-struct hd_frame *hd_frame_unpack(const unsigned char *p, size_t n,
-                                 uint32_t lanes, uint32_t warps,
+struct hd_frame *hd_frame_unpack(struct hd_unpack *u, const unsigned char *p,
+                                 size_t n, uint32_t lanes, uint32_t warps,
                                  uint32_t opcodes, size_t limit,
                                  const char **what);
+void hd_frame_free(struct hd_frame *f);
 /* The addresses of a memory operation; where it has a list, lane[] is filled
  * where its mask is set. */
-void hd_frame_addr(const struct hd_frame *f, const struct hd_top *o,
+void hd_frame_addr(const struct hd_frame *f, const struct hd_frame_op *op,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES]);
 
 /* ---- the container (trace-box.c) ------------------------------------------
@@ -238,6 +258,7 @@ struct hd_box {
         uint64_t end;        /* of what was written to the file */
         struct ZSTD_CCtx_s *c;
         struct ZSTD_DCtx_s *d;
+        struct hd_unpack *unpack; /* from the first frame that is unpacked */
         struct hd_bytes packed, plain;
         char *path;
         struct hd_save save; /* the file being written, which has fd */

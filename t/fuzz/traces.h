@@ -326,19 +326,43 @@ static void box_seeds(fuzz_put *put)
     hd_box_free(b);
 }
 
+/* All addresses of a frame. */
+static void frame_addresses(const struct hd_frame *f)
+{
+    hd_va lane[HD_MAX_LANES];
+    struct hd_access a;
+
+    for (uint32_t w = 0; w < f->blocks * f->warps; w++)
+        for (const struct hd_frame_op *o = f->op + f->start[w];; o++) {
+            const struct hd_top *t = hd_frame_record(f, o);
+            if (t->kind == HEDDLE_OP_EXIT)
+                break;
+            if (!hd_top_memory(t))
+                continue;
+            hd_frame_addr(f, o, &a, lane);
+            for (uint64_t m = t->mask; m != 0; m &= m - 1)
+                assert_true(hd_access_lane(&a, hd_bit_first(m)) <
+                            HD_TRACE_VA_END);
+        }
+}
+
 /* The first byte: lanes and warps. */
 static bool frame_run(const uint8_t *p, size_t n)
 {
     const char *what = NULL;
     uint8_t how = n != 0 ? p[0] : 0;
     unsigned char *q = fuzz_copy(p + (n != 0), n - (n != 0));
+    struct hd_unpack *u = hd_unpack_new();
     struct hd_frame *f =
-        hd_frame_unpack(q, n - (n != 0), how & 1 ? 64 : 32, 1 + (how >> 1 & 31),
-                        64, 1 << 20, &what);
+        hd_frame_unpack(u, q, n - (n != 0), how & 1 ? 64 : 32,
+                        1 + (how >> 1 & 31), 64, 1 << 20, &what);
     bool good = f != NULL;
 
     assert_true(good || what != NULL);
-    free(f);
+    if (good)
+        frame_addresses(f);
+    hd_frame_free(f);
+    hd_unpack_free(u);
     free(q);
     return good;
 }
