@@ -68,10 +68,19 @@ static lua_Integer truncated(lua_Number f)
 /* From the bytes of its elements, little end first. */
 static void fill(lua_State *L, heddle_data *d, int at)
 {
+    static const union {
+        uint16_t v;
+        uint8_t first;
+    } little = {1};
     size_t bytes;
     const char *s = luaL_checklstring(L, at, &bytes);
     uint32_t width = heddle_type_bytes(d->type);
 
+    if (little.first == 1) { /* as the host has them */
+        size_t n = bytes / width < d->count ? bytes / width : d->count;
+        memcpy(d->mem, s, n * width);
+        return;
+    }
     for (uint64_t i = 0; i < d->count && (i + 1) * width <= bytes; i++) {
         uint64_t v = 0;
 

@@ -138,28 +138,49 @@ local function element(v, b)
         or v & 0xffffffff
 end
 
+-- What is left of a whole number, of which most elements are.
+local MASK = { u8 = 0xff, i32 = 0xffffffff, u32 = 0xffffffff, i64 = -1 }
+
+--- The elements of a list, which may end early, or of fn(i), as bytes.
+local function packed(b, list, fn)
+    local out, run, n, mask = {}, {}, 0, MASK[b.type]
+    local many = "<" .. CODE[b.type]:rep(100)
+    for i = 0, b.count - 1 do
+        local v
+        if list then v = list[i + 1] else v = fn(i) end
+        if mask and math_type(v) == "integer" then
+            v = v & mask
+        elseif v == nil and list then
+            break
+        elseif mask or not math_type(v) then
+            v = element(v, b)
+        end
+        n = n + 1
+        run[n] = v
+        if n == 100 then
+            out[#out + 1] = many:pack(unpack(run, 1, n))
+            n = 0
+        end
+    end
+    out[#out + 1] = ("<" .. CODE[b.type]:rep(n)):pack(unpack(run, 1, n))
+    return table.concat(out)
+end
+
 --- The data of a buffer as bytes, or as heddle.generate made them.
 local function bytes_of(b)
-    local data, kind, out, run = b.data, type(b.data), {}, {}
+    local data, kind = b.data, type(b.data)
     if kind == "nil" or kind == "string" or kind == "userdata" then
         return data
-    elseif kind ~= "function" and kind ~= "table" and kind ~= "number" then
+    elseif kind == "number" then
+        local one = ("<" .. CODE[b.type]):pack(element(data, b))
+        return one:rep(1024):rep(b.count // 1024) .. one:rep(b.count % 1024)
+    elseif kind == "table" then
+        return packed(b, data)
+    elseif kind ~= "function" then
         fail("buffer %s: data is a function, a list, a number, a text or from "
             .. "heddle.generate, not a %s", b.name, kind)
     end
-    for i = 0, b.count - 1 do
-        local v = data
-        if kind == "function" then v = data(i) end
-        if kind == "table" then v = data[i + 1] end
-        if v == nil and kind == "table" then break end
-        run[#run + 1] = element(v, b)
-        if #run == 100 then
-            out[#out + 1] = ("<" .. CODE[b.type]:rep(100)):pack(unpack(run))
-            run = {}
-        end
-    end
-    out[#out + 1] = ("<" .. CODE[b.type]:rep(#run)):pack(unpack(run))
-    return table.concat(out)
+    return packed(b, nil, data)
 end
 
 --- The application compiled: a C program object (heddle.program).
