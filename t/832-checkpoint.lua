@@ -13,7 +13,10 @@ local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 
-local args = H.args { case = "", path = "", seed = 1 }
+local args = H.args { case = "", path = "", seed = 1, text = "" }
+local dir = args.case == "" and files.folder()
+local text_trace = args.text ~= "" and args.text
+    or files.folder() .. "/kernel-1.traceg"
 
 local FAULTS = whole.join(whole.SMALL, { ["vm.paging"] = "fault",
     ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
@@ -39,6 +42,39 @@ local generated = H.generator { name = "scatter", source = "this test",
         end
     end } } }
 
+-- A trace as Accel-Sim writes it: each warp loads a line, then from all over, and
+-- stores.
+local function write_trace(path)
+    local out = { "-kernel name = scatter\n-kernel id = 1\n-grid dim = (40,1,1)\n"
+        .. "-block dim = (64,1,1)\n-shmem = 0\n-nregs = 16\n"
+        .. "-accelsim tracer version = 4\n" }
+    local list = {}
+    for block = 0, 39 do
+        out[#out + 1] = ("#BEGIN_TB\nthread block = %d,0,0\n"):format(block)
+        for warp = 0, 1 do
+            local line = 0x7f2000000000 + (block * 2 + warp) * 128
+            for lane = 1, 32 do
+                list[lane] = ("0x%x"):format(0x7f2000100000
+                    + (block * 977 + warp * 353 + lane * 131) * 4093 % 2^21 // 4
+                    * 4 | 0)
+            end
+            out[#out + 1] = ("warp = %d\ninsts = 6\n"
+                .. "0000 ffffffff 1 R6 S2R 0 0 0\n"
+                .. "0010 ffffffff 1 R2 LDG.E 1 R6 4 1 0x%x 4 0\n"
+                .. "0020 ffffffff 1 R3 LDG.E 1 R2 4 0 %s 0\n"
+                .. "0030 ffffffff 1 R4 FADD 2 R2 R3 0 0\n"
+                .. "0040 ffffffff 0 STG.E 2 R6 R4 4 1 0x%x 4 0\n"
+                .. "0050 ffffffff 0 EXIT 0 0 0\n"):format(warp, line,
+                    table.concat(list, " "), line + 0x800000)
+        end
+        out[#out + 1] = "#END_TB\n"
+    end
+    files.write(path, table.concat(out))
+end
+if args.case == "" then
+    write_trace(text_trace)
+end
+
 local CASES = {
     contents = whole.maker { "BFS2" },
     relaunch = whole.maker { "GUP", "BFS2" },
@@ -54,6 +90,12 @@ local CASES = {
     generator = whole.maker { generated, "GUP" },
     trace = whole.maker({ H.trace(H.here "../scenarios/data/gather.hdt") }, nil,
         { stop_cycles = 6000 }),
+    text = function() -- opened by whoever asks
+        return whole.maker { H.trace(text_trace) } ()
+    end,
+    ["text, faults"] = function()
+        return whole.maker({ H.trace(text_trace) }, FAULTS)()
+    end,
     policies = whole.maker({ "GUP", "MM" }, nil, nil, {
         { "policies/mask.lua", { epoch = 1000 } }, { counting() },
         { "random", { at = "l2cache" } }, { "srrip", { at = "l1cache" } } }),
@@ -75,7 +117,6 @@ if args.case ~= "" then -- the other process
     return
 end
 
-local dir = files.folder()
 local path = dir .. "/a checkpoint"
 
 for _, name in ipairs(require("heddle.config").sorted_keys(CASES)) do
@@ -90,8 +131,9 @@ for _, name in ipairs(require("heddle.config").sorted_keys(CASES)) do
         sim:run()
         local want = fingerprint(sim)
         sim:close()
-        local got = files.output(("%s run t/832-checkpoint.lua case=%s path=%s")
-            :format(files.HEDDLE, name, files.quote(path)))
+        local got = files.output(("%s run t/832-checkpoint.lua case=%s path=%s "
+            .. "text=%s"):format(files.HEDDLE, files.quote(name),
+            files.quote(path), files.quote(text_trace)))
         bad = bad or got ~= want and ("cut at %d of 1000: %s"):format(part,
             got:sub(-300))
     end
