@@ -103,6 +103,44 @@ do
         apps[2].instructions)
 end
 
+-- An application's budget is used up at the instant at which so many instructions
+-- have issued, whichever core is simulated first and however far it runs ahead: a
+-- twin whose epochs of a cycle let none run ahead has begun as many the cycle
+-- before.
+do
+    local settings = whole.join(whole.SMALL, { ["core.count"] = 6,
+        ["core.ilp"] = 1 })
+    local function make(options, policies)
+        return whole.sim({ whole.column(9, 40), whole.random(12, 40) }, settings,
+            options, policies)
+    end
+    local begun, cycles = {}, 0 -- of each application, by cycle
+    do
+        local sim <close> = make()
+        sim:use { name = "each_cycle", every = { 1, function() end } }
+        while sim:run(1) == "ok" do
+            cycles = cycles + 1
+            local apps = sim.core:apps()
+            begun[cycles] = { apps[1].instructions, apps[2].instructions }
+        end
+    end
+    for _, budget in ipairs { 1, 2, 3, 77, 500, 700 } do
+        local bad
+        for _, cut in ipairs { 7, 1 << 30 } do
+            local sim <close> = make { budget = budget }
+            while sim:run(cut) == "ok" do end
+            for i, app in ipairs(sim.core:apps()) do
+                local at, before = begun[app.cycles - 1], begun[app.cycles - 2]
+                if not (at[i] >= budget and before[i] < budget) then
+                    bad = ("application %d, cycle %d: %d, then %d"):format(i - 1,
+                        app.cycles, before[i], at[i])
+                end
+            end
+        end
+        tap.ok(not bad, "issued at the end of a budget of " .. budget, bad)
+    end
+end
+
 -- ---- warm-up and reset --------------------------------------------------------------
 
 do

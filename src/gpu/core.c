@@ -6,7 +6,8 @@
  * order of time (messages first, then the unit, then the port, within one
  * instant) as long as that time lies before now + `ahead`, the shortest way
  * back of an answer: nothing that is sent from now on can arrive earlier, so
- * the core may run ahead of the rest of the machine that far.  How a run is
+ * the core may run ahead of the rest of the machine that far, unless a budget is
+ * nearly used up (gpu/dispatch.c).  How a run is
  * cut into steps plays no part in it.
  *
  * Data cross the core's reply port in order of arrival, a flit a cycle, and
@@ -374,7 +375,8 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
     hd_time page = hd_min_u64(*g->barrier, *g->arrival);
 
     hd_cross(g->env, HD_BORDER_horizon);
-    return hd_min_u64(now + g->ahead, hd_min_u64(*g->env->slots->epoch, page));
+    return hd_min_u64(now + g->run_ahead,
+                      hd_min_u64(*g->env->slots->epoch, page));
 }
 
 static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,

@@ -395,6 +395,7 @@ struct hd_gpu {
     hd_time side_ticks;          /* in the buffer beside the L1 TLB */
     hd_time both_ticks;          /* in both */
     hd_time ahead;               /* how far a core may run ahead */
+    hd_time run_ahead;           /* how far it does: 1, or as far */
     const int *stop;             /* not 0: an error stops the run */
     uint32_t line_shift;
     uint32_t translate; /* 0: translation off */

@@ -9,7 +9,8 @@
  * reaches its core after the interconnect's latency.
  *
  * An application finishes when its last launch retires, or when it has issued
- * its budget of warp instructions.  Its counters freeze then.  If others still
+ * its budget of warp instructions: at the instant at which the last of them leaves
+ * its core's port.  Its counters freeze then.  If others still
  * run it goes on, or starts again, to keep up the load.
  *
  * Its instructions, cycles, budget and counters count from the end of the
@@ -60,14 +61,12 @@
 enum {
     EV_LAUNCH,
     EV_BLOCK_END,
-    EV_FINISH,
+    EV_MARK,
     EV_COPY,
-    EV_BEGIN,
     EV_FAULT,
     EV_SERVED,
     EV_THROTTLE,
-    EV_HINTED,
-    EV_TOLD
+    EV_HINTED
 };
 
 enum { COPY_BYTES = 2 << 20 }; /* of a piece */
@@ -511,55 +510,174 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
         d->g->env->err->code = HEDDLE_DONE;           /* stops the run */
 }
 
+/* ---- marks --------------------------------------------------------------- */
+
+/*
+ * An application is at its mark when its mark-th instruction has issued, in the
+ * order of instants, whatever the order in which cores are served: a core that
+ * runs ahead counts what others come before.  So nobody runs ahead near the
+ * mark.  Near is what all its cores can issue in the time that they may have
+ * run ahead by: the mark lies behind what they have.  From then on a core's last
+ * issue alone reaches beyond the present, an instruction a slot up to the
+ * instant at which its port is free.
+ */
+
+/* Instructions that a core has issued and that have not left its port at t. */
+static uint64_t unissued(const struct hd_core *c, hd_time t)
+{
+    const struct hd_core_state *s = c->s;
+    hd_time end = s->still != 0 ? s->held : s->port_free;
+
+    return end > t ? hd_ceil_div(end - t, c->slot) : 0;
+}
+
+static bool at_mark(const struct hd_dispatch *d, uint32_t app, hd_time t)
+{
+    const struct hd_gpu *g = d->g;
+    uint64_t n = d->app[app].issued - d->app[app].mark;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        uint64_t later = g->core[i].app == app ? unissued(&g->core[i], t) : 0;
+        if (later > n)
+            return false;
+        n -= later;
+    }
+    return true;
+}
+
+/* Foretells when the mark is reached by what has been issued at t. */
+static void foretell(struct hd_dispatch *d, uint32_t app, hd_time t)
+{
+    const struct hd_gpu *g = d->g;
+    struct hd_app_state *a = &d->app[app];
+    hd_time low = hd_max_u64(t, a->exact), high = low;
+
+    if (a->issued < a->mark)
+        return;
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (g->core[i].app == app)
+            high = hd_max_u64(high, low + unissued(&g->core[i], low) *
+                                              g->core[i].slot);
+    while (low < high) {
+        hd_time mid = low + (high - low) / 2;
+        if (at_mark(d, app, mid))
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    if (low >= a->crossing)
+        return;
+    a->crossing = low;
+    hd_post(g->env->ev, d->component, d->component, low, EV_MARK, app, 0);
+}
+
+/* Whether cores run ahead follows from their applications. */
+static void set_ahead(struct hd_dispatch *d)
+{
+    struct hd_gpu *g = d->g;
+    uint32_t closing = 0;
+
+    for (uint32_t i = 0; i < g->env->apps; i++)
+        closing |= d->app[i].closing;
+    g->run_ahead = closing ? 1 : g->ahead;
+}
+
+/* The mark is near: nobody runs ahead any more, and none has from `exact` on. */
+static void close_in(struct hd_dispatch *d, uint32_t app, hd_time now,
+                     hd_time exact)
+{
+    struct hd_app_state *a = &d->app[app];
+
+    if (!a->closing) {
+        a->closing = 1;
+        a->exact = exact;
+        set_ahead(d);
+    }
+    foretell(d, app, now);
+}
+
+/* From when on no core has run ahead, if none does so from now on. */
+static hd_time exact_from(const struct hd_dispatch *d, hd_time now)
+{
+    const struct hd_gpu *g = d->g;
+    hd_time exact = now;
+
+    if (now == 0 || g->skips)
+        return now;
+    if (g->run_ahead == g->ahead)
+        return now + g->ahead;
+    for (uint32_t i = 0; i < g->env->apps; i++)
+        if (d->app[i].closing)
+            exact = hd_max_u64(exact, d->app[i].exact);
+    return exact;
+}
+
+/* What is to be reached next; 0 is as if it were beyond all numbers. */
+static void set_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    const struct hd_gpu *g = d->g;
+    struct hd_app_state *a = &d->app[app];
+    uint64_t slots = g->ahead / g->env->clk->ticks[HD_CLK_ISSUE] + 2;
+    uint64_t reach = slots * g->cores;
+
+    a->mark = hd_min_u64(a->goal - 1, a->told - 1) + 1;
+    a->near = a->mark == 0 ? UINT64_MAX : a->mark - hd_min_u64(a->mark, reach);
+    a->crossing = HD_NEVER;
+    if (a->issued >= a->near) {
+        close_in(d, app, now, exact_from(d, now));
+        return;
+    }
+    a->closing = 0;
+    set_ahead(d);
+}
+
+void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued)
+{
+    d->app[app].told = issued;
+    set_mark(d, app, hd_events_now(d->g->env->ev));
+}
+
+/* The mark-th instruction has issued. */
+static void mark(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_app_state *a = &d->app[app];
+    bool first = !a->counts;
+
+    if (a->mark == a->told) {
+        a->told = 0;
+        d->g->reached(d->g->sample, app, now);
+    } else if (first) {
+        a->counts = 1;
+        a->before = a->start;
+        a->issued -= a->start;
+        a->goal = budget(d, app);
+        begin(d, app, now);
+    } else {
+        if (!a->finished)
+            a->truncated = 1;
+        freeze(d, app, now);
+        a->goal = 0;
+    }
+    set_mark(d, app, now);
+}
+
+void hd_dispatch_near(const struct hd_core *c, hd_time t)
+{
+    struct hd_dispatch *d = c->gpu->dispatch;
+    hd_time now = c->gpu->skips ? t : hd_events_now(c->gpu->env->ev);
+
+    close_in(d, c->app, t, exact_from(d, now));
+}
+
 void hd_dispatch_restored(struct hd_dispatch *d)
 {
     struct hd_gpu *g = d->g;
 
     for (uint32_t i = 0; i < g->env->apps; i++)
         set_slot(d, i);
+    set_ahead(d);
     for (uint32_t i = 0; i < g->cores; i++)
         hd_warp_launch(&g->core[i]);
-}
-
-/* What is to be reached next; 0 is as if it were beyond all numbers. */
-static void set_mark(struct hd_app_state *a)
-{
-    a->mark = hd_min_u64(a->goal - 1, a->told - 1) + 1;
-}
-
-void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued)
-{
-    d->app[app].told = issued;
-    set_mark(&d->app[app]);
-}
-
-void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
-                         hd_time t)
-{
-    struct hd_app_state *a = &d->app[app];
-    bool first = !a->counts, tell = a->mark == a->told;
-    uint64_t n = a->mark - before;
-
-    t += n * d->g->slot[app];
-    hd_post(d->g->env->ev, d->component, d->component, t,
-            tell    ? EV_TOLD
-            : first ? EV_BEGIN
-                    : EV_FINISH,
-            app, 0);
-    if (tell) {
-        a->told = 0;
-    } else if (first) {
-        a->counts = 1;
-        a->before = a->start;
-        a->issued -= a->start;
-        a->goal = budget(d, app);
-        before = n = 0;
-    } else {
-        return;
-    }
-    set_mark(a);
-    if (a->mark != 0 && a->issued >= a->mark && a->mark > before)
-        hd_dispatch_reached(d, app, before + n, t);
 }
 
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
@@ -591,9 +709,9 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
         a->before += a->issued;
         a->issued = 0;
         a->goal = budget(d, i);
-        set_mark(a);
         a->counts = 1;
         a->begin = now;
+        set_mark(d, i, now);
         reset(d, i, now);
         if (a->idle) /* without relaunch, it ended during the warm-up */
             freeze(d, i, now);
@@ -894,20 +1012,14 @@ static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
         block_end(d, a, now);
     } else if (what == EV_COPY) {
         copy(d, a, now);
-    } else if (what == EV_BEGIN) {
-        begin(d, a, now);
     } else if (what == EV_FAULT || what == EV_SERVED) {
         hd_throttle_fault(&d->throttle, a, what == EV_SERVED, now);
     } else if (what == EV_HINTED) {
         prepare(d, a, now);
-    } else if (what == EV_TOLD) {
-        d->g->reached(d->g->sample, a, now);
     } else if (what == EV_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
-    } else {
-        if (!d->app[a].finished)
-            d->app[a].truncated = 1;
-        freeze(d, a, now);
+    } else if (d->app[a].crossing == now) {
+        mark(d, a, now);
     }
 }
 
@@ -917,7 +1029,7 @@ int hd_dispatch_start(struct hd_dispatch *d)
         struct hd_app_state *a = &d->app[i];
         a->counts = a->start == 0 && d->g->m->sim.warmup == 0;
         a->goal = a->counts ? budget(d, i) : a->start;
-        set_mark(a);
+        set_mark(d, i, 0);
         a->begin = a->start != 0 ? HD_NEVER : 0;
         a->finish = HD_NEVER;
         a->record = HD_NONE;

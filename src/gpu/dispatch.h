@@ -17,6 +17,7 @@ struct hd_app_state {
     uint64_t goal;   /* reaching it begins its count, or finishes it; 0: none */
     uint64_t told;   /* reaching it is told to hd_gpu.reached; 0: none is */
     uint64_t mark;   /* the lower of the two that there are, or 0 */
+    uint64_t near;   /* so many issued may be at the mark soon */
     uint64_t work;   /* budget of its own, over completions; 0: none */
     uint64_t start;  /* instructions at which its count begins; 0: with
                         the end of the warm-up */
@@ -29,6 +30,9 @@ struct hd_app_state {
     uint32_t active;     /* a launch is in progress */
     uint32_t counts;     /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
+    uint32_t closing;  /* near the mark: no core runs ahead */
+    hd_time exact;     /* and then none has from here on */
+    hd_time crossing;  /* when it will be at the mark, HD_NEVER: not known */
     uint32_t idle;     /* has ended and is not relaunched */
     uint32_t record;   /* of the launch in progress, HD_NONE: none */
     uint32_t all_gone; /* its allocations went when it ended */
@@ -47,24 +51,21 @@ struct hd_kernel_record {
     uint64_t blocks;
 };
 
-/* Of what is issued from t on, as number `before` and the next ones, one is at
- * the mark: the count begins with it, the budget is used, or it is told.
- * Instructions that were issued before the count began are not counted. */
-void hd_dispatch_reached(struct hd_dispatch *d, uint32_t app, uint64_t before,
-                         hd_time t);
+/* Core c has issued instructions from t on, which leave its application near
+ * its mark, or take it there. */
+void hd_dispatch_near(const struct hd_core *c, hd_time t);
 /* n instructions, 0 or more, of core c's application issue from t on. */
 static inline void hd_dispatch_issued(const struct hd_core *c, uint64_t n,
                                       hd_time t)
 {
     struct hd_app_state *a = c->state;
-    uint64_t before = a->issued;
+    uint64_t issued = a->issued + n;
 
     hd_cross(c->gpu->env, HD_BORDER_issued);
-    a->issued = before + n;
+    a->issued = issued;
     a->last_issue = t;
-    /* before < mark <= before + n; never, if the mark is 0 */
-    if (HD_UNLIKELY(a->mark - before - 1 < n))
-        hd_dispatch_reached(c->gpu->dispatch, c->app, before, t);
+    if (HD_UNLIKELY(issued >= a->near))
+        hd_dispatch_near(c, t);
 }
 /* hd_gpu.reached is called when an application has issued so many instructions,
  * more than it has. */

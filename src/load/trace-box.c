@@ -830,9 +830,9 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
         return NULL;
     if (b->io.unpack == NULL && (b->io.unpack = hd_unpack_new()) == NULL)
         return hd_err_no_memory(err);
-    struct hd_frame *f = hd_frame_unpack(
-        b->io.unpack, p, b->frame[i].raw, k->lanes, hd_trace_warps(k),
-        (uint32_t)b->strings, limit, &what);
+    struct hd_frame *f =
+        hd_frame_unpack(b->io.unpack, p, b->frame[i].raw, k->lanes,
+                        hd_trace_warps(k), (uint32_t)b->strings, limit, &what);
     if (f != NULL && f->blocks == b->frame[i].blocks)
         return f;
     hd_frame_free(f);

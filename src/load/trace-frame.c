@@ -20,9 +20,9 @@
  * of them have alike, in as few bytes as hold them all.
  *
  * What is replayed is little, so that it does not drive the machine out of the
- * host's caches: an operation is where it begins and which record says the rest,
- * and there are few records; lists stay as they were written, until somebody asks
- * for the addresses.
+ * host's caches: an operation is where it begins and which record says the
+ * rest, and there are few records; lists stay as they were written, until
+ * somebody asks for the addresses.
  *
  * Reading trusts nothing: a frame may come from a damaged or hostile file.
  * Every count is checked against the bytes that are left before memory is

@@ -175,8 +175,8 @@ struct hd_frame {
     size_t bytes;          /* all of it */
 };
 
-static inline const struct hd_top *
-hd_frame_record(const struct hd_frame *f, const struct hd_frame_op *op)
+static inline const struct hd_top *hd_frame_record(const struct hd_frame *f,
+                                                   const struct hd_frame_op *op)
 {
     return &f->record[op->record];
 }

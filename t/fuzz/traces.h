@@ -256,8 +256,8 @@ static struct hd_box *box_of_text(void)
 /* Input: bytes of the index, 4; the index; plain frames. */
 static bool box_run(const uint8_t *p, size_t n)
 {
-    static const unsigned char begin[16] = {0x89, 'h',  'd',  't', '\r',
-                                            '\n', 0x1a, '\n', HD_BOX_VERSION};
+    static const unsigned char begin[16] = {
+        0x89, 'h', 'd', 't', '\r', '\n', 0x1a, '\n', HD_BOX_VERSION};
     struct hd_bytes index = {0}, file = {0};
     struct hd_err err = {0};
     unsigned char head[64] = {0};
