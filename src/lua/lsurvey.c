@@ -1,38 +1,28 @@
 /*
- * lsurvey.c - a workload without a machine: `require "heddle.survey"`, its
- * instructions one by one, and what it asks of a memory system, measured
- * without time.
+ * lsurvey.c - a workload without a machine: all of heddle.survey but the
+ * profile (lua/heddle/survey.lua).
  *
- *     local walk = require "heddle.survey"
  *     survey.each(w, function(e) ... end [, options])
  *         e = { launch=, kernel=, block=, warp=, kind=, n=, mask=, bytes=,
  *               pc=, addr={[lane]=address} }; addr of memory instructions.
  *         One table is used for all; copy what must last.  A return value
  *         other than nil and false ends it.
- *     survey.profile(w [, options]) -> { { kernel=, kind=, buffer=, count=,
- *         lanes=, lines=, pages= }, ... }: of each kernel alu, barrier, exit,
- *         and by buffer the memory instructions with an active lane; lanes,
- * lines and pages are means an instruction of those survey.buffers(w) -> { {
- * name=, base=, bytes= }, ... } survey.ahead(w [, launch [, lanes]]) -> launch;
- * what the launches before it leave is kept in the workload: simulations whose
- * sim.first_kernel it is begin there.  Absent: that with the most memory
- * instructions
+ *     survey.buffers(w) -> { { name=, base=, bytes= }, ... }
+ *     survey.ahead(w [, launch [, lanes]]) -> launch; what the launches before
+ *         it leave is kept in the workload: simulations whose sim.first_kernel
+ *         it is begin there.  Absent: that with the most memory instructions.
+ *     local s = survey.run(w [, options])
  *
  * Options: lanes (32), launches (stop after so many), every (only each
  * every-th block); each: first (launches before it are run, whole, and not
- * shown).
- *
- *     local s = survey.run(workload [, options])
- *
- * Options: lanes (32), limit (warp instructions; 0: none), columns and rows of
- * the picture (0: none), room = { cores=, blocks=, warps=, threads=, regs=,
+ * shown); run: limit (warp instructions; 0: none), columns and rows of the
+ * picture (0: none), room = { cores=, blocks=, warps=, threads=, regs=,
  * shared_bytes= }: what is resident at once (none: one block at a time).
  *
- * The answer is plain data: the fields of struct heddle_survey_result, and
- *     kernels   { { name=, launches=, ..., line_hist={ [lines]=n },
- *               page_hist={ [pages]=n }, uses={ { buffer=, kind="load",
- *               instructions=, lanes=, lines=, pages= }, ... } }, ... }; buffer
- *               counts from 1, as survey.buffers() does
+ * The answer of run is plain data: the fields of struct heddle_survey_result,
+ * and kernels   { { name=, launches=, ..., line_hist={ [lines]=n }, page_hist={
+ * [pages]=n }, uses={ { buffer=, kind="load", instructions=, lanes=, lines=,
+ * pages= }, ... } }, ... }; buffer counts from 1, as survey.buffers() does
  *     reuse     { { bound=, accesses= }, ... }; bound absent: no bound,
  *               first = true: the first touch of a page
  *     launches  { { kernel=, start= }, ... }: which kernel (from 1) ran, and
@@ -54,7 +44,7 @@
 
 #define SURVEY "heddle.survey.running"
 
-HL_MODULE int luaopen_heddle_survey(lua_State *L);
+HL_MODULE int luaopen_heddle_survey_core(lua_State *L);
 
 /* ---- each -----------------------------------------------------------------
  */
@@ -227,7 +217,7 @@ static int survey_ahead(lua_State *L)
 }
 
 /* Pushes the survey of the workload at 1, whose options are at 2. */
-static heddle_survey *push_survey(lua_State *L, const char *whose)
+static heddle_survey *push_survey(lua_State *L)
 {
 #define SURVEY_OPTION(m, max) HL_OPTION(struct heddle_survey_options, m, 0, max)
 #define ROOM(m, max)          HL_OPTION(struct heddle_survey_room, m, 0, max)
@@ -253,7 +243,7 @@ static heddle_survey *push_survey(lua_State *L, const char *whose)
     char error[1024] = "";
     int rc;
 
-    hl_options(L, 2, whose, known, &o);
+    hl_options(L, 2, "survey.run", known, &o);
     if (lua_istable(L, 2)) {
         lua_getfield(L, 2, "room");
         hl_options(L, -1, "room", of_room, &o.room);
@@ -303,27 +293,18 @@ static void push_uses(lua_State *L, const heddle_survey *s, uint32_t kernel)
 static void push_kernel(lua_State *L, const heddle_survey *s, uint32_t i)
 {
 #define KERNEL(m) HL_FIELD(struct heddle_survey_kernel, m)
-    static const struct hl_field fields[] = {KERNEL(name),
-                                             KERNEL(launches),
-                                             KERNEL(blocks),
-                                             KERNEL(instructions),
-                                             KERNEL(thread_instructions),
-                                             KERNEL(divergent),
-                                             KERNEL(loads),
-                                             KERNEL(stores),
-                                             KERNEL(atomics),
-                                             KERNEL(barriers),
-                                             KERNEL(lanes),
-                                             KERNEL(lines),
-                                             KERNEL(pages),
-                                             KERNEL(load_lanes),
-                                             KERNEL(load_lines),
-                                             KERNEL(pages_touched),
-                                             KERNEL(pages_before),
-                                             KERNEL(pages_other),
-                                             KERNEL(lines_touched),
-                                             KERNEL(lines_before),
-                                             HL_END};
+    static const struct hl_field fields[] = {
+        KERNEL(name),          KERNEL(launches),
+        KERNEL(blocks),        KERNEL(instructions),
+        KERNEL(alu),           KERNEL(thread_instructions),
+        KERNEL(divergent),     KERNEL(loads),
+        KERNEL(stores),        KERNEL(atomics),
+        KERNEL(barriers),      KERNEL(lanes),
+        KERNEL(lines),         KERNEL(pages),
+        KERNEL(load_lanes),    KERNEL(load_lines),
+        KERNEL(pages_touched), KERNEL(pages_before),
+        KERNEL(pages_other),   KERNEL(lines_touched),
+        KERNEL(lines_before),  HL_END};
     const struct heddle_survey_kernel *k = heddle_survey_kernel(s, i);
 
     hl_push_fields(L, fields, k);
@@ -398,7 +379,7 @@ static int survey_run(lua_State *L)
         RESULT(cut),         RESULT(allocated),   RESULT(allocated_pages),
         RESULT(pages),       RESULT(lines),       RESULT(once),
         RESULT(first_pages), RESULT(first_lines), HL_END};
-    const heddle_survey *s = push_survey(L, "survey.run");
+    const heddle_survey *s = push_survey(L);
     const struct heddle_survey_result *r = heddle_survey_result(s);
 
     hl_push_fields(L, fields, r);
@@ -408,79 +389,17 @@ static int survey_run(lua_State *L)
     return 1;
 }
 
-/* ---- a profile: what a survey has of kernels and buffers ------------------
- */
-
-static void mean(lua_State *L, const char *name, uint64_t sum, uint64_t n)
-{
-    hl_set_real(L, name, n ? (double)sum / (double)n : 0);
-}
-
-/* Begins a row of the list below it. */
-static void push_row(lua_State *L, const char *kernel, const char *kind,
-                     uint64_t count)
-{
-    lua_createtable(L, 0, 7);
-    hl_set_text(L, "kernel", kernel);
-    hl_set_text(L, "kind", kind);
-    hl_set_number(L, "count", count);
-}
-
-static void end_row(lua_State *L)
-{
-    lua_rawseti(L, -2, luaL_len(L, -2) + 1);
-}
-
-static void push_profile(lua_State *L, heddle_workload *w,
-                         const heddle_survey *s, uint32_t kernel)
-{
-    const struct heddle_survey_kernel *k = heddle_survey_kernel(s, kernel);
-    const struct heddle_survey_use *u;
-    struct heddle_workload_alloc a;
-
-    push_row(L, k->name, "alu", k->alu);
-    end_row(L);
-    push_row(L, k->name, "barrier", k->barriers);
-    end_row(L);
-    push_row(L, k->name, "exit",
-             k->instructions - k->alu - k->loads - k->stores - k->atomics -
-                 k->barriers);
-    end_row(L);
-    for (uint32_t i = 0; heddle_workload_alloc(w, i, &a) == 0; i++)
-        for (uint32_t kind = 0; kind < HEDDLE_SURVEY_KINDS; kind++) {
-            u = heddle_survey_use(s, kernel, i, kind);
-            if (u == NULL || u->instructions == 0)
-                continue;
-            push_row(L, k->name, heddle_op_name(HEDDLE_OP_LOAD + kind),
-                     u->instructions);
-            hl_set_text(L, "buffer", a.name);
-            mean(L, "lanes", u->lanes, u->instructions);
-            mean(L, "lines", u->lines, u->instructions);
-            mean(L, "pages", u->pages, u->instructions);
-            end_row(L);
-        }
-}
-
-static int survey_profile(lua_State *L)
-{
-    heddle_workload *w = hl_workload_check(L, 1);
-    const heddle_survey *s = push_survey(L, "survey.profile");
-
-    lua_newtable(L);
-    for (uint32_t i = 0; i < heddle_survey_result(s)->kernels; i++)
-        push_profile(L, w, s, i);
-    return 1;
-}
-
 /* ---- the module -----------------------------------------------------------
  */
 
-int luaopen_heddle_survey(lua_State *L)
+int luaopen_heddle_survey_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"each", survey_each},       {"profile", survey_profile},
-        {"buffers", hl_allocations}, {"ahead", survey_ahead},
-        {"run", survey_run},         {NULL, NULL},
+        {"each", survey_each},
+        {"buffers", hl_allocations},
+        {"ahead", survey_ahead},
+        {"run", survey_run},
+        {NULL, NULL},
     };
 
     luaL_newlib(L, functions);
