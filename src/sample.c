@@ -16,11 +16,18 @@
  * rounds: each warp of each core goes on to its next memory instruction
  * (hd_warp_skip), as in functional.c with a crowd.
  *
+ * A line that a skipped load misses comes into the L1 when its warp goes on, not at
+ * once: the warp uses it again before others' lines take its place, as it would
+ * under GTO.
+ *
  * Instructions are skipped between two events, in one instant of the clock, which
  * goes on behind them as if nothing had been.  What is in flight stays so: loads
  * of warps that have gone on, walks, fills, rows of DRAM.  A warp that waited for a
- * load does so still, for the same load, behind its new next instruction; so does
- * whoever has taken its place, where its block has ended.  The pipeline is then as
+ * load does so still, for the same load, before the instruction at which it stood,
+ * which it has come to again; so does whoever has taken its place, where its block
+ * has ended.  Warps that stood at a memory instruction, since the load/store unit
+ * had no room, stand at it again, too: if they were left anywhere, a window would
+ * begin with a burst of arithmetic that a run does not have.  The pipeline is then as
  * full as it was, and warps are as spread in time: after a drain all would issue at
  * once, and a warm-up of many times the length would have to outlast that.  Blocks
  * that end make room for others, and launches follow each other, in that instant
@@ -268,6 +275,12 @@ static bool skip(heddle_sim *s)
         idle = one > 0 ? 0 : idle + 1; /* all of them in turn: nobody can */
         t->left -= hd_min_u64(one, t->left);
         n += one;
+    }
+    for (uint32_t i = 0; i < s->gpu.cores && s->err.code == 0 &&
+                         (a->goal == 0 || a->issued < a->goal);
+         i++) {
+        n += hd_warp_skip_settle(&s->gpu.core[i], now);
+        hd_dispatch_refill(s->gpu.dispatch, i, now);
     }
     t->skipped += n;
     s->gpu.skips = false;

@@ -884,6 +884,8 @@ int hd_gpu_open(struct hd_gpu *g)
 
 void hd_gpu_close(struct hd_gpu *g)
 {
+    for (uint32_t i = 0; g->core != NULL && i < g->cores; i++)
+        free(g->core[i].skip.late);
     free(g->core);
     g->core = NULL;
 }

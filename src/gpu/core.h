@@ -298,10 +298,15 @@ struct hd_guess {
 /* What the warps of a core waited for when instructions began to be skipped. */
 struct hd_skip {
     uint64_t waited; /* bit set: for scoreboard slots */
+    uint64_t memory; /* bit set: to issue to memory */
     struct {
         hd_time since, ready;
-        uint32_t pending, flight;
+        uint32_t pending, flight, pc;
     } v[HD_MAX_WARPS];
+    struct hd_late { /* [HD_MAX_WARPS] lines that its last load has missed */
+        uint32_t n;
+        uint64_t line[HD_MAX_LINES];
+    } * late;
 };
 
 struct hd_core {
@@ -497,6 +502,9 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
  * their places waits for it. */
 void hd_warp_skip_begin(struct hd_core *c, hd_time now);
 uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
+/* Warps that waited for loads, or were to issue to memory, stand at the same
+ * instruction again, where it comes soon.  Their instructions. */
+uint64_t hd_warp_skip_settle(struct hd_core *c, hd_time now);
 void hd_warp_skip_end(struct hd_core *c, hd_time now);
 /* Its resident warps. */
 void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
@@ -596,6 +604,8 @@ bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
  * which q wants `bytes`, leaves in the caches; whether it hit in the L1. */
 bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
                  uint16_t *guess);
+/* The lines that a warp's last load has missed come: it goes on. */
+void hd_l1d_come(struct hd_core *c, uint32_t warp);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1d_ack(struct hd_core *c);

@@ -357,10 +357,35 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
     }
     if (q->kind == HD_REQ_WRITE ? !back : !hit)
         ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
-    if (full && !hit && (back || q->kind == HD_REQ_READ) &&
-        place(c, line, q->kind == HD_REQ_WRITE, who, &victim))
+    if (!full || hit || !(back || q->kind == HD_REQ_READ))
+        return hit;
+    if (q->kind == HD_REQ_READ && c->skip.late != NULL &&
+        c->skip.late[q->warp].n < HD_MAX_LINES) {
+        struct hd_late *late = &c->skip.late[q->warp];
+        late->line[late->n++] = line;
+    } else if (place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
         ask_write_back(c, victim);
-    return hit;
+    }
+    return false;
+}
+
+void hd_l1d_come(struct hd_core *c, uint32_t warp)
+{
+    struct hd_who who = {c->app, warp};
+    struct hd_late *late = c->skip.late;
+
+    if (late == NULL)
+        return;
+    late += warp;
+    for (uint32_t i = 0; i < late->n; i++) {
+        uint64_t line = late->line[i], victim;
+
+        if (!hd_cache_peek(&c->l1, line) &&
+            hd_mshr_find(&c->l1_mshr, line) == HD_NONE &&
+            place(c, line, false, who, &victim))
+            ask_write_back(c, victim);
+    }
+    late->n = 0;
 }
 
 /* ---- pages that move ----------------------------------------------------- */

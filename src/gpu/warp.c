@@ -44,6 +44,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../machine.h"
@@ -894,24 +895,28 @@ enum { TURN = 128 };
 
 /* A warp goes on without time, to where its scheduler would leave it: GTO when it
  * stalls, for which a load that misses the L1 stands, LRR at each instruction, of
- * which those to memory matter.  Its instructions. */
+ * which those to memory matter.  `settles`: to the instruction at which it stood
+ * when skipping began.  Its instructions. */
 static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
-                     hd_time t)
+                     hd_time t, bool settles)
 {
     struct hd_warp *x = &c->warp[w];
     uint64_t sum = 0;
     bool goes_on;
 
+    hd_l1d_come(c, w);
     do {
         struct hd_access acc = {.lane = NULL};
         uint32_t kind = x->op.kind, n = x->op.count;
 
+        if (settles && x->op.pc == c->skip.v[w].pc)
+            break;
+        goes_on = kind == HEDDLE_OP_ALU || kind == HD_OP_SHARED;
         hd_dispatch_issued(c, n, t);
         x->issued += n;
         sum += n;
         s->ready ^= 1ull << w;
         x->group = 0;
-        goes_on = kind == HEDDLE_OP_ALU || kind == HD_OP_SHARED;
         if (is_memory(kind)) {
             program(c)->access(c->source, x->ctx, x->index, &acc);
             goes_on = hd_lsu_warm(c, w, &x->op, &acc) && !c->lrr;
@@ -923,7 +928,8 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
             break;
         }
         fetch(c, s, x, w, kind, t);
-    } while (goes_on && sum < TURN && !hd_err_ends(*c->gpu->stop));
+    } while ((goes_on || settles) && sum < TURN &&
+             !hd_err_ends(*c->gpu->stop));
     return sum;
 }
 
@@ -936,7 +942,11 @@ void hd_warp_skip_begin(struct hd_core *c, hd_time now)
     hd_core_unaccounted(c, now, open);
     for (uint32_t i = 0; i < HD_CORE_COUNTERS; i++)
         c->count[i] += open[i];
-    k->waited = 0;
+    if (k->late == NULL)
+        k->late = calloc(HD_MAX_WARPS, sizeof *k->late);
+    if (k->late == NULL)
+        hd_err_memory(c->gpu->env->err);
+    k->waited = k->memory = 0;
     if (s->later_n > 0)
         promote(c, s, HD_NEVER - 1);
     for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
@@ -947,7 +957,10 @@ void hd_warp_skip_begin(struct hd_core *c, hd_time now)
         x->ready = hd_min_u64(x->ready, now);
         k->v[w].pending = x->pending;
         k->v[w].flight = x->flight;
+        k->v[w].pc = x->op.pc;
         x->pending = x->flight = 0;
+        if (x->state == HD_WARP_READY && is_memory(x->op.kind))
+            k->memory |= 1ull << w;
         if (x->state != HD_WARP_SLOTS)
             continue;
         k->waited |= 1ull << w;
@@ -963,7 +976,18 @@ uint64_t hd_warp_skip(struct hd_core *c, hd_time now)
 
     for (uint64_t m = s->ready; m != 0 && !hd_err_ends(*c->gpu->stop);
          m &= m - 1)
-        n += skip(c, s, hd_bit_first(m), now);
+        n += skip(c, s, hd_bit_first(m), now, false);
+    return n;
+}
+
+uint64_t hd_warp_skip_settle(struct hd_core *c, hd_time now)
+{
+    struct hd_core_state *s = c->s;
+    uint64_t n = 0;
+
+    for (uint64_t m = s->ready & (c->skip.memory | c->skip.waited);
+         m != 0 && !hd_err_ends(*c->gpu->stop); m &= m - 1)
+        n += skip(c, s, hd_bit_first(m), now, true);
     return n;
 }
 
@@ -976,6 +1000,7 @@ void hd_warp_skip_end(struct hd_core *c, hd_time now)
     for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
         struct hd_warp *x = &c->warp[w];
 
+        hd_l1d_come(c, w);
         x->since = k->v[w].since;
         x->ready = hd_max_u64(k->v[w].ready, now);
         x->pending = k->v[w].pending;
