@@ -36,13 +36,13 @@ static const struct hd_setting hd_sim_settings[] = {
     {"warmup", HD_T_U64, AT(warmup), "core cycles", "0", 0, UINT64_MAX, "",
      "cycles before counters and budgets start", "heddle"},
     {"stop_cycles", HD_T_U64, AT(stop_cycles), "core cycles", "0", 0,
-     UINT64_MAX, "", "the run stops after so many cycles; 0: no limit",
+     UINT64_MAX, "", "the run stops after this many cycles; 0: no limit",
      "heddle"},
     {"stuck_cycles", HD_T_U64, AT(stuck_cycles), "core cycles", "5000000", 1000,
      UINT64_MAX, "",
-     "no instruction, no line of a page that moves and no transfer over the "
-     "link for so long stops the run with the wait-for graph; one transfer "
-     "may take longer",
+     "the run stops with the wait-for graph after this long without an "
+     "instruction, a line of a moving page or a transfer over the link; one "
+     "transfer may take longer",
      "guess"},
     {"relaunch", HD_T_BOOL, AT(relaunch), "", "true", 0, 1, "",
      "an application that finishes first starts again until all have "
@@ -63,12 +63,12 @@ static const uint32_t hd_sim_setting_count = HD_LEN(hd_sim_settings);
 static const struct hd_setting hd_sample_settings[] = {
     {"every", HD_T_U64, SAMPLE(every), "warp instructions", "0", 0, 1ull << 62,
      "",
-     "systematic sampling: of each so many instructions, sample.warm and then "
-     "sample.window are simulated in detail, the others skipped with functional "
+     "systematic sampling: of every so many instructions, sample.warm and then "
+     "sample.window are simulated in detail, the rest skipped with functional "
      "warming; 0: all are simulated",
      "SMARTS (ISCA 2003)"},
     {"window", HD_T_U64, SAMPLE(window), "warp instructions", "10000", 1,
-     1ull << 62, "", "those that are measured, of sample.every",
+     1ull << 62, "", "instructions measured in each sample.every",
      "guess: some of each warp of 30 cores"},
     {"warm", HD_T_U64, SAMPLE(warm), "warp instructions", "10000", 0,
      1ull << 62, "",
@@ -76,17 +76,17 @@ static const struct hd_setting hd_sample_settings[] = {
      "rows, which are not warmed functionally",
      "guess: some of each warp of 30 cores"},
     {"launches", HD_T_BOOL, SAMPLE(launches), "", "false", 0, 1, "",
-     "kernel sampling: one launch of each cluster is simulated, and the first on "
-     "each grid, the others run functionally; a cluster is launches of one kernel "
-     "with equal grids and instruction mix",
+     "kernel sampling: one launch of each cluster and the first on each grid "
+     "are simulated, the others run functionally; a cluster is launches of one "
+     "kernel with equal grids and instruction mix",
      "Principal Kernel Analysis (MICRO 2021), Sieve (ISPASS 2023)"},
     {"mix", HD_T_U32, SAMPLE(mix), "permille", "10", 0, 1000, "",
-     "by which the instruction mixes of a cluster's launches may differ: "
+     "largest difference of instruction mix between a cluster's launches: "
      "instructions, loads, stores, atomics, active lanes",
      "guess"},
     {"timed", HD_T_BOOL, SAMPLE(timed), "", "false", 0, 1, "",
-     "policies and mechanisms with state in time are let through, which "
-     "skipped instructions do not advance",
+     "allow policies and mechanisms with time-dependent state, which skipped "
+     "instructions do not advance",
      "heddle"},
 };
 static const uint32_t hd_sample_setting_count = HD_LEN(hd_sample_settings);

@@ -54,9 +54,9 @@ const struct hd_setting hd_core_settings[] = {
      "from an ALU instruction to one that depends on it",
      "MASK table 1 (9 stages)"},
     {"ilp", HD_T_U32, AT(ilp), "instructions", "0", 0, 255, "",
-     "instructions of a run of arithmetic that issue before alu_latency is "
-     "waited for; 1: each waits for the one before; 0: all, a free run; a run "
-     "of a trace that knows its registers has its own, unless this is 0",
+     "instructions of an arithmetic run that issue before the warp waits for "
+     "alu_latency; 1: each waits for the one before; 0: all issue freely; in a "
+     "trace with registers each run has its own, unless this is 0",
      "heddle"},
     {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
      "greedy then oldest, or loose round robin", "MASK table 1"},
@@ -67,33 +67,35 @@ const struct hd_setting hd_core_settings[] = {
     {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
      "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
     {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
-     "32-bit registers of a core; a block takes those of all lanes of its "
-     "warps, a thread's rounded up to a multiple of 4",
+     "32-bit registers of a core; a block takes them for all lanes of its "
+     "warps, with a thread's count rounded up to a multiple of 4",
      "guess (Maxwell); rounding: GPGPU-Sim"},
     {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
      "", "shared memory of a core", "guess (Maxwell)"},
     {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",
      "memory instructions waiting at the load/store unit", "guess"},
     {"parked", HD_T_U32, AT(parked), "lines", "2048", 64, 65536, "",
-     "lines of a core that wait for translations or for merged misses",
+     "lines of a core that can wait for translations or merged misses",
      "guess"},
     {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
-     "", "how long an answer of warp_limit holds", "guess"},
+     "", "how long an answer to warp_limit is valid, unless it sets `holds`",
+     "guess"},
     {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
-     "instructions of shared memory pass the load/store unit, a cycle each, "
-     "and "
-     "wait there for what stops it; 0: they take issue slots only",
+     "shared-memory instructions go through the load/store unit, one a cycle, "
+     "and stall with it; 0: they take issue slots only",
      "guess: shared memory has a way of its own"},
     {"compact", HD_T_BOOL, AT(compact), "", "false", 0, 1, "",
-     "thread block compaction: warps of a block stop where its threads can go "
-     "apart, and are formed anew of those that go the same way; kernel programs "
-     "only",
+     "thread block compaction: warps of a block wait where its threads can "
+     "diverge, and are formed anew from those that take the same path; kernel "
+     "programs only",
      "Fung and Aamodt, HPCA 2011"},
     {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
-     "", "atomics look up the TLBs; 0: they take the page table's word at once",
+     "", "atomics look up the TLBs; 0: the page table translates them at once",
      "MASK 3.1: every access is translated"},
     {"translate_textures", HD_T_BOOL, AT(translate_textures), "", "true", 0, 1,
-     "", "so do texture fetches (buffers with texture = true)",
+     "",
+     "texture fetches (buffers with texture = true) look up the TLBs; 0: as "
+     "for atomics",
      "MASK 3.1: every access is translated"},
 };
 const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
@@ -102,7 +104,9 @@ const struct hd_stat_desc hd_core_counters[] = {
     [HD_CORE_INSTRUCTIONS] = {"instructions", "warp instructions",
                               "instructions issued", 0},
     [HD_CORE_THREAD_INSTRUCTIONS] = {"thread_instructions", "instructions",
-                                     "times their active lanes", 0},
+                                     "instructions issued, times their active "
+                                     "lanes",
+                                     0},
     [HD_CORE_MEM_INSTRUCTIONS] = {"mem_instructions", "warp instructions",
                                   "loads, stores and atomics to memory", 0},
     [HD_CORE_LOADS] = {"loads", "warp instructions", "loads issued", 0},
@@ -117,16 +121,18 @@ const struct hd_stat_desc hd_core_counters[] = {
     [HD_CORE_PAGES] = {"pages", "pages",
                        "base pages touched by memory instructions", 0},
     [HD_CORE_FORMED] = {"formed_warps", "warps",
-                        "warps formed of threads of a block (core.compact)", 0},
+                        "warps formed from threads of a block (core.compact)",
+                        0},
     [HD_CORE_FORMED_THREADS] = {"formed_threads", "threads",
-                                "threads in them when they were formed", 0},
+                                "threads in formed warps when they were formed",
+                                0},
     [HD_CORE_FORMED_MEM] = {"formed_mem_instructions", "warp instructions",
                             "loads, stores and atomics of formed warps", 0},
     [HD_CORE_FORMED_PAGES] = {"formed_pages", "pages",
-                              "base pages touched by those", 0},
+                              "base pages touched by formed warps", 0},
     [HD_CORE_JOINS_REFUSED] = {"joins_refused", "threads",
                                "threads that thread_join kept out of a warp, "
-                               "once for each that was being formed",
+                               "counted for each warp being formed",
                                0},
     [HD_CORE_BLOCKS] = {"blocks", "blocks", "thread blocks started", 0},
     [HD_CORE_T_ISSUE] = {"time_issue", "ticks", "warps issuing", 0},
@@ -147,8 +153,8 @@ const struct hd_stat_desc hd_core_counters[] = {
     [HD_CORE_T_BARRIER] = {"time_barrier", "ticks", "warps waiting at barriers",
                            0},
     [HD_CORE_T_MEET] = {"time_meeting", "ticks",
-                        "warps waiting at constructs for others of their "
-                        "block, and to be formed (core.compact)",
+                        "warps waiting at control constructs for others of "
+                        "their block, and to be formed (core.compact)",
                         0},
     [HD_CORE_T_IDLE] = {"time_idle", "ticks",
                         "warp slots that hold no running warp", 0},
@@ -163,8 +169,10 @@ const struct hd_hist_desc hd_core_hists[] = {
                       "from the issue of a load to its last datum"},
     [XLATE_LATENCY] = {"core", "translation_latency", "core cycles",
                        "from an L1 TLB miss to its answer"},
-    [PAGES] = {"core", "pages", "pages", "base pages a memory instruction"},
-    [LINES] = {"core", "lines", "lines", "lines a memory instruction"},
+    [PAGES] = {"core", "pages", "pages",
+               "base pages touched per memory instruction"},
+    [LINES] = {"core", "lines", "lines",
+               "lines touched per memory instruction"},
 };
 const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
 

@@ -32,9 +32,10 @@ const struct hd_stat_desc hd_l1cache_counters[] = {
     [HD_L1_WRITEBACKS] = {"writebacks", "lines", "dirty lines sent to the L2",
                           0},
     [HD_L1_FULL] = {"mshr_full", "stalls",
-                    "load/store unit stopped by the L1's MSHRs", 0},
+                    "load/store unit stalled: no L1 MSHR, or no room to merge",
+                    0},
     [HD_L1_STORE_FULL] = {"store_full", "stalls",
-                          "load/store unit stopped by the store queue", 0},
+                          "load/store unit stalled: store queue full", 0},
 };
 const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
 

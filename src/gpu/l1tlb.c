@@ -47,39 +47,42 @@ const struct hd_stat_desc hd_l1tlb_counters[] = {
     [HD_L1TLB_MISSES] = {"misses", "look-ups",
                          "L1 TLB misses, merged ones included", 0},
     [HD_L1TLB_ABSENT] = {"absent", "look-ups",
-                         "misses whose page is on the host, under an entry of "
-                         "its coalesced region",
+                         "misses that found an entry of their coalesced "
+                         "region, but their page on the host",
                          0},
     [HD_L1TLB_MERGES] = {"merges", "look-ups",
                          "misses merged into one in flight", 0},
     [HD_L1TLB_PARKED] =
         {"parked", "look-ups",
-         "misses that waited without an MSHR for those of another instruction "
-         "(l1tlb.blocking=hits), and were looked up again",
+         "misses that waited without an MSHR for another instruction's misses, "
+         "and were looked up again (l1tlb.blocking=hits)",
          0},
     [HD_L1TLB_PARKED_HITS] = {"parked_hits", "look-ups",
-                              "of those, pages that were there by then", 0},
+                              "parked misses that hit when they were looked up "
+                              "again",
+                              0},
     [HD_L1TLB_HELD] =
         {"held", "warps",
-         "warps held up by a miss of another's page, counted as its walk ends: "
-         "theirs has parked, or they are behind a load/store unit that it "
-         "stops",
+         "warps held up by another warp's miss, counted when its walk ends: "
+         "their own miss is parked, or they wait for the load/store unit that "
+         "it stalls",
          0},
     [HD_L1TLB_DIRECT] = {"untranslated", "pages",
-                         "of atomics and texture fetches that look up no TLB "
-                         "(core.translate_atomics, core.translate_textures)",
+                         "pages of atomics and texture fetches that look up no "
+                         "TLB (core.translate_atomics, "
+                         "core.translate_textures)",
                          0},
-    [HD_L1TLB_FILLS] = {"fills", "entries", "translations entered", 0},
+    [HD_L1TLB_FILLS] = {"fills", "entries", "translations inserted", 0},
     [HD_L1TLB_INVALIDATIONS] = {"invalidations", "entries",
-                                "entries that were invalidated", 0},
+                                "entries invalidated", 0},
     [HD_L1TLB_FULL] =
         {"mshr_full", "stalls",
-         "load/store unit stopped by the L1 TLB's MSHRs, or by a miss "
+         "load/store unit stalled: no L1 TLB MSHR, or a miss in flight "
          "(l1tlb.blocking=full)",
          0},
     [HD_L1TLB_PARKED_FULL] =
         {"parked_full", "stalls",
-         "load/store unit stopped by lines that wait for translations", 0},
+         "load/store unit stalled: too many lines wait for translations", 0},
 };
 const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
 

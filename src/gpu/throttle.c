@@ -31,7 +31,7 @@
 
 const struct hd_setting hd_throttle_settings[] = {
     {"cycles", HD_T_U32, AT(cycles), "cycles", "20000", 100, 1u << 30, "",
-     "how often core_throttle is asked while nothing else happens",
+     "interval at which core_throttle is asked while nothing else happens",
      "guess: a fifth of ETC's detection epoch, which the paper does not give"},
 };
 const uint32_t hd_throttle_setting_count = HD_LEN(hd_throttle_settings);
@@ -41,9 +41,10 @@ enum { STOPS, FORCED, CYCLES, STATS };
 const struct hd_stat_desc hd_throttle_stats[] = {
     [STOPS] = {"stops", "cores", "cores that were stopped", 0},
     [FORCED] = {"forced", "cores",
-                "stopped cores that went on since no other had a block", 0},
+                "stopped cores that resumed because no other core had a block",
+                0},
     [CYCLES] = {"stopped_cycles", "cycles",
-                "cycles that cores stood, summed over cores", 0},
+                "cycles for which cores were stopped, summed over cores", 0},
 };
 const uint32_t hd_throttle_stat_count = HD_LEN(hd_throttle_stats);
 
