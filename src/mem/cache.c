@@ -57,9 +57,9 @@ const struct hd_setting hd_l1cache_settings[] = {
      "what a store does to a line that is present",
      "guess (Fermi drops a line of global memory that is stored to)"},
     {"order", HD_T_CHOICE, AT(order), "", "beside", 0, 0, "beside|after",
-     "look-up beside the TLB (virtually indexed: exact where bytes / ways is at "
-     "most 4096, so that the index lies within a page; elsewhere synonyms are "
-     "left out) or after it",
+     "look-up beside the TLB (virtually indexed: exact where bytes / ways is "
+     "at most 4096, so that the index lies within a page; elsewhere synonyms "
+     "are not modelled) or after it",
      "Pichai 5.2: virtually indexed; else a guess"},
     {"stores", HD_T_U32, AT(stores), "stores", "32", 1, 4096, NULL,
      "store queue entries of a core", "guess"},
@@ -76,10 +76,10 @@ const struct hd_setting hd_l2cache_settings[] = {
     {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL, "lines in a set",
      "Mosaic T1: 16-way"},
     {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
-     "bytes of a line, a power of two, that of the L1",
+     "bytes of a line, a power of two, as in the L1",
      "MESC T1: 128 B; Mosaic and MASK: guess"},
     {"latency", HD_T_U32, AT(latency), "L2 cycles", "10", 0, 10000, NULL,
-     "from look-up to data, and to the decision that a line is missing",
+     "from look-up to data, or to the decision that a line is missing",
      "Mosaic T1: 10 cycles"},
     {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "2", 1, 64, NULL,
      "look-ups that a slice starts in one L2 cycle", "MASK T1: 2 ports a bank"},
@@ -91,12 +91,14 @@ const struct hd_setting hd_l2cache_settings[] = {
     {"write", HD_T_CHOICE, AT(write), "", "back", 0, 0, "through|evict|back",
      "what a store does", "guess"},
     {"partition", HD_T_BOOL, AT(partition), "", "false", 0, 1, NULL,
-     "each application fills an equal share of the ways; at most 16 ways",
+     "each application may fill only an equal share of the ways; at most 16 "
+     "ways",
      "MASK section 6: an equal partition of the L2"},
     {"slices", HD_T_U32, AT(slices), "slices", "16", 1, 256, NULL,
-     "banks in all, a multiple of the DRAM channels", "MASK T1: 16 banks"},
+     "slices (banks) in all, a multiple of the DRAM channels",
+     "MASK T1: 16 banks"},
     {"queue", HD_T_U32, AT(queue), "requests", "16", 1, 4096, NULL,
-     "requests of a slice that wait to enter the queue of its DRAM channel",
+     "requests of a slice that can wait for room in its DRAM channel's queue",
      "guess"},
 };
 const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);

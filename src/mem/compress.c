@@ -66,40 +66,40 @@ const struct hd_setting hd_compress_settings[] = {
      "pages are compressed in memory, unless page_compress says no",
      "ETC 4.4: capacity compression"},
     {"contents", HD_T_BOOL, AT(contents), "", "true", 0, 1, NULL,
-     "sizes follow from what buffers hold, where a program says it; false: all "
-     "are drawn",
+     "sizes follow from the buffers' contents, where a program gives them; "
+     "false: all are drawn",
      "heddle"},
     {"bdi", HD_T_CHOICE, AT(bdi), "", "paper", 0, 1, "paper|released",
-     "what lines take: of two bases one is zero and differences have signs; or "
-     "both bases are stored, differences are magnitudes, and a repeated value "
-     "of 4 bytes is one more way",
+     "how lines are encoded: of two bases one is zero, and deltas are signed; "
+     "or both bases are stored, deltas are magnitudes, and a repeated 4-byte "
+     "value is one more encoding",
      "BDI: the paper; its authors' released code"},
     {"link", HD_T_CHOICE, AT(link), "", "uncompressed", 0, 1,
      "uncompressed|compressed",
-     "bytes of pages that cross the link: all, or those that they take in "
-     "memory",
+     "bytes of a page that cross the link: all, or its compressed size",
      "guess: ETC does not say"},
     {"ratio", HD_T_TEXT, AT(ratio), "percent", "169", 0, 0, NULL,
-     "bytes of pages by bytes that they take, where contents are not known: "
-     "100 to 800; several numbers with commas: by application, the last for "
-     "the rest",
+     "compression ratio of pages whose contents are not known: 100 to 800; "
+     "several numbers with commas: by application, the last for the rest",
      "LCP: 69 % more capacity on average; ETC figure 20: 100 to 200"},
     {"misfit", HD_T_U32, AT(misfit), "percent", "1", 0, 100, NULL,
-     "written lines that do not fit the slots of their page", "guess"},
+     "written lines that no longer fit the slots of their page", "guess"},
     {"entries", HD_T_U32, AT(entries), "entries", "512", 1, 65536, NULL,
-     "metadata cache of the memory controllers, all together; one a page",
+     "entries of the memory controllers' metadata cache, all together; one a "
+     "page",
      "ETC 4.4: 512 entries"},
     {"ways", HD_T_U32, AT(ways), "ways", "16", 0, 4096, NULL,
-     "its associativity; 0: fully associative", "guess"},
+     "associativity of the metadata cache; 0: fully associative", "guess"},
     {"pack", HD_T_U32, AT(pack), "L2 cycles", "6", 0, 10000, NULL,
-     "to compress a line that is written", "BDI, as recalled"},
+     "time to compress a line that is written", "BDI, as recalled"},
     {"unpack", HD_T_U32, AT(unpack), "L2 cycles", "1", 0, 10000, NULL,
-     "to decompress a line that is read", "BDI: one cycle"},
+     "time to decompress a line that is read", "BDI: one cycle"},
     {"grow", HD_T_U64, AT(grow), "core cycles", "20000", 0, 1000000000, NULL,
-     "a page gets more places for lines that do not fit (overflow of type 1)",
+     "time to give a page more room for lines that do not fit (overflow of "
+     "type 1)",
      "an extension of zsim with LCP"},
     {"restore", HD_T_U64, AT(restore), "core cycles", "100000", 0, 1000000000,
-     NULL, "a page is stored uncompressed again (overflow of type 2)",
+     NULL, "time to store a page uncompressed again (overflow of type 2)",
      "an extension of zsim with LCP"},
 };
 const uint32_t hd_compress_setting_count = HD_LEN(hd_compress_settings);
@@ -124,41 +124,42 @@ enum {
 };
 
 const struct hd_stat_desc hd_compress_stats[] = {
-    [PAGES_512] = {"pages_512", "pages", "base pages that came into 512 bytes",
+    [PAGES_512] = {"pages_512", "pages",
+                   "arriving base pages compressed to 512 bytes",
                    HD_STAT_COUNT},
-    [PAGES_1K] = {"pages_1k", "pages", "base pages that came into 1 KB",
+    [PAGES_1K] = {"pages_1k", "pages", "arriving base pages compressed to 1 KB",
                   HD_STAT_COUNT},
-    [PAGES_2K] = {"pages_2k", "pages", "base pages that came into 2 KB",
+    [PAGES_2K] = {"pages_2k", "pages", "arriving base pages compressed to 2 KB",
                   HD_STAT_COUNT},
-    [PAGES_4K] = {"pages_4k", "pages", "base pages that came uncompressed",
+    [PAGES_4K] = {"pages_4k", "pages", "arriving base pages left uncompressed",
                   HD_STAT_COUNT},
-    [BYTES] = {"bytes", "bytes", "memory that all of these took",
+    [BYTES] = {"bytes", "bytes", "memory that arriving base pages took",
                HD_STAT_COUNT},
     [KNOWN] = {"known", "pages",
-               "base pages whose size followed from what they held, when they "
+               "base pages whose size followed from their contents, when they "
                "first came",
                HD_STAT_COUNT},
-    [READS] = {"reads", "requests", "reads of DRAM from compressed pages",
+    [READS] = {"reads", "requests", "DRAM reads of compressed pages",
                HD_STAT_COUNT},
-    [WRITES] = {"writes", "requests", "writes to DRAM of compressed pages",
+    [WRITES] = {"writes", "requests", "DRAM writes of compressed pages",
                 HD_STAT_COUNT},
     [HITS] = {"metadata_hits", "requests",
-              "of both, found their page in the metadata cache", HD_STAT_COUNT},
+              "reads and writes that hit the metadata cache", HD_STAT_COUNT},
     [MISSES] = {"metadata_misses", "requests",
-                "of both, read their page's metadata first", HD_STAT_COUNT},
+                "reads and writes that first had to read their page's metadata",
+                HD_STAT_COUNT},
     [MISFITS] = {"misfits", "lines",
                  "written lines that did not fit their "
                  "slots",
                  HD_STAT_COUNT},
     [GROWN] = {"grown", "pages",
-               "pages that took the next class (overflows of "
-               "type 1)",
+               "pages that grew to the next size class (overflows of type 1)",
                HD_STAT_COUNT},
     [RESTORED] = {"restored", "pages",
-                  "pages that are no more compressed (overflows of type 2)",
+                  "pages stored uncompressed again (overflows of type 2)",
                   HD_STAT_COUNT},
     [OVERFLOW_CYCLES] = {"overflow_cycles", "core cycles",
-                         "pages were out of reach while they grew",
+                         "time for which growing pages were inaccessible",
                          HD_STAT_COUNT},
     [PEAK_PAGES] = {"peak_pages", "pages",
                     "most base pages in memory at once, of all applications",

@@ -82,14 +82,16 @@ const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
     [ST_BUSY] = {"busy", "DRAM cycles",
                  "cycles in which the data bus carried data", 0},
     [ST_ROW_HITS] = {"row_hits", "requests",
-                     "requests whose row another one had opened", 0},
+                     "requests whose row another request had opened", 0},
     [ST_ACTIVATES] = {"activates", "commands", "rows opened", 0},
     [ST_PRECHARGES] = {"precharges", "banks", "rows closed", 0},
     [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
     [ST_QUEUE_FULL] = {"queue_full", "waits",
                        "times a sender found the queue full", 0},
     [ST_TURNS] = {"turns", "turns",
-                  "silver turns begun, counted to who got them", 0},
+                  "silver turns begun, counted for the application that got "
+                  "them",
+                  0},
     [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
 };
 const uint32_t hd_dram_stat_count = ST_COUNT;
@@ -99,11 +101,11 @@ enum { DATA_LATENCY, WALK_LATENCY };
 const struct hd_hist_desc hd_dram_hists[] = {
     [DATA_LATENCY] =
         {"dram", "data_latency", "DRAM cycles",
-         "From acceptance by a channel to the last datum, reads of data"},
+         "data reads, from acceptance by a channel to the last datum"},
     [WALK_LATENCY] =
         {"dram", "walk_latency", "DRAM cycles",
-         "From acceptance by a channel to the last datum, reads of "
-         "page-table entries"},
+         "reads of page-table entries, from acceptance by a channel to the "
+         "last datum"},
 };
 const uint32_t hd_dram_hist_count = HD_LEN(hd_dram_hists);
 

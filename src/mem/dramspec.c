@@ -42,8 +42,8 @@
 
 const struct hd_setting hd_dram_settings[] = {
     {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
-     "full; ideal: the latency of a row hit and no limit of bandwidth; fixed:N "
-     "the same with N cycles; off: no time at all",
+     "full; ideal: row-hit latency and unlimited bandwidth; fixed:N: the same "
+     "with N cycles; off: no time at all",
      "heddle"},
     NUM(channels, "channels", "8", 1, HD_DRAM_MAX_CHANNELS,
         "channels, each with its own queue and buses", "MASK Table 1"),
@@ -66,8 +66,8 @@ const struct hd_setting hd_dram_settings[] = {
      "row:bank:column:group:channel, or such a list, most significant first",
      "guess: a stream then rotates over the bank groups"},
     {"partition", HD_T_BOOL, AT(partition), "", "false", 0, 1, NULL,
-     "each application has an equal share of the channels, with the L2 slices "
-     "of those, and its addresses are spread over them alone",
+     "each application has an equal share of the channels, with their L2 "
+     "slices, and its addresses are interleaved over these alone",
      "MASK section 6: in Static only"},
     WORD(scheduler, "hit-first", "hit-first|capped|ready-first",
          "hit-first: a row is not closed while a queued request hits it; "
@@ -84,7 +84,8 @@ const struct hd_setting hd_dram_settings[] = {
      "whether all banks are refreshed every trefi",
      "off in the papers' simulator"},
     NUM(queue, "requests", "192", 1, 4096,
-        "requests waiting in a channel, of all classes or the normal one",
+        "requests that can wait in a channel, of all classes or "
+        "(dram.queues=apart) of the normal one",
         "MASK section 7.4 (normal queue)"),
     NUM(queue_silver, "requests", "64", 0, 4096,
         "places of the silver queue, or of `queue` for silver requests",
@@ -98,14 +99,14 @@ const struct hd_setting hd_dram_settings[] = {
          "of its own, and waits for a place in it",
          "MASK section 7.4: apart, in MASK only"),
     NUM(turn_idle, "core cycles", "100000", 1, 1000000000,
-        "a silver turn passes on when its application has sent nothing for so "
-        "long",
+        "a silver turn passes on when its application has sent nothing for "
+        "this long",
         "MASK section 5.4: one epoch"),
     WORD(golden, "fifo", "fifo|banks",
-         "golden requests one after the other, or each bank in its own order",
+         "one golden request at a time, or in order within each bank",
          "MASK section 5.4"),
-    TIME(cl, "12", 1, "read command to its first datum", GDDR5 " (CL=12)"),
-    TIME(wl, "4", 1, "write command to its first datum", GDDR5 " (WL=4)"),
+    TIME(cl, "12", 1, "read command to first data", GDDR5 " (CL=12)"),
+    TIME(wl, "4", 1, "write command to first data", GDDR5 " (WL=4)"),
     TIME(bl, "2", 1, "data bus time of a burst", "GDDR5: BL 8, quad data rate"),
     TIME(tccd_s, "2", 1, "column commands to different groups",
          GDDR5 " (CCD=2)"),
@@ -119,8 +120,8 @@ const struct hd_setting hd_dram_settings[] = {
     TIME(trp, "12", 1, "precharge to activate", GDDR5 " (RP=12)"),
     TIME(trc, "40", 1, "activate to activate of one bank", GDDR5 " (RC=40)"),
     TIME(trtp, "2", 1, "read to precharge", GDDR5 " (RTPL=2)"),
-    TIME(twr, "12", 0, "last datum written to precharge", GDDR5 " (WR=12)"),
-    TIME(twtr, "5", 0, "last datum written to read", GDDR5 " (CDLR=5)"),
+    TIME(twr, "12", 0, "last write data to precharge", GDDR5 " (WR=12)"),
+    TIME(twtr, "5", 0, "last write data to read", GDDR5 " (CDLR=5)"),
     TIME(trtw, "0", 0, "read to write; 0: cl + bl + 2 - wl",
          "one turn of the data bus"),
     NUM(trefi, "CK", "6529", 2, 1000000000, "refresh to refresh",

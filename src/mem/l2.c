@@ -105,8 +105,8 @@ enum {
 
 const struct hd_setting hd_xbar_settings[] = {
     {"latency", HD_T_U32, AT(latency), "L2 cycles", "8", 0, 10000, NULL,
-     "from a core to an L2 slice, one way; from a walker, too, unless "
-     "walk.memory_latency says otherwise",
+     "from a core to an L2 slice, one way; also from a walker, unless "
+     "walk.memory_latency is set",
      "guess"},
     {"bytes", HD_T_U32, AT(bytes), "bytes", "32", 1, 1024, NULL,
      "bytes that a port takes in one L2 cycle, each way", "guess"},
@@ -145,10 +145,12 @@ const struct hd_stat_desc hd_l2_stats[] = {
                      "lines offered to the tags, from DRAM or by a write",
                      HD_STAT_COUNT},
     [HD_L2_EVICTIONS] = {"evictions", "lines",
-                         "lines replaced, counted to who replaced them",
+                         "lines evicted, counted for the application that "
+                         "replaced them",
                          HD_STAT_COUNT},
     [HD_L2_WRITE_BACKS] = {"write_backs", "lines",
-                           "dirty lines sent to DRAM, counted to their owner",
+                           "dirty lines written back to DRAM, counted for "
+                           "their owner",
                            HD_STAT_COUNT},
     [HD_L2_DRAM_READS] = {"dram_reads", "requests", "reads sent to DRAM",
                           HD_STAT_COUNT},
