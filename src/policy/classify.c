@@ -17,14 +17,16 @@
 
 const struct hd_stat_desc hd_classify_stats[] = {
     [OF(REGULAR)] = {"regular", "samples",
-                     "that showed a regular program, whose "
-                     "kernels share no data",
+                     "samples that showed a regular program whose kernels "
+                     "share no data",
                      HD_STAT_COUNT},
     [OF(SHARING)] = {"sharing", "samples",
-                     "that showed a regular one whose kernels do",
+                     "samples that showed a regular program whose kernels "
+                     "share data",
                      HD_STAT_COUNT},
     [OF(IRREGULAR)] = {"irregular", "samples",
-                       "that showed an irregular program", HD_STAT_COUNT},
+                       "samples that showed an irregular program",
+                       HD_STAT_COUNT},
 };
 const uint32_t hd_classify_stat_count = HD_LEN(hd_classify_stats);
 

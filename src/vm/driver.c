@@ -51,46 +51,46 @@
 
 const struct hd_setting hd_driver_settings[] = {
     {"mode", HD_T_CHOICE, AT(mode), "", "paper", 0, 1, "paper|driver",
-     "how far faults are served: as the papers have it, by the settings of "
-     "fault and link.latency; or as NVIDIA's driver does, by those of this "
-     "group",
+     "how far faults are served: as in the papers, by the settings of fault "
+     "and link.latency; or as in NVIDIA's driver, by those of this group",
      "Mosaic, ETC: a latency for each fault; NVIDIA's open kernel modules"},
     {"perf_fault_batch_count", HD_T_U32, AT(batch_count), "faults", "256", 1,
-     65536, NULL, "most faults that are taken out of the buffer together",
+     65536, NULL, "most faults taken out of the buffer as one batch",
      "NVIDIA's UVM driver: its default"},
     {"perf_fault_replay_policy", HD_T_CHOICE, AT(policy), "", "batch_flush", 0,
      3, "block|batch|batch_flush|once",
-     "requests are tried again after each 2 MB block, after each batch, after "
-     "it and with the buffer flushed, or when no faults are left",
+     "requests are replayed after each 2 MB block, after each batch, after "
+     "each batch with the buffer flushed, or when no faults are left",
      "NVIDIA's UVM driver: its default"},
     {"perf_fault_replay_update_put_ratio", HD_T_U32, AT(put_ratio), "percent",
      "50", 0, 100, NULL,
-     "more duplicates than this share of a batch have all of the buffer "
-     "flushed, not only what had come before the batch",
+     "if more than this share of a batch is duplicates, all of the buffer is "
+     "flushed, not only what arrived before the batch",
      "NVIDIA's UVM driver: its default"},
     {"perf_fault_max_batches_per_service", HD_T_U32, AT(max_batches), "batches",
      "20", 1, 1u << 20, NULL,
-     "batches after which the policy once replays even if faults are left",
+     "batches after which the replay policy `once` replays even if faults are "
+     "left",
      "NVIDIA's UVM driver: its default"},
     {"perf_prefetch_enable", HD_T_BOOL, AT(prefetch), "", "true", 0, 1, NULL,
-     "pages come ahead as with fault.prefetch=driver; else as that says",
+     "prefetching as with fault.prefetch=driver; false: as fault.prefetch says",
      "NVIDIA's UVM driver: its default"},
     {"perf_prefetch_threshold", HD_T_U32, AT(threshold), "percent", "51", 1,
      100, NULL,
-     "with fault.prefetch=driver, a piece comes when more than this share of "
-     "its pages is there or has faulted",
+     "with fault.prefetch=driver, a piece is prefetched when more than this "
+     "share of its pages is resident or has faulted",
      "NVIDIA's UVM driver: its default"},
     {"perf_prefetch_min_faults", HD_T_U32, AT(min_faults), "pages", "1", 1, 20,
      NULL,
-     "with fault.prefetch=driver, pages of a 2 MB block that have come for "
-     "faults before any come ahead",
+     "with fault.prefetch=driver, pages of a 2 MB block that faults bring in "
+     "before any is prefetched",
      "NVIDIA's UVM driver: its default"},
     {"fault_buffer", HD_T_U32, AT(buffer), "faults", "4480", 1, 1u << 20, NULL,
-     "the buffer holds so many; one that finds it full is lost until the next "
-     "replay",
+     "capacity of the fault buffer; a fault that finds it full is lost until "
+     "the next replay",
      "guess: 56 from each of the 80 cores of a Titan V, so that none is lost"},
     {"utlb_faults", HD_T_U32, AT(utlb_faults), "faults", "56", 1, 1u << 20,
-     NULL, "most that a uTLB has in the buffer between two replays",
+     NULL, "most faults of a uTLB in the buffer between two replays",
      "Allen and Ge, SC 2021: 56"},
     {"utlb_cores", HD_T_U32, AT(utlb_cores), "cores", "2", 1, 128, NULL,
      "adjacent cores that share a uTLB",
@@ -98,63 +98,66 @@ const struct hd_setting hd_driver_settings[] = {
      "TPC"},
     {"chunks", HD_T_BOOL, AT(chunks), "", "true", 0, 1, NULL,
      "2 MB that lie in one buffer take all their memory with the first page, "
-     "and give it with the last",
+     "and free it with the last",
      "NVIDIA's UVM driver: chunks of 2 MB"},
     {"base_latency", HD_T_U64, AT(base), "ns", "20000", 0, 1000000000, NULL,
-     "a batch takes so long without its blocks and transfers",
+     "time of a batch, without its blocks and transfers",
      "Zheng et al., HPCA 2016: 20 to 50 us a fault; ETC: 20 us"},
     {"block_latency", HD_T_U64, AT(block), "ns", "5280", 0, 1000000000, NULL,
-     "each 2 MB block of a batch takes so long without its transfers",
+     "time of each 2 MB block of a batch, without its transfers",
      "guess: three times 1.76 us, a copy of 4 KB by UVMSmart's curve, as Allen "
      "and Ge found less than 25 % of a batch's time in transfers, where random "
      "accesses have one fault a block"},
     {"perf_access_counter_migration_enable", HD_T_BOOL, AT(counters.migrate),
      "", "false", 0, 1, NULL,
-     "pages that are used where they are come when they are accessed often",
+     "remotely mapped pages migrate when they are accessed often",
      "NVIDIA's UVM driver: -1, which is off but on systems with ATS"},
     {"perf_access_counter_granularity", HD_T_CHOICE, AT(counters.granule), "",
-     "2M", 0, 1, "64K|2M", "memory that is counted, and comes, together",
+     "2M", 0, 1, "64K|2M",
+     "memory whose accesses are counted together, and that migrates together",
      "NVIDIA's UVM driver: 2 MB; Ganguly et al.: 64 KB"},
     {"perf_access_counter_threshold", HD_T_U32, AT(counters.threshold),
      "accesses", "256", 1, HD_COUNTER_NEVER - 1, NULL,
-     "accesses that make a notification", "NVIDIA's UVM driver: 256"},
+     "accesses that raise a notification", "NVIDIA's UVM driver: 256"},
     {"perf_access_counter_batch_count", HD_T_U32, AT(counters.batch),
      "notifications", "256", 1, 65536, NULL,
      "most notifications that the host serves together",
      "NVIDIA's UVM driver: 256"},
     {"perf_map_remote_on_eviction", HD_T_BOOL, AT(counters.evicted), "", "true",
      0, 1, NULL,
-     "with uvm.perf_access_counter_migration_enable, pages that are evicted "
-     "are "
-     "used on the host from then on",
+     "with uvm.perf_access_counter_migration_enable, evicted pages are mapped "
+     "remotely, on the host, from then on",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_threshold", HD_T_U32, AT(thrash.threshold), "events", "3",
      1, 7, NULL,
-     "with fault.thrashing=driver, times in a row that a page moves within the "
-     "lapse, so that it thrashes",
+     "with fault.thrashing=driver, consecutive moves of a page within the "
+     "lapse that make it thrash",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_pin_threshold", HD_T_U32, AT(thrash.pin_threshold),
      "throttlings", "10", 1, 255, NULL,
-     "of a page, so that it is pinned", "NVIDIA's UVM driver: its default"},
+     "throttlings of a page after which it is pinned",
+     "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_lapse_usec", HD_T_U32, AT(thrash.lapse), "us", "500", 1,
      10000000, NULL,
      "two events within it are thrashing; 500 tunes itself between 5 and "
-     "500000, any other stays",
+     "500000, any other value is fixed",
      "NVIDIA's UVM driver: its default"},
     {"perf_lapse_vote_threshold", HD_T_U32, AT(thrash.votes), "votes", "32", 1,
-     1u << 20, NULL, "so many more for one side change the lapse by an eighth",
+     1u << 20, NULL, "majority of votes that changes the lapse by an eighth",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_nap", HD_T_U32, AT(thrash.nap), "lapses", "1", 1, 100, NULL,
-     "a period in which one processor is exempt, and the other throttled",
+     "length of a period in which one processor is exempt and the other "
+     "throttled",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_epoch", HD_T_U32, AT(thrash.epoch), "lapses", "2000", 1,
-     1u << 20, NULL, "without thrashing, a block is forgotten after it",
+     1u << 20, NULL, "time without thrashing after which a block is forgotten",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_pin", HD_T_U32, AT(thrash.pin), "lapses", "300", 0, 1u << 20,
-     NULL, "a page is pinned for so long; 0: for good",
+     NULL, "time for which a page is pinned; 0: for good",
      "NVIDIA's UVM driver: its default"},
     {"perf_thrashing_max_resets", HD_T_U32, AT(thrash.max_resets), "resets", "4",
-     0, 1u << 20, NULL, "most times that a block is forgotten by epochs",
+     0, 1u << 20, NULL,
+     "most times that a block is forgotten after such an epoch",
      "NVIDIA's UVM driver: its default"},
 };
 const uint32_t hd_driver_setting_count = HD_LEN(hd_driver_settings);
@@ -163,17 +166,19 @@ const struct hd_stat_desc hd_driver_stats[] = {
     [HD_DRIVER_PACKETS] = {"packets", "faults",
                            "faults written into the buffer", HD_STAT_COUNT},
     [HD_DRIVER_OVERFLOWS] = {"overflows", "faults",
-                             "faults that found the buffer full, and come "
-                             "again after a replay",
+                             "faults that found the buffer full, and are "
+                             "raised again after a replay",
                              HD_STAT_COUNT},
     [HD_DRIVER_HELD] = {"held", "faults",
-                        "faults beyond uvm.utlb_faults of their uTLB, likewise",
+                        "faults beyond uvm.utlb_faults of their uTLB, raised "
+                        "again after a replay",
                         HD_STAT_COUNT},
     [HD_DRIVER_DUPLICATES] = {"duplicates", "faults",
-                              "faults of a batch whose page had another there",
+                              "faults of a batch that has another for the same "
+                              "page",
                               HD_STAT_COUNT},
     [HD_DRIVER_STALE] = {"stale", "faults",
-                         "faults of a batch whose page had come before",
+                         "faults of a batch whose page was already resident",
                          HD_STAT_COUNT},
     [HD_DRIVER_FLUSHED] = {"flushed", "faults",
                            "faults dropped before a replay", HD_STAT_COUNT},
@@ -184,11 +189,12 @@ const struct hd_stat_desc hd_driver_stats[] = {
                           HD_STAT_COUNT},
     [HD_DRIVER_REPLAYS] = {"replays", "replays", "replays", HD_STAT_COUNT},
     [HD_DRIVER_REPLAYED] = {"replayed", "requests",
-                            "translations tried again by them", HD_STAT_COUNT},
+                            "translations tried again by replays",
+                            HD_STAT_COUNT},
     [HD_DRIVER_PUT_READS] = {"put_reads", "reads",
                              "flushes for which PUT was read again",
                              HD_STAT_COUNT},
-    [HD_DRIVER_PEAK] = {"peak", "faults", "most in the buffer at once",
+    [HD_DRIVER_PEAK] = {"peak", "faults", "most faults in the buffer at once",
                         HD_STAT_PEAK},
 };
 const uint32_t hd_driver_stat_count = HD_LEN(hd_driver_stats);

@@ -109,35 +109,36 @@ const struct hd_setting hd_fault_settings[] = {
      "the host serves one batch at a time, transfers included",
      "Mosaic's released simulator: one fault after the other"},
     {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 2, "page|64K|2M",
-     "what comes for a fault: its page, or with it all pages on the host of "
+     "what a fault brings in: its page, or with it all pages on the host of "
      "the aligned 64 KB or 2 MB around it",
      "Mosaic 2.2: 4 KB or 2 MB at a time, no prefetch; ETC: 64 KB"},
     {"replay", HD_T_CHOICE, FAULT(replay), "", "batch", 0, 1, "batch|page",
-     "requests are tried again when all of their batch has come, or as soon as "
-     "their page is there",
+     "requests are replayed when all of their batch has arrived, or as soon as "
+     "their page has",
      "NVIDIA's UVM driver: batch is its default"},
     {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 5,
      "none|sequential|locality|random|tree|driver",
-     "what comes with a fault into frames that are free: nothing more; the "
-     "next 64 KB; the rest of the 512 KB from its page on; one more 4 KB page "
-     "of the 2 MB around it; its 64 KB, and the rest of larger pieces of which "
-     "more than half has come; the largest piece of the 2 MB of which "
-     "uvm.perf_prefetch_threshold has come",
+     "what a fault prefetches into free frames: nothing; the next 64 KB; the "
+     "rest of the 512 KB from its page on; one more 4 KB page of the 2 MB "
+     "around it; its 64 KB, and the rest of larger pieces that are more than "
+     "half resident; the largest piece of the 2 MB of which "
+     "uvm.perf_prefetch_threshold is resident",
      "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
      "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
     {"thrashing", HD_T_CHOICE, FAULT(thrashing), "", "none", 0, 2,
      "none|driver|refault",
-     "pages that go to and fro are throttled, pinned or used on the host: none; "
+     "which thrashing pages are throttled, pinned or mapped remotely: none; "
      "those that move between the GPU and the program's host, by "
      "uvm.perf_thrashing_*; those that come back after evictions",
      "driver: uvm_perf_thrashing_enable of NVIDIA's UVM driver, whose default is "
      "on; none is a guess: of programs without host touches it sees nothing"},
     {"refaults", HD_T_U32, FAULT(refaults), "returns", "2", 0, 1u << 20, NULL,
-     "with fault.thrashing=refault, a page that comes back after evictions more "
-     "often than this within fault.refault_lapse thrashes",
+     "with fault.thrashing=refault, a page thrashes if it comes back after "
+     "evictions more often than this within fault.refault_lapse",
      "guess: as NVIDIA's UVM driver, the third makes it thrash"},
     {"refault_lapse", HD_T_U64, FAULT(refault_lapse), "ns", "20000000", 1,
-     100000000000u, NULL, "they are counted for so long from the first on",
+     100000000000u, NULL,
+     "time from a page's first return for which its returns are counted",
      "guess: 20 ms, in which 16 GB/s fill 300 MB"},
 };
 const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
@@ -151,40 +152,44 @@ const struct hd_stat_desc hd_fault_stats[] = {
                            "translations that found their page absent",
                            HD_STAT_COUNT},
     [HD_FAULT_FAULTS] = {"faults", "faults",
-                         "pages, or transfers of fault.transfer, that were "
-                         "asked for",
+                         "far faults: pages, or transfers of fault.transfer, "
+                         "requested from the host",
                          HD_STAT_COUNT},
-    [HD_FAULT_MERGES] = {"merges", "requests", "joined a fault that was there",
-                         HD_STAT_COUNT},
+    [HD_FAULT_MERGES] = {"merges", "requests",
+                         "requests that joined a pending fault", HD_STAT_COUNT},
     [HD_FAULT_BATCHES] = {"batches", "batches",
                           "batches whose oldest fault is the application's",
                           HD_STAT_COUNT},
     [HD_FAULT_PAGES] = {"pages", "pages", "base pages that came over the link",
                         HD_STAT_COUNT},
     [HD_FAULT_WAIT_CYCLES] = {"wait_cycles", "core cycles",
-                              "faults waited in the buffer", HD_STAT_COUNT},
+                              "time that faults waited in the buffer",
+                              HD_STAT_COUNT},
     [HD_FAULT_HOST_CYCLES] = {"host_cycles", "core cycles",
-                              "the link's latency passed for them, and naps "
-                              "of pages that thrash",
+                              "time that faults waited for the link's latency "
+                              "and for naps of pages that thrash",
                               HD_STAT_COUNT},
     [HD_FAULT_ROOM_CYCLES] = {"room_cycles", "core cycles",
-                              "they waited for frames: memory was compacted, "
-                              "or pages left it",
+                              "time that faults waited for frames: for "
+                              "compaction or eviction",
                               HD_STAT_COUNT},
     [HD_FAULT_LINK_CYCLES] = {"link_cycles", "core cycles",
-                              "their pages waited for the link or crossed",
+                              "time that pages of faults waited for the link "
+                              "or crossed it",
                               HD_STAT_COUNT},
     [HD_FAULT_BATCH_CYCLES] = {"batch_cycles", "core cycles",
-                               "they waited for others of their batch",
+                               "time that faults waited for others of their "
+                               "batch",
                                HD_STAT_COUNT},
     [HD_FAULT_PREFETCHED] = {"prefetched", "pages",
-                             "base pages sent for without a fault",
+                             "base pages requested without a fault",
                              HD_STAT_COUNT},
     [HD_FAULT_LATE] = {"late", "pages",
-                       "base pages of those, or of transfers with those, that "
-                       "were touched before they had come",
+                       "prefetched base pages, with others of their transfers, "
+                       "that were touched before they arrived",
                        HD_STAT_COUNT},
-    [HD_FAULT_PEAK] = {"peak", "faults", "most faults at once", HD_STAT_PEAK},
+    [HD_FAULT_PEAK] = {"peak", "faults", "most pending faults at once",
+                       HD_STAT_PEAK},
 };
 const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
 

@@ -36,9 +36,9 @@
 
 const struct hd_setting hd_msc_settings[] = {
     {"entries", HD_T_U32, MSC(entries), "entries", "512", 0, 1u << 20, NULL,
-     "entries of the memory subregion cache, which keep what of a region of 2 MB "
-     "is linked (l2tlb.sub_ways); 0: there is none, and walkers read outward from "
-     "their page's subregion until a link breaks",
+     "entries of the memory subregion cache, which hold how the subregions of "
+     "a 2 MB region are linked (l2tlb.sub_ways); 0: there is none, and walkers "
+     "read outward from their page's subregion until a link breaks",
      "MESC table I: 512"},
     {"ways", HD_T_U32, MSC(ways), "ways", "8", 0, 1u << 20, NULL,
      "associativity; 0: fully associative", "guess: MESC does not say"},
@@ -46,9 +46,10 @@ const struct hd_setting hd_msc_settings[] = {
      "L2-clock cycles of a look-up, after the walk's answer",
      "guess: MESC does not say"},
     {"bits", HD_T_CHOICE, MSC(bits), "", "level3", 0, 1, "level3|level4",
-     "which entries have the bits of contiguity.  level3: those above leaf tables, "
-     "so that a walk reads a head instead of its own entry.  level4: each leaf "
-     "entry those of its subregion and region, so that a walk reads its own",
+     "which entries hold the contiguity bits.  level3: those above leaf "
+     "tables, so that a walk reads a head instead of its own entry.  level4: "
+     "each leaf entry holds those of its subregion and region, so that a walk "
+     "reads its own",
      "MESC: level3; what it leaves to discrete GPUs: level4"},
 };
 const uint32_t hd_msc_setting_count = HD_LEN(hd_msc_settings);
@@ -57,28 +58,30 @@ const struct hd_stat_desc hd_msc_stats[] = {
     [HD_MSC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
     [HD_MSC_HITS] = {"hits", "look-ups", "look-ups that found the region",
                      HD_STAT_COUNT},
-    [HD_MSC_FILLS] = {"fills", "entries", "regions entered", HD_STAT_COUNT},
+    [HD_MSC_FILLS] = {"fills", "entries", "regions inserted", HD_STAT_COUNT},
     [HD_MSC_EVICTIONS] = {"evictions", "entries", "entries replaced",
                           HD_STAT_COUNT},
     [HD_MSC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
                               HD_STAT_COUNT},
     [HD_MSC_REGIONS] = {"walks_region", "walks",
-                        "walks whose entry stood for a region that is contiguous",
+                        "walks whose entry stood for a whole contiguous region",
                         HD_STAT_COUNT},
     [HD_MSC_SUBREGIONS] = {"walks_subregion", "walks",
                            "walks whose entry stood for a subregion",
                            HD_STAT_COUNT},
     [HD_MSC_READS] = {"reads", "reads",
-                      "entries read after the answer, of other subregions",
+                      "entries of other subregions, read after the answer",
                       HD_STAT_COUNT},
     [HD_MSC_EARLY] = {"early", "walks",
-                      "walks of contiguous pages whose region was being read",
+                      "walks of contiguous pages while their region was still "
+                      "being read",
                       HD_STAT_COUNT},
     [HD_MSC_CANCELLED] = {"cancelled", "walks",
-                          "results that changed before they were entered",
+                          "results dropped because the mapping changed before "
+                          "they were inserted",
                           HD_STAT_COUNT},
     [HD_MSC_BUSY_CYCLES] = {"busy_cycles", "core cycles",
-                            "walkers were at work after the answer",
+                            "time that walkers were busy after the answer",
                             HD_STAT_COUNT},
 };
 const uint32_t hd_msc_stat_count = HD_LEN(hd_msc_stats);

@@ -63,15 +63,15 @@
 
 const struct hd_setting hd_link_settings[] = {
     {"latency", HD_T_U64, LINK(latency), "ns", "54485", 0, 1000000000, NULL,
-     "from a fault, or from the order to copy, to the start of its transfer; "
-     "overlaps with others'",
+     "from a fault, or a copy command, to the start of its transfer; overlaps "
+     "with that of others",
      "Mosaic 2.2: 55 us for 4 KB and 318 us for 2 MB, solved; ETC: 20 us"},
     {"bandwidth", HD_T_U64, LINK(bandwidth), "bytes a second", "7958387833",
-     1000000, 1000000000000u, NULL, "occupation of the link to the GPU",
+     1000000, 1000000000000u, NULL, "bandwidth of the link to the GPU",
      "Mosaic 2.2, solved likewise; ETC table 1: 16 GB/s"},
     {"out_bandwidth", HD_T_U64, LINK(out_bandwidth), "bytes a second", "0", 0,
      1000000000000u, NULL,
-     "occupation of the link to the host; 0: as to the GPU",
+     "bandwidth of the link to the host; 0: as to the GPU",
      "guess: PCIe is symmetric"},
     {"curve", HD_T_CHOICE, LINK(curve), "", "flat", 0, 1, "flat|uvmsmart",
      "bandwidth of a transfer by its size: the same for all; or "
@@ -84,14 +84,16 @@ const uint32_t hd_link_setting_count = HD_LEN(hd_link_settings);
 const struct hd_stat_desc hd_link_stats[] = {
     [HD_LINK_TRANSFERS] =
         {"transfers", "transfers",
-         "transfers that are over; instance 0 is to the GPU, 1 to the host",
+         "completed transfers; instance 0 is to the GPU, 1 to the host",
          HD_STAT_COUNT},
-    [HD_LINK_BYTES] = {"bytes", "bytes", "bytes that they carried",
+    [HD_LINK_BYTES] = {"bytes", "bytes", "bytes that transfers carried",
                        HD_STAT_COUNT},
     [HD_LINK_BUSY_CYCLES] = {"busy_cycles", "core cycles",
-                             "the link was occupied by them", HD_STAT_COUNT},
+                             "time that transfers occupied the link",
+                             HD_STAT_COUNT},
     [HD_LINK_WAIT_CYCLES] = {"wait_cycles", "core cycles",
-                             "they waited for the link", HD_STAT_COUNT},
+                             "time that transfers waited for the link",
+                             HD_STAT_COUNT},
     [HD_LINK_PEAK] = {"peak", "transfers",
                       "most transfers at once, on the link or waiting",
                       HD_STAT_PEAK},

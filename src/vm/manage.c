@@ -71,47 +71,49 @@ enum { FIRST_ROOM = 64 };
 const struct hd_setting hd_manage_settings[] = {
     {"fragment_index", HD_T_U32, AT(fragment_index), "percent", "0", 0, 100,
      NULL,
-     "frames of 2 MB, chosen at random, that hold pages of nobody's before "
+     "2 MB frames, chosen at random, that hold pages of no application before "
      "anything is mapped",
      "Mosaic 6.4: swept; 0: off"},
     {"fragment_occupancy", HD_T_U32, AT(fragment_occupancy), "percent", "50", 0,
      100, NULL, "pages of such a frame that are in use, at random places",
      "Mosaic 6.4: 50 %, and swept"},
     {"hog", HD_T_U32, AT(hog), "percent", "0", 0, 95, NULL,
-     "memory that a hog has had before anything is mapped, in whole blocks of 4 "
-     "MB at random places, but for those that it has torn",
+     "memory that a hog holds before anything is mapped, in whole 4 MB blocks "
+     "at random places, apart from those of memory.hog_torn",
      "MESC VI.A: memhog, 25, 50 and 75 %; 0: off"},
     {"hog_torn", HD_T_U32, AT(hog_torn), "blocks", "0", 0, 1u << 20, NULL,
-     "blocks of 4 MB, chosen at random, of which the hog has kept a few pages: "
-     "most of their free frames lie in blocks below 64",
+     "4 MB blocks, chosen at random, of which the hog keeps a few pages: most "
+     "of their free frames lie in blocks of less than 64",
      "guess: MESC does not say how its memory came to be torn; pages of a "
      "footprint in short runs, by 973"},
     {"hog_kept", HD_T_U32, AT(hog_kept), "percent", "5", 1, 100, NULL,
-     "pages of such a block that the hog has kept, at random places", "guess"},
+     "pages of such a block that the hog keeps, at random places", "guess"},
     {"shootdown_l1", HD_T_U32, AT(shootdown_l1), "cycles", "15", 0, 100000,
      NULL,
      "core cycles for which an L1 TLB takes no look-up when entries are "
      "invalidated",
      "Mosaic's released simulator"},
     {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
-     NULL, "the same for the L2 TLB, in L2-clock cycles",
+     NULL, "L2-clock cycles for which the L2 TLB takes no look-up when entries "
+           "are invalidated",
      "Mosaic's released simulator"},
     {"move", HD_T_CHOICE, AT(move), "", "owner", 0, 0, "owner|any",
-     "where compaction moves a page: to frames of 2 MB of its owner alone, in the "
-     "same channels; or to any that is in use",
+     "where compaction moves a page: to 2 MB frames of its owner alone, in the "
+     "same channels; or to any in use",
      "Mosaic 4.4: owner; a buddy allocator's compaction: any"},
     {"move_window", HD_T_U32, AT(move_window), "lines", "64", 1, 1024, NULL,
-     "lines of moving pages in flight at most", "guess"},
+     "most lines of moving pages in flight", "guess"},
     {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
-     "time of a 4 KB page copied inside DRAM; its banks are blocked",
+     "time to copy a 4 KB page inside DRAM, which blocks its banks",
      "Mosaic 6.4: 80 ns; Seshadri et al., MICRO 2013"},
     {"setup_traffic", HD_T_BOOL, AT(setup_traffic), "", "true", 0, 1, NULL,
-     "writes and copies for what is mapped before cycle 0 begin with cycle 0; "
-     "false: they were made while the data came, and are not counted",
+     "writes and copies for what is mapped before cycle 0 are issued from "
+     "cycle 0 on; false: they were made as the data arrived, and are not "
+     "counted",
      "guess: Mosaic coalesces when a transfer is complete"},
     {"free_at_end", HD_T_BOOL, AT(free_at_end), "", "false", 0, 1, NULL,
-     "an application's allocations go when it ends and come back when it "
-     "starts again",
+     "an application's allocations are freed when it ends and made again when "
+     "it restarts",
      "Mosaic 4.4 compacts on deallocation; when programs free: guess"},
 };
 const uint32_t hd_manage_setting_count = HD_LEN(hd_manage_settings);
@@ -126,36 +128,38 @@ const struct hd_stat_desc hd_manage_stats[] = {
     [HD_MANAGE_64K_PEAK] = {"pages_64k_peak", "pages",
                             "most pages of 64 KB mapped at once", HD_STAT_PEAK},
     [HD_MANAGE_2M_PEAK] = {"pages_2m_peak", "pages",
-                           "most pages of 2 MB mapped at once, without regions "
-                           "that were coalesced; what is left of mapped_peak "
-                           "are pages of 4 KB",
+                           "most pages of 2 MB mapped at once, without "
+                           "coalesced regions; the rest of mapped_peak is "
+                           "pages of 4 KB",
                            HD_STAT_PEAK},
     [HD_MANAGE_HELD_PEAK] = {"held_peak", "frames",
                              "most base frames that nobody else could use "
-                             "without sharing a frame of "
-                             "2 MB; by mapped_peak, less 1: memory bloat",
+                             "without sharing a 2 MB frame; divided by "
+                             "mapped_peak, minus 1: memory bloat",
                              HD_STAT_PEAK},
     [HD_MANAGE_MIXED] =
         {"mixed", "pages",
-         "pages put into a frame of 2 MB in which others had pages: against "
+         "pages put into a 2 MB frame that held pages of others: against "
          "Mosaic's soft guarantee",
          HD_STAT_COUNT},
     [HD_MANAGE_CONTIG_PEAK] =
         {"contiguous_peak", "pages",
          "most pages at once in contiguous subregions of 64 (C bits, vm.scan); "
-         "by mapped_peak: coverage",
+         "divided by mapped_peak: coverage",
          HD_STAT_PEAK},
     [HD_MANAGE_CONTIG_ALL_PEAK] =
         {"contiguous_2m_peak", "pages",
-         "the same in 2 MB that are contiguous as a whole (AC bits)",
+         "most pages at once in regions of 2 MB contiguous as a whole (AC "
+         "bits)",
          HD_STAT_PEAK},
     [HD_MANAGE_COALESCED] = {"coalesced", "regions",
                              "regions of 2 MB that became one page",
                              HD_STAT_COUNT},
     [HD_MANAGE_SPLINTERED] = {"splintered", "regions",
-                              "regions that became single pages again",
+                              "regions split into base pages again",
                               HD_STAT_COUNT},
-    [HD_MANAGE_COMPACTIONS] = {"compactions", "times", "memory was compacted",
+    [HD_MANAGE_COMPACTIONS] = {"compactions", "times",
+                               "times that memory was compacted",
                                HD_STAT_COUNT},
     [HD_MANAGE_EMPTIED] = {"emptied", "frames",
                            "frames of 2 MB that compaction emptied",
@@ -163,14 +167,15 @@ const struct hd_stat_desc hd_manage_stats[] = {
     [HD_MANAGE_MOVED] = {"moved", "pages", "pages that compaction moved",
                          HD_STAT_COUNT},
     [HD_MANAGE_FLUSHED] = {"flushed", "lines",
-                           "lines of pages that moved taken out of the L1 "
-                           "caches and the L2 cache",
+                           "lines removed from the L1 and L2 caches because "
+                           "their page moves",
                            HD_STAT_COUNT},
     [HD_MANAGE_SHOOTDOWNS] = {"shootdowns", "times",
-                              "translations were taken out of TLBs",
+                              "times that translations were removed from TLBs",
                               HD_STAT_COUNT},
     [HD_MANAGE_STALL_CYCLES] = {"stall_cycles", "core cycles",
-                                "no core issued, because pages were copied",
+                                "time for which no core issued because pages "
+                                "were being copied",
                                 HD_STAT_COUNT},
 };
 const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
@@ -179,8 +184,8 @@ _Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
 
 const struct hd_hist_desc hd_manage_hists[] = {
     {"memory", "run", "pages",
-     "pages that are contiguous in virtual and physical memory, of what is "
-     "mapped before cycle 0 (vm.scan)"},
+     "length of runs contiguous in both virtual and physical memory, of what "
+     "is mapped before cycle 0 (vm.scan)"},
 };
 const uint32_t hd_manage_hist_count = HD_LEN(hd_manage_hists);
 

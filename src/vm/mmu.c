@@ -22,8 +22,8 @@
 
 const struct hd_setting hd_walk_settings[] = {
     {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, "ideal|fixed:N|full",
-     "full: entries are read from memory; fixed:N: a walk holds its walker "
-     "for N cycles; ideal: no time, no limit of walkers",
+     "full: entries are read from memory; fixed:N: a walk holds its walker for "
+     "N cycles; ideal: no time, unlimited walkers",
      "UVMSmart: 100 cycles flat is the usual shortcut"},
     {"walkers", HD_T_U32, WALK(walkers), "walks", "64", 1, 4096, NULL,
      "walks at once, in each unit", "MASK table 1, Mosaic table 1: 64"},
@@ -31,10 +31,10 @@ const struct hd_setting hd_walk_settings[] = {
      "walks that may wait for a walker; more block the L2 TLB's input",
      "guess"},
     {"batch", HD_T_U32, WALK(batch), "walks", "1", 1, 256, NULL,
-     "walks that a free walker takes at once, of those that wait: it reads them "
-     "level by level, an entry once, a read a cycle (the core's clock where "
-     "walk.per_core is set), the next level when all of one are back; 1: one "
-     "walk after the other",
+     "waiting walks that a free walker takes together: it reads them level by "
+     "level, each entry once, a read a cycle (of the core's clock with "
+     "walk.per_core), the next level when all reads of one are back; 1: one "
+     "walk at a time",
      "Pichai 6.3: 32, the pages of a warp"},
     {"per_core", HD_T_BOOL, WALK(per_core), "", "false", 0, 1, NULL,
      "every core has a unit (L2 TLB, walkers, walk cache) of its own",
@@ -50,11 +50,11 @@ const struct hd_setting hd_walk_settings[] = {
      "beside the L2 cache"},
     {"port", HD_T_CHOICE, WALK(port), "", "own", 0, 0, "own|core",
      "who sends walk reads to the L2 cache: the walkers, or the core that "
-     "missed, by its own port and before its misses",
+     "missed, through its own port and ahead of its misses",
      "guess; release: by the memory port of the missing core"},
     {"memory", HD_T_CHOICE, WALK(memory), "", "l2", 0, 1, "l2|dram",
-     "what walk reads are answered by: the L2 cache, or DRAM, past the cache as "
-     "what l2_bypass lets through",
+     "what answers walk reads: the L2 cache, or DRAM, bypassing the cache as "
+     "with l2_bypass",
      "MASK footnote 2: walkers read the L2 cache; MESC: an IOMMU reads memory"},
 };
 const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
@@ -71,22 +71,23 @@ const uint32_t hd_bypass_setting_count = HD_LEN(hd_bypass_settings);
 /* ---- counters --------------------------------------------------------- */
 
 const struct hd_stat_desc hd_mmu_stats[] = {
-    [HD_MMU_REQUESTS] = {"requests", "requests",
-                         "misses of the L1 TLBs that arrived", HD_STAT_COUNT},
+    [HD_MMU_REQUESTS] = {"requests", "requests", "L1 TLB misses that arrived",
+                         HD_STAT_COUNT},
     [HD_MMU_HITS] = {"hits", "requests",
-                     "answered by the L2 TLB or the bypass cache",
+                     "requests answered by the L2 TLB or the bypass cache",
                      HD_STAT_COUNT},
     [HD_MMU_BYPASS_HITS] = {"bypass_hits", "requests",
-                            "of the hits: in the bypass cache", HD_STAT_COUNT},
+                            "hits in the bypass cache", HD_STAT_COUNT},
     [HD_MMU_MISSES] = {"misses", "requests",
-                       "looked up in vain, merged ones included",
+                       "requests that missed, merged ones included",
                        HD_STAT_COUNT},
     [HD_MMU_ABSENT] =
         {"absent", "requests",
-         "found an entry of a coalesced region, and their page on the host",
+         "requests that found an entry of a coalesced region, but their page "
+         "on the host",
          HD_STAT_COUNT},
     [HD_MMU_MERGES] = {"merges", "requests",
-                       "joined a walk that was under way or waiting",
+                       "requests that joined a walk under way or waiting",
                        HD_STAT_COUNT},
     [HD_MMU_FILLS] = {"fills", "entries",
                       "walks whose result went to the L2 TLB", HD_STAT_COUNT},
@@ -94,7 +95,7 @@ const struct hd_stat_desc hd_mmu_stats[] = {
                              "walks whose result went to the bypass cache",
                              HD_STAT_COUNT},
     [HD_MMU_UNFILLED] = {"unfilled", "walks",
-                         "walks whose result was kept nowhere", HD_STAT_COUNT},
+                         "walks whose result was not cached", HD_STAT_COUNT},
     [HD_MMU_MSHR_BLOCKS] = {"mshr_blocks", "requests",
                             "misses that found no free MSHR", HD_STAT_COUNT},
     [HD_MMU_QUEUE_BLOCKS] = {"queue_blocks", "requests",
@@ -103,22 +104,25 @@ const struct hd_stat_desc hd_mmu_stats[] = {
     [HD_MMU_MSHR_PEAK] = {"mshr_peak", "pages", "most pages missing at once",
                           HD_STAT_PEAK},
     [HD_MMU_INPUT_PEAK] = {"input_peak", "requests",
-                           "most requests behind a blocked head, with it",
+                           "most requests behind a blocked head, including it",
                            HD_STAT_PEAK},
     [HD_MMU_INPUT_CYCLES] =
         {"input_cycles", "core cycles",
-         "requests waited at the input: for a blocked head, for a port",
+         "time that requests waited at the input: for a blocked head, for a "
+         "port",
          HD_STAT_COUNT},
     [HD_MMU_LOOKUP_CYCLES] = {"lookup_cycles", "core cycles",
-                              "requests were looked up", HD_STAT_COUNT},
+                              "time that requests were being looked up",
+                              HD_STAT_COUNT},
     [HD_MMU_FULL_CYCLES] =
         {"full_cycles", "core cycles",
-         "misses waited for an MSHR or for room in the walk queue",
+         "time that misses waited for an MSHR or for room in the walk queue",
          HD_STAT_COUNT},
     [HD_MMU_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
-                             "misses waited for a walker", HD_STAT_COUNT},
+                             "time that misses waited for a walker",
+                             HD_STAT_COUNT},
     [HD_MMU_WALK_CYCLES] = {"walk_cycles", "core cycles",
-                            "misses waited for a walk under way",
+                            "time that misses waited for a walk under way",
                             HD_STAT_COUNT},
 };
 const uint32_t hd_mmu_stat_count = HD_LEN(hd_mmu_stats);
@@ -130,10 +134,12 @@ const struct hd_stat_desc hd_walk_stats[] = {
                             "page-table entries read from memory",
                             HD_STAT_COUNT},
     [HD_WALK_LEVEL] = {"references_level1", "reads",
-                       "of them: level 1, the root", HD_STAT_COUNT},
-    {"references_level2", "reads", "of them: level 2", HD_STAT_COUNT},
-    {"references_level3", "reads", "of them: level 3", HD_STAT_COUNT},
-    {"references_level4", "reads", "of them: level 4, the leaf", HD_STAT_COUNT},
+                       "entries of level 1, the root, read from memory",
+                       HD_STAT_COUNT},
+    {"references_level2", "reads", "the same for level 2", HD_STAT_COUNT},
+    {"references_level3", "reads", "the same for level 3", HD_STAT_COUNT},
+    {"references_level4", "reads", "the same for level 4, the leaf",
+     HD_STAT_COUNT},
     [HD_WALK_L2] = {"l2_hits_level1", "reads",
                     "reads of level 1 that the L2 cache answered",
                     HD_STAT_COUNT},
@@ -141,30 +147,33 @@ const struct hd_stat_desc hd_walk_stats[] = {
     {"l2_hits_level3", "reads", "the same for level 3", HD_STAT_COUNT},
     {"l2_hits_level4", "reads", "the same for level 4", HD_STAT_COUNT},
     [HD_WALK_SKIPPED] = {"skipped", "reads",
-                         "reads that the policy of walk_step did away with",
+                         "reads that a policy of walk_step avoided",
                          HD_STAT_COUNT},
     [HD_WALK_MERGED] = {"merged", "reads",
                         "reads that another walk of the batch made (walk.batch)",
                         HD_STAT_COUNT},
     [HD_WALK_BATCHES] = {"batches", "batches",
-                         "times that a walker took waiting walks together "
+                         "times that a walker took a batch of waiting walks "
                          "(walk.batch)",
                          HD_STAT_COUNT},
     [HD_WALK_REQUESTERS] =
         {"requesters", "requests",
-         "requests that walks answered; by walks: stalled requests a miss",
+         "requests that walks answered; divided by walks: stalled requests per "
+         "miss",
          HD_STAT_COUNT},
     [HD_WALK_WARPS] =
         {"warps", "misses",
-         "L1 TLB misses that walks answered, with those merged in the cores "
-         "until the answer came",
+         "L1 TLB misses that walks answered, including those merged in the "
+         "cores until the answer",
          HD_STAT_COUNT},
     [HD_WALK_BUSY_CYCLES] =
         {"busy_cycles", "core cycles",
-         "walkers were at work; by the time passed: mean concurrent walks",
+         "time that walkers were busy; divided by the time passed: mean "
+         "concurrent walks",
          HD_STAT_COUNT},
     [HD_WALK_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
-                              "walks waited for a walker", HD_STAT_COUNT},
+                              "time that walks waited for a walker",
+                              HD_STAT_COUNT},
     [HD_WALK_PEAK] = {"concurrent_peak", "walks", "most walks at once",
                       HD_STAT_PEAK},
     [HD_WALK_QUEUE_PEAK] = {"queue_peak", "walks", "most walks waiting at once",
@@ -184,8 +193,8 @@ const struct hd_hist_desc hd_mmu_hists[] = {
     [WALK_REQUESTERS] = {"walk", "requesters", "requests",
                          "requests of the cores that one walk answered"},
     [WALK_WARPS] = {"walk", "warps", "misses",
-                    "L1 TLB misses that one walk answered, with those merged "
-                    "in the cores until the answer came"},
+                    "L1 TLB misses that one walk answered, including those "
+                    "merged in the cores until the answer"},
 };
 const uint32_t hd_mmu_hist_count = HD_LEN(hd_mmu_hists);
 

@@ -26,39 +26,52 @@ enum { ARRIVE, AGAIN };
 #define AT(field) offsetof(struct hd_prefetch_cfg, field)
 const struct hd_setting hd_prefetch_settings[] = {
     {"queue", HD_T_U32, AT(queue), "translations", "16", 1, 4096, NULL,
-     "translations started by policies that wait at a unit; more are dropped",
+     "translations started by policies that can wait at a unit; more are "
+     "dropped",
      "guess"},
     {"walks", HD_T_U32, AT(walks), "walks", "4", 1, 4096, NULL,
-     "walks for them at once, in each unit", "guess"},
+     "concurrent walks for translations started by policies, in each unit",
+     "guess"},
 };
 const uint32_t hd_prefetch_setting_count = HD_LEN(hd_prefetch_settings);
 
 const struct hd_stat_desc hd_prefetch_stats[] = {
     [HD_PREFETCH_STARTED] = {"started", "translations",
-                             "started by policies (translate)", HD_STAT_COUNT},
-    [HD_PREFETCH_DROPPED] = {"dropped", "translations",
-                             "of them: found the queue full", HD_STAT_COUNT},
-    [HD_PREFETCH_LOOKUPS] = {"lookups", "look-ups",
-                             "of them, in the L2 TLB and bypass cache",
+                             "translations started by policies (translate)",
                              HD_STAT_COUNT},
-    [HD_PREFETCH_WALKS] = {"walks", "walks", "begun for them", HD_STAT_COUNT},
+    [HD_PREFETCH_DROPPED] = {"dropped", "translations",
+                             "started translations dropped because the queue "
+                             "was full",
+                             HD_STAT_COUNT},
+    [HD_PREFETCH_LOOKUPS] = {"lookups", "look-ups",
+                             "their look-ups in the L2 TLB and the bypass "
+                             "cache",
+                             HD_STAT_COUNT},
+    [HD_PREFETCH_WALKS] = {"walks", "walks",
+                           "walks begun for translations started by policies",
+                           HD_STAT_COUNT},
     [HD_PREFETCH_REDUNDANT] =
         {"redundant", "translations",
-         "found their page where it should go, or on its way for another",
+         "translations whose page was already where it should go, or on its "
+         "way for another",
          HD_STAT_COUNT},
     [HD_PREFETCH_ABSENT] = {"absent", "translations",
-                            "of pages that are not in memory", HD_STAT_COUNT},
+                            "translations of pages that are not resident",
+                            HD_STAT_COUNT},
     [HD_PREFETCH_LATE] = {"late", "translations",
-                          "whose page a core missed before they had come",
+                          "translations whose page a core missed before they "
+                          "arrived",
                           HD_STAT_COUNT},
-    [HD_PREFETCH_FILLED] = {"filled", "entries", "that they brought",
+    [HD_PREFETCH_FILLED] = {"filled", "entries",
+                            "entries filled by translations that policies "
+                            "started",
                             HD_STAT_COUNT},
     [HD_PREFETCH_USEFUL] = {"useful", "entries",
-                            "of those, hit by a core; by filled: accuracy; by "
-                            "useful and the misses: coverage",
+                            "filled entries hit by a core; divided by filled: "
+                            "accuracy; by useful and the misses: coverage",
                             HD_STAT_COUNT},
     [HD_PREFETCH_UNUSED] = {"unused", "entries",
-                            "of those, left before a core hit them",
+                            "filled entries that left before a core hit them",
                             HD_STAT_COUNT},
 };
 const uint32_t hd_prefetch_stat_count = HD_LEN(hd_prefetch_stats);

@@ -117,18 +117,21 @@ const struct hd_setting hd_vm_settings[] = {
      "frames at the top of memory that only page tables use",
      "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
     {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
-     NULL, "whole large pages at the edges of an allocation too (memory bloat)",
+     NULL,
+     "whole large pages at the edges of an allocation, too "
+     "(memory bloat)",
      "Mosaic 3.2 describes the bloat; off by default: guess"},
     {"paging", HD_T_CHOICE, offsetof(struct hd_vm_cfg, paging), "", "none", 0,
      2, "none|launch|fault",
-     "none: pages are there before cycle 0; launch: they are copied over the "
-     "link before an application's first launch; fault: each comes when it is "
-     "touched",
+     "none: pages are resident before cycle 0; launch: they are copied over "
+     "the link before an application's first launch; fault: each migrates when "
+     "it is touched",
      "Mosaic 6: figures 3, 8 and 4"},
     {"scan", HD_T_BOOL, offsetof(struct hd_vm_cfg, scan), "", "false", 0, 1,
      NULL,
-     "entries of level 3 have the bits C0 to C7 and AC, which say what of their "
-     "2 MB is contiguous in physical memory, too; l2tlb.sub_ways needs and sets it",
+     "entries of level 3 have bits C0 to C7 and AC, which say which parts of "
+     "their 2 MB are contiguous in physical memory as well; l2tlb.sub_ways "
+     "needs and sets it",
      "MESC, algorithm 1: a scan of the page tables; only MESC has it"},
 };
 const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);

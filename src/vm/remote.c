@@ -65,7 +65,8 @@
 
 const struct hd_setting hd_remote_settings[] = {
     {"access", HD_T_CHOICE, AT(access), "", "migrate", 0, 1, "migrate|remote",
-     "pages that are touched come from the host, or are used where they are",
+     "touched pages migrate from the host, or are mapped remotely and used "
+     "there",
      "NVIDIA's UVM driver, UVMSmart: they come"},
     {"latency", HD_T_U32, AT(latency), "cycles", "200", 0, 1000000, NULL,
      "core cycles from a miss of a line in the host's memory until it can "
@@ -73,7 +74,7 @@ const struct hd_setting hd_remote_settings[] = {
      "the link",
      "UVMSmart: 200"},
     {"cache", HD_T_BOOL, AT(cache), "", "false", 0, 1, NULL,
-     "the L2 cache keeps lines of the host's memory",
+     "the L2 cache caches lines of the host's memory",
      "NVIDIA's UVM driver: uvm_exp_gpu_cache_sysmem is 0"},
 };
 const uint32_t hd_remote_setting_count = HD_LEN(hd_remote_settings);
@@ -82,17 +83,17 @@ enum { NEVER = HD_COUNTER_NEVER }; /* answer of `migrate`: no notification */
 
 const struct hd_stat_desc hd_remote_stats[] = {
     [HD_REMOTE_PAGES] = {"pages", "pages",
-                         "base pages mapped where they are, on the host",
+                         "base pages mapped remotely, on the host",
                          HD_STAT_COUNT},
-    [HD_REMOTE_LOADS] = {"loads", "lines", "lines that came over the link",
+    [HD_REMOTE_LOADS] = {"loads", "lines", "lines read over the link",
                          HD_STAT_COUNT},
     [HD_REMOTE_STORES] = {"stores", "lines",
-                          "lines, or parts, that were written over the link",
+                          "lines, or parts of lines, written over the link",
                           HD_STAT_COUNT},
-    [HD_REMOTE_IN_BYTES] = {"in_bytes", "bytes", "of those that came",
-                            HD_STAT_COUNT},
-    [HD_REMOTE_OUT_BYTES] = {"out_bytes", "bytes", "of those written",
-                             HD_STAT_COUNT},
+    [HD_REMOTE_IN_BYTES] = {"in_bytes", "bytes",
+                            "bytes of lines read over the link", HD_STAT_COUNT},
+    [HD_REMOTE_OUT_BYTES] = {"out_bytes", "bytes",
+                             "bytes written over the link", HD_STAT_COUNT},
     [HD_REMOTE_LOAD_CYCLES] = {"load_cycles", "core cycles",
                                "from the L2's request for a line to its data",
                                HD_STAT_COUNT},
@@ -101,7 +102,8 @@ const struct hd_stat_desc hd_remote_stats[] = {
                                  "threshold",
                                  HD_STAT_COUNT},
     [HD_REMOTE_LEFT] = {"left", "pages",
-                        "base pages unmapped again, so as to come",
+                        "remotely mapped base pages unmapped again so that "
+                        "they migrate",
                         HD_STAT_COUNT},
 };
 const uint32_t hd_remote_stat_count = HD_LEN(hd_remote_stats);

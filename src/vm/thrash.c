@@ -63,7 +63,8 @@
 const struct hd_stat_desc hd_thrash_stats[] = {
     [HD_THRASH_EVENTS] = {"events", "pages",
                           "times that a page came to the GPU, or left for the "
-                          "host that touched it, where such is looked at",
+                          "host that touched it, in blocks watched for "
+                          "thrashing",
                           HD_STAT_COUNT},
     [HD_THRASH_RETURNS] = {"returns", "pages",
                            "times that a page came back after an eviction, "
@@ -72,23 +73,23 @@ const struct hd_stat_desc hd_thrash_stats[] = {
     [HD_THRASH_DETECTED] = {"detected", "pages",
                             "times that a page began to thrash", HD_STAT_COUNT},
     [HD_THRASH_THROTTLED] = {"throttled", "touches",
-                             "touches of a page that were not served before "
-                             "the end of a period",
+                             "touches of a page held back until the end of a "
+                             "period",
                              HD_STAT_COUNT},
     [HD_THRASH_PINNED] = {"pinned", "pages", "times that a page was pinned",
                           HD_STAT_COUNT},
-    [HD_THRASH_UNPINNED] = {"unpinned", "pages",
-                            "pages whose pins' time was over", HD_STAT_COUNT},
+    [HD_THRASH_UNPINNED] = {"unpinned", "pages", "pages whose pin expired",
+                            HD_STAT_COUNT},
     [HD_THRASH_RELEASED] = {"released", "pages",
-                            "pages whose pins ended before: moved by the "
-                            "program's host, gone, or by an answer",
+                            "pages unpinned early: moved by the program's "
+                            "host, freed, or by an answer",
                             HD_STAT_COUNT},
     [HD_THRASH_RESETS] = {"resets", "blocks",
                           "2 MB blocks forgotten after an epoch without "
                           "thrashing",
                           HD_STAT_COUNT},
-    [HD_THRASH_TUNED] = {"tuned", "changes", "changes of the lapse by itself",
-                         HD_STAT_COUNT},
+    [HD_THRASH_TUNED] = {"tuned", "changes",
+                         "times that the lapse tuned itself", HD_STAT_COUNT},
 };
 const uint32_t hd_thrash_stat_count = HD_LEN(hd_thrash_stats);
 

@@ -57,7 +57,7 @@ enum { DEFAULT_MERGE = 16 };
 const struct hd_setting hd_l1tlb_settings[] = {
     {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
      "off: no translation is looked up here; ideal: always hits at its "
-     "latency, without limit of ports; fixed:N: always answers after N cycles",
+     "latency, with unlimited ports; fixed:N: always answers after N cycles",
      "MASK 4.1 (Ideal)"},
     {"entries", HD_T_U32, TLB(entries), "entries", "64", 1, 1u << 20, NULL,
      "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
@@ -77,45 +77,46 @@ const struct hd_setting hd_l1tlb_settings[] = {
      "pages whose misses can be in flight",
      "Pichai 7.2: 32, one a thread; for MASK and Mosaic a guess"},
     {"blocking", HD_T_CHOICE, TLB(blocking), "", "none", 0, 2, "none|hits|full",
-     "what goes on while a miss is in flight.  hits: hits pass, and one "
+     "what proceeds while a miss is in flight.  hits: hits pass, and one "
      "instruction of the core owns the walks, with all its missing pages; "
-     "other "
-     "misses park in order, but those of a page in flight join it (Pichai 6.3, "
-     "the reading of MASK 6).  none: nothing waits, and any number of "
-     "instructions miss at once (Pichai's future work).  full: no other memory "
-     "instruction goes on (Pichai's naive TLB, 6.1)",
+     "other misses park in order, but those of a page in flight join it "
+     "(Pichai 6.3, the reading of MASK 6).  none: nothing waits, and any "
+     "number of instructions miss at once (Pichai's future work).  full: no "
+     "other memory instruction proceeds (Pichai's naive TLB, 6.1)",
      "Pichai 6.1 to 6.3; MASK 6 takes its TLB from there: the presets say "
      "which"},
     {"overlap", HD_T_CHOICE, TLB(overlap), "", "line", 0, 2, "line|ahead|off",
-     "how an instruction's look-ups go with its lines.  line: the first line of "
-     "a page looks it up, and goes on if it hits.  ahead: its pages are looked "
-     "up `ports' a cycle, ahead of its lines, and a line goes on as soon as its "
-     "page is there (Pichai 6.2).  off: so they are, but its lines reach the L1 "
-     "only when all its pages are there (Pichai's naive TLB, 6.1)",
+     "how an instruction's look-ups overlap with its lines.  line: the first "
+     "line of a page looks it up, and proceeds if it hits.  ahead: its pages "
+     "are looked up `ports' a cycle, ahead of its lines, and a line proceeds "
+     "as soon as its page is translated (Pichai 6.2).  off: likewise, but its "
+     "lines reach the L1 only when all its pages are translated (Pichai's "
+     "naive TLB, 6.1)",
      "Pichai 6.2; that it is `line' elsewhere: guess, a pipeline of one line a "
      "cycle"},
     {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
     {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
-     "a page of 4 KB lies in the set of its aligned group, as merged entries do",
+     "a 4 KB page maps to the set of its aligned group, as merged entries do",
      "CoLT 4.2: its index is shifted; elsewhere not"},
     {"ranges", HD_T_BOOL, TLB(ranges), "", "false", 0, 1, NULL,
-     "merged runs lie among the large_entries, which are fully associative, and "
-     "take in those beside them whose frames go on, up to 512 pages (a guess)",
+     "merged runs lie among the large_entries, which are fully associative, "
+     "and absorb adjacent ones whose frames continue theirs, up to 512 pages "
+     "(a guess)",
      "CoLT-FA, CoLT's fully associative form; elsewhere not"},
 };
 const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
 
 const struct hd_setting hd_l1side_settings[] = {
     {"entries", HD_T_U32, TLB(entries), "entries", "0", 0, 65536, NULL,
-     "fully associative entries beside each L1 TLB for what policies put there: "
-     "entries that leave it (tlb_keep), and translations that they have started; "
-     "0: there is no such buffer",
+     "fully associative entries beside each L1 TLB for what policies put "
+     "there: entries evicted from it (tlb_keep), and translations that they "
+     "started; 0: no such buffer",
      "Jouppi's victim cache (ISCA 1990): 1 to 15; elsewhere there is none"},
     {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
-     "core cycles of a look-up, which follows a miss of the L1 TLB; what hits "
-     "is filled from there, and what misses leaves so much later",
+     "core cycles of a look-up, which follows a miss of the L1 TLB; a hit "
+     "fills the L1 TLB, and a miss leaves so much later",
      "guess: that of the L1 TLB"},
 };
 const uint32_t hd_l1side_setting_count = HD_LEN(hd_l1side_settings);
@@ -123,8 +124,8 @@ const uint32_t hd_l1side_setting_count = HD_LEN(hd_l1side_settings);
 const struct hd_setting hd_l2tlb_settings[] = {
     {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
      "off: misses of the L1 TLBs go straight to the walkers; ideal: always "
-     "hits at its latency, without limit of ports; fixed:N: always answers "
-     "after N cycles",
+     "hits at its latency, with unlimited ports; fixed:N: always answers after "
+     "N cycles",
      "MASK 3.1: full is SharedTLB, off is PWCache"},
     {"entries", HD_T_U32, TLB(entries), "entries", "512", 1, 1u << 24, NULL,
      "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
@@ -152,13 +153,13 @@ const struct hd_setting hd_l2tlb_settings[] = {
      "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
      "CoLT: 4; a 128-byte line of page-table entries: 16"},
     {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
-     "a page of 4 KB lies in the set of its aligned group, as merged entries do",
+     "a 4 KB page maps to the set of its aligned group, as merged entries do",
      "CoLT 4.2: its index is shifted; elsewhere not"},
     {"sub_ways", HD_T_U32, TLB(sub_ways), "ways", "0", 0, 16, NULL,
-     "ways of a set, from the first, that may hold entries of subregions, runs of "
-     "64 pages inside 2 MB that the page table's bits say to be contiguous: they "
-     "are probed first, all others then, each at the full latency, and walkers "
-     "read what tells them (msc.bits); 0: there are no such entries",
+     "ways of a set, from the first, that may hold entries of subregions, runs "
+     "of 64 pages inside 2 MB that the page table marks as contiguous: they "
+     "are probed first, then all others, each at the full latency, and walkers "
+     "read the marks (msc.bits); 0: no such entries",
      "MESC: 8 of 16"},
 };
 const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
@@ -174,20 +175,20 @@ const struct hd_stat_desc hd_tlb_stats[] = {
     [HD_TLB_MERGED_HITS] = {"merged_hits", "look-ups",
                             "hits in an entry that covers a merged run",
                             HD_STAT_COUNT},
-    [HD_TLB_FILLS] = {"fills", "entries", "translations entered",
+    [HD_TLB_FILLS] = {"fills", "entries", "translations inserted",
                       HD_STAT_COUNT},
-    [HD_TLB_MERGED_FILLS] = {"merged_fills", "entries",
-                             "of the fills, merged runs", HD_STAT_COUNT},
+    [HD_TLB_MERGED_FILLS] = {"merged_fills", "entries", "fills of merged runs",
+                             HD_STAT_COUNT},
     [HD_TLB_EVICTIONS] = {"evictions", "entries",
-                          "entries of this application that were replaced",
+                          "entries of this application that were evicted",
                           HD_STAT_COUNT},
-    [HD_TLB_INVALIDATIONS] = {"invalidations", "entries",
-                              "entries that were invalidated", HD_STAT_COUNT},
+    [HD_TLB_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
+                              HD_STAT_COUNT},
     [HD_TLB_SUB_HITS] = {"sub_hits", "look-ups",
-                         "hits in an entry of subregions (l2tlb.sub_ways)",
+                         "hits in a subregion entry (l2tlb.sub_ways)",
                          HD_STAT_COUNT},
-    [HD_TLB_SUB_FILLS] = {"sub_fills", "entries",
-                          "of the fills, runs of subregions", HD_STAT_COUNT},
+    [HD_TLB_SUB_FILLS] = {"sub_fills", "entries", "fills of runs of subregions",
+                          HD_STAT_COUNT},
 };
 const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
 const uint32_t hd_bypass_stat_count = HD_TLB_SUB_HITS;
