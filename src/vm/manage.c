@@ -94,8 +94,9 @@ const struct hd_setting hd_manage_settings[] = {
      "invalidated",
      "Mosaic's released simulator"},
     {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
-     NULL, "L2-clock cycles for which the L2 TLB takes no look-up when entries "
-           "are invalidated",
+     NULL,
+     "L2-clock cycles for which the L2 TLB takes no look-up when entries are "
+     "invalidated",
      "Mosaic's released simulator"},
     {"move", HD_T_CHOICE, AT(move), "", "owner", 0, 0, "owner|any",
      "where compaction moves a page: to 2 MB frames of its owner alone, in the "
