@@ -21,9 +21,7 @@
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
 local core = require "heddle.core"
-local index = require "heddle.index"
 local machines = require "heddle.machines"
-local plain = require "heddle.plain"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
@@ -53,7 +51,7 @@ local function check_options(o)
     for _, k in ipairs(core.keys(o)) do -- in order
         if not OPTIONS[k] then
             wrong[#wrong + 1] = ("'%s'%s"):format(tostring(k),
-                index.meant(k, names))
+                require("heddle.index").meant(k, names))
         end
     end
     if #wrong > 0 then
@@ -459,7 +457,7 @@ function methods:look(object, instance)
         end
     end
     fail(-2, "there is no object '%s'%s; known: %s", tostring(object),
-        index.meant(object, names),
+        require("heddle.index").meant(object, names),
         table.concat(names, ", "))
 end
 
@@ -556,13 +554,13 @@ end
 function methods:save(path, note)
     local snapshot = self:snapshot()
     self.core:write(snapshot, path, require("heddle.store").build(), note or "",
-        plain.write(beside[snapshot], "the samples"))
+        require("heddle.plain").write(beside[snapshot], "the samples"))
 end
 
 --- Puts back the state of such a file.
 function methods:load(path)
     local snapshot, more = self.core:read(path, require("heddle.store").build())
-    beside[snapshot] = plain.read(more)
+    beside[snapshot] = require("heddle.plain").read(more)
     return self:restore(snapshot)
 end
 
@@ -626,7 +624,7 @@ Sim.__index = function(self, key)
         return nil
     end
     fail(-2, "a simulation has no '%s'%s", tostring(key),
-        index.meant(key, Sim.__names()))
+        require("heddle.index").meant(key, Sim.__names()))
 end
 
 --- What the fence calls one that policy code holds in a local.

@@ -25,7 +25,6 @@
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
-local policy = require "heddle.policy"
 local process = require "heddle.process"
 local script = require "heddle.script"
 
@@ -130,7 +129,8 @@ function methods:stop_on(what, fn, o)
                 stop() -- luacheck: globals stop
             end
         end
-        policy.use(self.core, { name = name, watch = { [what] = watch } })
+        require("heddle.policy").use(self.core,
+            { name = name, watch = { [what] = watch } })
     else
         local look = looker(self, what, o)
         t.stops[#t.stops + 1] = { name = name,
