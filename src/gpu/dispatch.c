@@ -514,12 +514,12 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 
 /*
  * An application is at its mark when its mark-th instruction has issued, in the
- * order of instants, whatever the order in which cores are served: a core that
- * runs ahead counts what others come before.  So nobody runs ahead near the
- * mark.  Near is what all its cores can issue in the time that they may have
- * run ahead by: the mark lies behind what they have.  From then on a core's last
- * issue alone reaches beyond the present, an instruction a slot up to the
- * instant at which its port is free.
+ * order of instants, not of simulation: a core that runs ahead counts instructions
+ * before others have counted earlier ones.  So nobody runs ahead near the mark.
+ * "Near" is as many instructions as all cores can issue in the time by which they
+ * may have run ahead, so the mark is never among those.  From then on only a
+ * core's last issue reaches beyond the present, an instruction a slot up to the
+ * instant at which its port is free, and the mark can be foretold.
  */
 
 /* Instructions that a core has issued and that have not left its port at t. */
