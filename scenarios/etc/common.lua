@@ -17,7 +17,7 @@
 -- draw whether they fit.  ETC gives each program what its class gets, by the
 -- paper's list: PE; PE and CC; MT and CC.
 --
--- quick: two programs of a class; full: all.
+-- quick: two programs of a class, the first or those that take least; full: all.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -98,6 +98,9 @@ function common.class(name)
     return ETC.class[name]
 end
 
+-- Of a class whose first programs take a minute each, what is run at quick.
+local QUICK = { ["regular, sharing"] = { SRAD = true, SCAN = true } }
+
 -- ---- runs -----------------------------------------------------------------------
 
 local function job(x, name, pages, design, more)
@@ -135,7 +138,8 @@ function common.open(figure, class, title, few)
     for _, name in ipairs(type(class) == "table" and class or ETC.apps) do
         if arg.programs == ""
             and (type(class) == "table" or ETC.class[name] == class)
-            and (arg.scale == "full" or #x.programs < (few or 2)) then
+            and (arg.scale == "full" or #x.programs < (few or 2)
+                and (not QUICK[class] or QUICK[class][name])) then
             x.programs[#x.programs + 1] = name
         end
     end
