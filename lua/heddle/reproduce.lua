@@ -20,11 +20,12 @@
 --
 -- Those whose JSON has the identity of this very program, script, scale and
 -- seed are not run again, unless `force`.  One that fails is told and left; the
--- others go on.  After each, OUT/reproduce.html (page.lua) is written anew: it
--- has every experiment of `scenarios` whose results are at hand.  At the end,
--- OUT/view.html (view.lua) has the simulations behind them, as far as they are in
--- the store and the page has room, and each experiment links to its own.  Ctrl-C
--- stops what runs and leaves the page with what is known.
+-- others go on.  After the first, then every ten seconds, and at the end,
+-- OUT/reproduce.html (page.lua) is written anew: it has every experiment of
+-- `scenarios` whose results are at hand.  At the end, OUT/view.html (view.lua) has
+-- the simulations behind them, as far as they are in the store and the page has
+-- room, and each experiment links to its own.  Ctrl-C stops what runs and leaves
+-- the page with what is known.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -39,6 +40,8 @@ local script = require "heddle.script"
 local store = require "heddle.store"
 
 local reproduce = {}
+
+local EACH = 10 -- seconds after which the page is written anew
 
 -- ---- which -------------------------------------------------------------------------
 
@@ -302,12 +305,15 @@ function reproduce.run(options)
         end
         e.done = e.doc ~= nil
     end
-    local failed = false
+    local failed, written = false, 0
     local ok, err = pcall(function()
         for at = 1, #list do
             step(list, at, o)
             failed = failed or list[at].failed ~= nil
-            write_page(all, o)
+            if process.time() - written >= EACH then
+                write_page(all, o)
+                written = process.time()
+            end
         end
     end)
     progress.before = nil
