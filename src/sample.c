@@ -5,53 +5,55 @@
  * After SMARTS (Wunderlich, Wenisch, Falsafi, Hoe, ISCA 2003).  A period of
  * sample.every warp instructions, counted over all cores, has one window of
  * sample.window in its middle, which is measured.  Before it goes a detailed
- * warm-up of sample.warm, for what has a short history: queues, MSHRs, ports, DRAM
- * rows.  It is of so many instructions, though what it has to outlast are
- * latencies: so many cycles would end where instructions take long more often than
- * there are such instructions, and windows would say too much.  The rest is skipped with functional
- * warming: what has a long history, TLBs, walk caches, caches with their
- * replacement, and which pages are present, sees every skipped access, in no
- * time.  A skipped instruction goes through the stations of a simulated one by
- * their verb `warm` (warp.c, lsu.c, l1tlb.c, l1d.c, l2tlb.c, ptw.c, l2.c), in
- * rounds: each warp of each core goes on to its next memory instruction
- * (hd_warp_skip), as in functional.c with a crowd.
+ * warm-up of sample.warm, for what has a short history: queues, MSHRs, ports,
+ * DRAM rows.  It is of so many instructions, though what it has to outlast are
+ * latencies: so many cycles would end where instructions take long more often
+ * than there are such instructions, and windows would say too much.  The rest
+ * is skipped with functional warming: what has a long history, TLBs, walk
+ * caches, caches with their replacement, and which pages are present, sees
+ * every skipped access, in no time.  A skipped instruction goes through the
+ * stations of a simulated one by their verb `warm` (warp.c, lsu.c, l1tlb.c,
+ * l1d.c, l2tlb.c, ptw.c, l2.c), in rounds: each warp of each core goes on to
+ * its next memory instruction (hd_warp_skip), as in functional.c with a crowd.
  *
- * A line that a skipped load misses comes into the L1 when its warp goes on, not at
- * once: the warp uses it again before others' lines take its place, as it would
- * under GTO.
+ * A line that a skipped load misses comes into the L1 when its warp goes on,
+ * not at once: the warp uses it again before others' lines take its place, as
+ * it would under GTO.
  *
- * Instructions are skipped between two events, in one instant of the clock, which
- * goes on behind them as if nothing had been.  What is in flight stays so: loads
- * of warps that have gone on, walks, fills, rows of DRAM.  A warp that waited for a
- * load does so still, for the same load, before the instruction at which it stood,
- * which it has come to again; so does whoever has taken its place, where its block
- * has ended.  Warps that stood at a memory instruction, since the load/store unit
- * had no room, stand at it again, too: if they were left anywhere, a window would
- * begin with a burst of arithmetic that a run does not have.  The pipeline is then as
- * full as it was, and warps are as spread in time: after a drain all would issue at
- * once, and a warm-up of many times the length would have to outlast that.  Blocks
- * that end make room for others, and launches follow each other, in that instant
- * too (hd_gpu.skips).
+ * Instructions are skipped between two events, in one instant of the clock,
+ * which goes on behind them as if nothing had been.  What is in flight stays
+ * so: loads of warps that have gone on, walks, fills, rows of DRAM.  A warp
+ * that waited for a load does so still, for the same load, before the
+ * instruction at which it stood, which it has come to again; so does whoever
+ * has taken its place, where its block has ended.  Warps that stood at a memory
+ * instruction, since the load/store unit had no room, stand at it again, too:
+ * if they were left anywhere, a window would begin with a burst of arithmetic
+ * that a run does not have.  The pipeline is then as full as it was, and warps
+ * are as spread in time: after a drain all would issue at once, and a warm-up
+ * of many times the length would have to outlast that.  Blocks that end make
+ * room for others, and launches follow each other, in that instant too
+ * (hd_gpu.skips).
  *
- * What skipped instructions would count is taken back, so that counters are those
- * of what was simulated in detail; windows have sums of their own, of which whoever
- * reads the results makes estimates (lua/heddle/sampling.lua).
+ * What skipped instructions would count is taken back, so that counters are
+ * those of what was simulated in detail; windows have sums of their own, of
+ * which whoever reads the results makes estimates (lua/heddle/sampling.lua).
  *
  * The estimator is a ratio, of cycles to instructions over all windows: these
- * are of equal length but for the last, which the end of the run may cut.  It has
- * no bias by the choice of windows, as each instruction is as likely to be in
- * one, except that the first window's place is not drawn at random; that of
+ * are of equal length but for the last, which the end of the run may cut.  It
+ * has no bias by the choice of windows, as each instruction is as likely to be
+ * in one, except that the first window's place is not drawn at random; that of
  * the state in which they begin remains, and is what warming is for.
  *
  * Left out: the order in which schedulers would have favoured warps, so that
  * blocks that began together end together more than they would; more than one
  * application, whose progress side by side is what would be measured; what has
- * state in time of its own (hd_sample_check).  Pages that come from the host are
- * there when a skipped instruction touches them, alone, and none leaves.
+ * state in time of its own (hd_sample_check).  Pages that come from the host
+ * are there when a skipped instruction touches them, alone, and none leaves.
  *
- * Invariants: a line that is in flight to an L1 or a slice is not entered there by
- * `warm`, so it is in the tags once; what waits for a page finds it here when it
- * would have come; the times of a core's warps still sum to time x warps.
+ * Invariants: a line that is in flight to an L1 or a slice is not entered there
+ * by `warm`, so it is in the tags once; what waits for a page finds it here
+ * when it would have come; the times of a core's warps still sum to time x
+ * warps.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -250,13 +252,20 @@ static void forget(void *self)
     keep(self, true);
 }
 
+/* Whether an instruction more may be skipped. */
+static bool goes_on(const heddle_sim *s)
+{
+    const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
+
+    return s->err.code == 0 && (a->goal == 0 || a->issued < a->goal);
+}
+
 /* Skips instructions, core after core, until there have been enough or the run
  * ends.
  * False: nothing can be skipped that has not to wait for an event. */
 static bool skip(heddle_sim *s)
 {
     struct state *t = s->sample->s;
-    const struct hd_app_state *a = hd_dispatch_app(s->gpu.dispatch, 0);
     hd_time now = s->run->end;
     uint64_t n = 0;
 
@@ -265,9 +274,7 @@ static bool skip(heddle_sim *s)
         hd_warp_skip_begin(&s->gpu.core[i], now);
     keep(s, false);
     s->gpu.skips = true;
-    for (uint32_t idle = 0; idle < s->gpu.cores && t->left > 0 &&
-                            s->err.code == 0 &&
-                            (a->goal == 0 || a->issued < a->goal);) {
+    for (uint32_t idle = 0; idle < s->gpu.cores && t->left > 0 && goes_on(s);) {
         uint64_t one = hd_warp_skip(&s->gpu.core[t->core], now);
 
         hd_dispatch_refill(s->gpu.dispatch, t->core, now);
@@ -276,9 +283,7 @@ static bool skip(heddle_sim *s)
         t->left -= hd_min_u64(one, t->left);
         n += one;
     }
-    for (uint32_t i = 0; i < s->gpu.cores && s->err.code == 0 &&
-                         (a->goal == 0 || a->issued < a->goal);
-         i++) {
+    for (uint32_t i = 0; i < s->gpu.cores && goes_on(s); i++) {
         n += hd_warp_skip_settle(&s->gpu.core[i], now);
         hd_dispatch_refill(s->gpu.dispatch, i, now);
     }

@@ -17,7 +17,8 @@
 -- draw whether they fit.  ETC gives each program what its class gets, by the
 -- paper's list: PE; PE and CC; MT and CC.
 --
--- quick: two programs of a class, the first or those that take least; full: all.
+-- quick: the first two programs of a class, if a figure does not name others; full:
+-- all.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -98,9 +99,6 @@ function common.class(name)
     return ETC.class[name]
 end
 
--- Of a class whose first programs take a minute each, what is run at quick.
-local QUICK = { ["regular, sharing"] = { SRAD = true, SCAN = true } }
-
 -- ---- runs -----------------------------------------------------------------------
 
 local function job(x, name, pages, design, more)
@@ -121,7 +119,7 @@ local function job(x, name, pages, design, more)
 end
 
 --- An experiment, open, with the programs of a class, or of a list (quick: the
--- first two, or `few`).
+-- first two, or `few`, or those that `few` names).
 function common.open(figure, class, title, few)
     local arg = H.args(experiment.args {
         programs = "", -- names, separated by commas; "": those of the scale
@@ -132,14 +130,16 @@ function common.open(figure, class, title, few)
         source = "ETC (ASPLOS 2019), " .. figure:gsub("fig", "figure "),
         title = title, arg = arg }
     x.programs, x.shares = {}, {}
+    if type(few) == "string" and arg.programs == "" and arg.scale ~= "full" then
+        arg.programs = few
+    end
     for name in arg.programs:gmatch "[^,]+" do
         x.programs[#x.programs + 1] = name
     end
     for _, name in ipairs(type(class) == "table" and class or ETC.apps) do
         if arg.programs == ""
             and (type(class) == "table" or ETC.class[name] == class)
-            and (arg.scale == "full" or #x.programs < (few or 2)
-                and (not QUICK[class] or QUICK[class][name])) then
+            and (arg.scale == "full" or #x.programs < (few or 2)) then
             x.programs[#x.programs + 1] = name
         end
     end

@@ -9,7 +9,9 @@
 -- SPDX-License-Identifier: MIT
 local etc = require "common"
 
-local x = etc.open("fig12", "regular, sharing", "regular programs with sharing")
+-- At quick not LUD and CONS, which take a minute each.
+local x = etc.open("fig12", "regular, sharing", "regular programs with sharing",
+    "SRAD,SCAN")
 local designs = { etc.BL, etc.PE, etc.CC, etc.both(etc.PE, etc.CC), etc.NT,
     etc.MT(), etc.MT(20, 80) }
 local GAIN = { { "PE", 9.3 }, { "CC", 52.8 }, { "PE+CC", 60.4 } }

@@ -145,7 +145,7 @@ local CASES = {
 local x = suite.open("causes", "figure 3",
     "what decides the losses", { only = "" }, suite.FEW)
 x.full = false -- runs are short at any scale
-x.variants = {} -- `near` is the literal form
+x.variants = {} -- for reproduce.lua: none, since `near` is the literal form
 
 --- The designs of a case, with settings for MASK alone (mask); where a policy of
 -- the case says which walk reads go past the L2 cache, MASK is without its own

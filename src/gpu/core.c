@@ -6,9 +6,9 @@
  * order of time (messages first, then the unit, then the port, within one
  * instant) as long as that time lies before now + `ahead`, the shortest way
  * back of an answer: nothing that is sent from now on can arrive earlier, so
- * the core may run ahead of the rest of the machine that far, unless a budget is
- * nearly used up (gpu/dispatch.c).  How a run is
- * cut into steps plays no part in it.
+ * the core may run ahead of the rest of the machine that far, unless a budget
+ * is nearly used up (gpu/dispatch.c).  How a run is cut into steps plays no
+ * part in it.
  *
  * Data cross the core's reply port in order of arrival, a flit a cycle, and
  * take effect when the last flit is in.  They wake the core when the first flit
@@ -744,6 +744,10 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         c->page = take(g, c->targets, sizeof *c->page, &bad);
     if (c->whole)
         c->held = take(g, c->memops, sizeof *c->held, &bad);
+    if (m->sample.every != 0) {
+        c->skip.late = calloc(HD_MAX_WARPS, sizeof *c->skip.late);
+        bad |= c->skip.late == NULL;
+    }
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
         hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
         open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||

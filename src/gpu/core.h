@@ -303,7 +303,9 @@ struct hd_skip {
         hd_time since, ready;
         uint32_t pending, flight, pc;
     } v[HD_MAX_WARPS];
-    struct hd_late { /* [HD_MAX_WARPS] lines that its last load has missed */
+    /* [HD_MAX_WARPS] lines that its last load has missed; NULL where no
+     * instructions are ever skipped */
+    struct hd_late {
         uint32_t n;
         uint64_t line[HD_MAX_LINES];
     } * late;

@@ -9,9 +9,9 @@
  * reaches its core after the interconnect's latency.
  *
  * An application finishes when its last launch retires, or when it has issued
- * its budget of warp instructions: at the instant at which the last of them leaves
- * its core's port.  Its counters freeze then.  If others still
- * run it goes on, or starts again, to keep up the load.
+ * its budget of warp instructions: at the instant at which the last of them
+ * leaves its core's port.  Its counters freeze then.  If others still run it
+ * goes on, or starts again, to keep up the load.
  *
  * Its instructions, cycles, budget and counters count from the end of the
  * warm-up, or from the instruction that heddle_set_start names: runs that a
@@ -19,9 +19,9 @@
  * over the same ones.  What belongs to no application counts from the first of
  * these instants on, so no share of it exceeds the whole.
  *
- * Launches before sim.first_kernel run without time (load/functional.c), for their
- * effects on buffers.  With sample.launches so do those for which one that was
- * simulated stands (cluster.c), which its record says.
+ * Launches before sim.first_kernel run without time (load/functional.c), for
+ * their effects on buffers.  With sample.launches so do those for which one
+ * that was simulated stands (cluster.c), which its record says.
  *
  * Each launch is recorded: its time and, for every counter, by how much the
  * application's sum over all instances rose from its start to its end.  Later
@@ -514,12 +514,13 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 
 /*
  * An application is at its mark when its mark-th instruction has issued, in the
- * order of instants, not of simulation: a core that runs ahead counts instructions
- * before others have counted earlier ones.  So nobody runs ahead near the mark.
- * "Near" is as many instructions as all cores can issue in the time by which they
- * may have run ahead, so the mark is never among those.  From then on only a
- * core's last issue reaches beyond the present, an instruction a slot up to the
- * instant at which its port is free, and the mark can be foretold.
+ * order of instants, not of simulation: a core that runs ahead counts
+ * instructions before others have counted earlier ones.  So nobody runs ahead
+ * near the mark. "Near" is as many instructions as all cores can issue in the
+ * time by which they may have run ahead, so the mark is never among those. From
+ * then on only a core's last issue reaches beyond the present, an instruction a
+ * slot up to the instant at which its port is free, and the mark can be
+ * foretold.
  */
 
 /* Instructions that a core has issued and that have not left its port at t. */
@@ -582,34 +583,33 @@ static void set_ahead(struct hd_dispatch *d)
     g->run_ahead = closing ? 1 : g->ahead;
 }
 
-/* The mark is near: nobody runs ahead any more, and none has from `exact` on. */
-static void close_in(struct hd_dispatch *d, uint32_t app, hd_time now,
-                     hd_time exact)
-{
-    struct hd_app_state *a = &d->app[app];
-
-    if (!a->closing) {
-        a->closing = 1;
-        a->exact = exact;
-        set_ahead(d);
-    }
-    foretell(d, app, now);
-}
-
-/* From when on no core has run ahead, if none does so from now on. */
-static hd_time exact_from(const struct hd_dispatch *d, hd_time now)
+/* From when on no core has run ahead, if none does so from t on. */
+static hd_time exact_from(const struct hd_dispatch *d, hd_time t)
 {
     const struct hd_gpu *g = d->g;
-    hd_time exact = now;
+    hd_time now = hd_events_now(g->env->ev), exact = now;
 
     if (now == 0 || g->skips)
-        return now;
+        return t;
     if (g->run_ahead == g->ahead)
         return now + g->ahead;
     for (uint32_t i = 0; i < g->env->apps; i++)
         if (d->app[i].closing)
             exact = hd_max_u64(exact, d->app[i].exact);
     return exact;
+}
+
+/* The mark is near: nobody runs ahead any more. */
+static void close_in(struct hd_dispatch *d, uint32_t app, hd_time t)
+{
+    struct hd_app_state *a = &d->app[app];
+
+    if (!a->closing) {
+        a->exact = exact_from(d, t);
+        a->closing = 1;
+        set_ahead(d);
+    }
+    foretell(d, app, t);
 }
 
 /* What is to be reached next; 0 is as if it were beyond all numbers. */
@@ -624,7 +624,7 @@ static void set_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
     a->near = a->mark == 0 ? UINT64_MAX : a->mark - hd_min_u64(a->mark, reach);
     a->crossing = HD_NEVER;
     if (a->issued >= a->near) {
-        close_in(d, app, now, exact_from(d, now));
+        close_in(d, app, now);
         return;
     }
     a->closing = 0;
@@ -663,10 +663,7 @@ static void mark(struct hd_dispatch *d, uint32_t app, hd_time now)
 
 void hd_dispatch_near(const struct hd_core *c, hd_time t)
 {
-    struct hd_dispatch *d = c->gpu->dispatch;
-    hd_time now = c->gpu->skips ? t : hd_events_now(c->gpu->env->ev);
-
-    close_in(d, c->app, t, exact_from(d, now));
+    close_in(c->gpu->dispatch, c->app, t);
 }
 
 void hd_dispatch_restored(struct hd_dispatch *d)

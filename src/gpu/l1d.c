@@ -336,6 +336,7 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
     struct hd_who who = {c->app, q->warp};
     bool full = is_full(c), back = full && cfg->write == HD_WRITE_BACK;
     bool hit = !full && cfg->mode.kind != HD_OFF;
+    struct hd_late *late = &c->skip.late[q->warp];
     uint64_t victim;
     uint32_t set, e;
 
@@ -360,9 +361,7 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
         ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
     if (!full || hit || !(back || q->kind == HD_REQ_READ))
         return hit;
-    if (q->kind == HD_REQ_READ && c->skip.late != NULL &&
-        c->skip.late[q->warp].n < HD_MAX_LINES) {
-        struct hd_late *late = &c->skip.late[q->warp];
+    if (q->kind == HD_REQ_READ && late->n < HD_MAX_LINES) {
         late->line[late->n++] = line;
     } else if (place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
         ask_write_back(c, victim);
@@ -372,12 +371,9 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
 
 void hd_l1d_come(struct hd_core *c, uint32_t warp)
 {
+    struct hd_late *late = &c->skip.late[warp];
     struct hd_who who = {c->app, warp};
-    struct hd_late *late = c->skip.late;
 
-    if (late == NULL)
-        return;
-    late += warp;
     for (uint32_t i = 0; i < late->n; i++) {
         uint64_t line = late->line[i], victim;
 

@@ -44,7 +44,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../machine.h"
@@ -893,10 +892,10 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 /* Instructions of a warp after which another one's turn is in any case. */
 enum { TURN = 128 };
 
-/* A warp goes on without time, to where its scheduler would leave it: GTO when it
- * stalls, for which a load that misses the L1 stands, LRR at each instruction, of
- * which those to memory matter.  `settles`: to the instruction at which it stood
- * when skipping began.  Its instructions. */
+/* A warp goes on without time, to where its scheduler would leave it: GTO when
+ * it stalls, for which a load that misses the L1 stands, LRR at each
+ * instruction, of which those to memory matter.  `settles`: to the instruction
+ * at which it stood when skipping began.  Its instructions. */
 static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
                      hd_time t, bool settles)
 {
@@ -928,8 +927,7 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
             break;
         }
         fetch(c, s, x, w, kind, t);
-    } while ((goes_on || settles) && sum < TURN &&
-             !hd_err_ends(*c->gpu->stop));
+    } while ((goes_on || settles) && sum < TURN && !hd_err_ends(*c->gpu->stop));
     return sum;
 }
 
@@ -942,10 +940,6 @@ void hd_warp_skip_begin(struct hd_core *c, hd_time now)
     hd_core_unaccounted(c, now, open);
     for (uint32_t i = 0; i < HD_CORE_COUNTERS; i++)
         c->count[i] += open[i];
-    if (k->late == NULL)
-        k->late = calloc(HD_MAX_WARPS, sizeof *k->late);
-    if (k->late == NULL)
-        hd_err_memory(c->gpu->env->err);
     k->waited = k->memory = 0;
     if (s->later_n > 0)
         promote(c, s, HD_NEVER - 1);

@@ -68,31 +68,16 @@ static lua_Integer truncated(lua_Number f)
 /* From the bytes of its elements, little end first. */
 static void fill(lua_State *L, heddle_data *d, int at)
 {
-    static const union {
-        uint16_t v;
-        uint8_t first;
-    } little = {1};
     size_t bytes;
     const char *s = luaL_checklstring(L, at, &bytes);
-    uint32_t width = heddle_type_bytes(d->type);
+    size_t width = heddle_type_bytes(d->type), n = bytes / width;
 
-    if (little.first == 1) { /* as the host has them */
-        size_t n = bytes / width < d->count ? bytes / width : d->count;
-        memcpy(d->mem, s, n * width);
-        return;
-    }
-    for (uint64_t i = 0; i < d->count && (i + 1) * width <= bytes; i++) {
-        uint64_t v = 0;
-
-        for (uint32_t k = 0; k < width; k++)
-            v |= (uint64_t)(unsigned char)s[i * width + k] << 8 * k;
-        if (width == 8)
-            memcpy((char *)d->mem + i * 8, &v, 8);
-        else if (width == 4)
-            memcpy((char *)d->mem + i * 4, &(uint32_t){(uint32_t)v}, 4);
-        else
-            ((uint8_t *)d->mem)[i] = (uint8_t)v;
-    }
+    n = n < d->count ? n : d->count;
+    memcpy(d->mem, s, n * width);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    for (size_t i = 0; i < n * width; i++)
+        ((char *)d->mem)[i] = s[i / width * width + width - 1 - i % width];
+#endif
 }
 
 HL_RELEASE(data_gc, DATA ".own", heddle_data, heddle_data_free)

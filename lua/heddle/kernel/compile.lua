@@ -121,25 +121,23 @@ local function advised(inst)
 end
 
 local CODE = { u8 = "B", i32 = "I4", u32 = "I4", i64 = "i8", f32 = "f", f64 = "d" }
+-- What is left of a whole number, of which most elements are; floats have none.
+local MASK = { u8 = 0xff, i32 = 0xffffffff, u32 = 0xffffffff, i64 = -1 }
 
 --- An element as string.pack takes it: floats toward zero, 0 where they do not
 -- fit, and the low bits of what is too long.
 local function element(v, b)
     if type(v) ~= "number" then
         fail("buffer %s: data: a number is expected, got a %s", b.name, type(v))
-    elseif CODE[b.type]:find "[fd]" then
+    elseif not MASK[b.type] then
         return v
     end
     if math_type(v) == "float" then
         v = v >= -0x1p63 and v < 0x1p63 and (v < 0 and math.ceil(v)
             or math.floor(v)) or 0
     end
-    return b.type == "u8" and v & 0xff or b.type == "i64" and v
-        or v & 0xffffffff
+    return v & MASK[b.type]
 end
-
--- What is left of a whole number, of which most elements are.
-local MASK = { u8 = 0xff, i32 = 0xffffffff, u32 = 0xffffffff, i64 = -1 }
 
 --- The elements of a list, which may end early, or of fn(i), as bytes.
 local function packed(b, list, fn)
