@@ -62,6 +62,16 @@ function M.endless(w, t)
     return w.tables > MOST and w.tables > OFTEN * w.different
 end
 
+--- The bytes of what is no table; nil: it is one, or no plain data.
+local function leaf(v)
+    local kind = math_type(v) or type(v)
+    if kind == "integer" then return pack("<c1i8", "i", v) end
+    if kind == "float" then return pack("<c1d", "d", v) end
+    if kind == "string" then return pack("<c1s4", "s", v) end
+    if kind == "boolean" then return v and "T" or "F" end
+    return kind == "nil" and "n" or nil
+end
+
 local write
 
 local function write_table(w, t, depth)
@@ -82,39 +92,43 @@ local function write_table(w, t, depth)
             .. "their copies would have no end")
     end
     w.seen[t] = "inside"
-    local keys = keys_of(t)
-    out[#out + 1] = pack("<c1I4", meta and "a" or "t", #keys)
+    local keys, names, path, n = keys_of(t), w.names, w.path, #out
+    n = n + 1
+    out[n] = pack("<c1I4", meta and "a" or "t", #keys)
     for i = 1, #keys do
         local key = keys[i]
-        w.path[depth + 1] = key
-        write(w, key, depth + 1)
-        write(w, rawget(t, key), depth + 1)
+        local v, name = rawget(t, key), names[key]
+        if not name then -- most stand in many tables
+            name = leaf(key)
+            names[key] = name
+        end
+        local text = leaf(v)
+        out[n + 1], out[n + 2] = name, text
+        if text then
+            n = n + 2
+        else
+            path[depth + 1] = key
+            write(w, v, depth + 1)
+            n = #out
+        end
     end
     w.seen[t] = o.once or false
 end
 
 write = function(w, v, depth)
-    local out, kind = w.out, math_type(v) or type(v)
-    if kind == "integer" then
-        out[#out + 1] = pack("<c1i8", "i", v)
-    elseif kind == "float" then
-        out[#out + 1] = pack("<c1d", "d", v)
-    elseif kind == "string" then
-        out[#out + 1] = pack("<c1s4", "s", v)
-    elseif kind == "boolean" then
-        out[#out + 1] = v and "T" or "F"
-    elseif kind == "nil" then
-        out[#out + 1] = "n"
-    elseif kind == "table" then
+    local text = leaf(v)
+    if text then
+        w.out[#w.out + 1] = text
+    elseif type(v) == "table" then
         write_table(w, v, depth)
     else
-        refuse(w, depth, "is a " .. kind .. ", which is not plain data")
+        refuse(w, depth, "is a " .. type(v) .. ", which is not plain data")
     end
 end
 
 function M.write(v, what, options)
     local w = { what = what, options = options or {}, out = {}, seen = {},
-        path = {}, tables = 0, different = 0 }
+        names = {}, path = {}, tables = 0, different = 0 }
     write(w, v, 0)
     return concat(w.out)
 end

@@ -144,7 +144,9 @@ local function save(path, kept)
     write(path, runner.serialize(kept))
 end
 
---- Runs one job in this process; { key, result, cpu }.
+--- Runs one job in this process; { key, text }, with { key, result, cpu } as it is
+-- written in its file, which is the dearest part of a short job and is done once.
+-- A job that is not kept: { result }.
 local function perform(job, path, key)
     if type(job) == "function" then
         return { result = job() }
@@ -158,10 +160,12 @@ local function perform(job, path, key)
     sim:run()
     local kept = { key = key, result = report.collect(sim) }
     kept.cpu = os.clock() - before
-    if key then
-        save(path, kept)
+    if not key then
+        return kept
     end
-    return kept
+    local text = runner.serialize(kept)
+    write(path, text)
+    return { key = key, text = text }
 end
 
 --- The same of job `at` of a series, which others may look on (series.lua).
@@ -357,8 +361,11 @@ function store.run(jobs, options)
     if not ok then
         interrupted(got, #jobs, found, dir)
     end
+    local read = {}
     for i, at in pairs(index) do
-        out[i] = got[at]
+        local kept = read[at] or got[at]
+        read[at] = kept.text and runner.deserialize(kept.text) or kept
+        out[i] = read[at]
     end
     for i, kept in ipairs(out) do
         if kept.key then

@@ -12,7 +12,8 @@
 -- SPDX-License-Identifier: MIT
 local etc = require "common"
 
-local x = etc.open("fig13", "irregular", "irregular programs, cores that stop")
+local x = etc.open("fig13", "irregular", "irregular programs, cores that stop",
+    "BICG")
 local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80), etc.HOLD,
     etc.CC, etc.ETC }
 local all = etc.measure(x, designs)

@@ -10,7 +10,8 @@
 -- SPDX-License-Identifier: MIT
 local etc = require "common"
 
-local x = etc.open("fig18", "irregular", "cores that stop, and go on, at a time")
+local x = etc.open("fig18", "irregular", "cores that stop, and go on, at a time",
+    1)
 local DEGREES = { 1, 2, 4 }
 local designs = { etc.BL }
 for _, what in ipairs { "step", "release" } do
