@@ -35,7 +35,7 @@ local arg = H.args(experiment.args {
 local full = arg.scale == "full"
 local SIZE = arg.size ~= "" and arg.size or "S"
 local PROGRAMS = uvm.words(arg.programs, full and { "3DS", "2DCONV", "HS", "FDTD",
-    "BFS2", "ATAX", "MVT", "GUP" } or { "3DS", "BFS2", "ATAX" })
+    "BFS2", "ATAX", "MVT", "GUP" } or { "3DS", "ATAX" })
 local SHARES = full and { 110, 125, 150, 200 } or { 125, 200 }
 local VICTIMS = { { "oldest" }, { "accessed", "lru_accessed" },
     { "frequency", "lfu" }, { "random", "random_unit" } }
