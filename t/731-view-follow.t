@@ -3,7 +3,8 @@
 # while it runs, and what the pages say of it: before it begins, while jobs run,
 # wait, have ended or failed, after it, and of one that was killed; that it listens
 # on 127.0.0.1 alone, answers GET alone, and goes on after requests that are wrong,
-# too long, damaged, never end, or come in crowds; Ctrl-C, bad ports, bad stores.
+# too long, damaged, never end, or come in crowds; that it tells the state while it
+# makes a page of results; Ctrl-C, bad ports, bad stores.
 #
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
@@ -194,6 +195,34 @@ is 's.gone and s.counts.done + s.counts.failed + s.counts.lost' 4 "it has ended"
 is '(function() local n = 0 for _, j in ipairs(s.jobs.done) do
     n = n + (j.apps == "GUP" and 1 or 0) end return n end)()' 2 "with its results"
 is 'd.kept' 2 "both kept"
+
+# A page that waits for one of its files.
+mkfifo "$store/0.run"
+slow=
+for k in 1 2 3 4; do
+    mkdir "$dir/slow$k"
+    (dir=$dir/slow$k && get /view) &
+    slow="$slow $!"
+done
+four() {
+    [ "$(grep -sl "^PPid:[[:space:]]*$server\$" /proc/[0-9]*/status |
+        wc -l)" = 4 ]
+}
+until_ four
+told $? "pages of results are made side by side"
+is 'd.kept' 3 "and the state is told meanwhile"
+get /view
+answers 503 "one more page is not begun"
+: >"$store/0.run"
+for k in $slow; do
+    wait "$k"
+done
+cat "$dir"/slow[1-4]/out | grep -c '^HTTP/1.0 200 ' >"$dir/value"
+[ "$(cat "$dir/value")" = 4 ]
+told $? "each is answered" "$dir/value"
+rm "$store/0.run"
+get /view
+answers 200 "and so is the next"
 
 rm "$dir/go"
 "$H" run "$dir/series.lua" >"$dir/ran" 2>&1 &

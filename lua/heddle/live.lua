@@ -3,7 +3,8 @@
 -- serve.c listens on 127.0.0.1; these are its pages:
 --     /         how far the series of the store are: web/live.js, which asks for
 --     /state    that as JSON, every two seconds
---     /view     the page of the results that are in the store now (view.lua)
+--     /view     the page of the results that are in the store now (view.lua), made
+--               in a process of its own, so that /state is answered meanwhile
 -- A series that has ended is told from what was last seen of it.  Of results only
 -- the last few are read for /state, each once.
 --
@@ -184,7 +185,7 @@ function live.serve(dir, port, options)
             return status, type, body
         end
         return 500, TEXT, core.problem(status).text .. "\n"
-    end)
+    end, { ["/view"] = true })
     return 0
 end
 

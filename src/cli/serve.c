@@ -1,10 +1,12 @@
 /*
  * serve.c - the module "heddle.serve": pages for a browser on the same machine.
  *
- *     serve.loop(port, ready, answer)
+ *     serve.loop(port, ready, answer [, apart])
  *         port            0: one that is free
  *         ready(port)     called once, when it listens
  *         answer(path)    -> status, type, body; in answer to GET path
+ *         apart           { [path] = true }: those that take long, which are
+ *                         answered in processes of their own
  *
  * HTTP/1.0 as far as a browser, curl and a script need it: one request a
  * connection, GET alone, no body, no header that the caller sees.  It listens
@@ -14,8 +16,10 @@
  *
  * A client is not trusted.  What it sends has 8 KB of room and 10 seconds; what
  * it is sent has 10 seconds for each piece that it takes; MOST of them are
- * served at a time, side by side, and further ones wait in the kernel.  An
- * answer that raises is status 500 with the error's text, and the loop goes on.
+ * served at a time, side by side, and further ones wait in the kernel; of what
+ * is answered apart, APART at a time, and further ones are told to come again.
+ * An answer that raises is status 500 with the error's text, and the loop goes
+ * on.
  *
  * Ctrl-C comes through only where the loop waits, so it never tears an answer,
  * and ends it; the caller's next line then raises "interrupted", as everywhere.
@@ -27,6 +31,7 @@
  */
 #define _GNU_SOURCE /* ppoll, accept4 */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -37,6 +42,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,7 +54,7 @@
 
 #define SERVER "heddle.serve"
 
-enum { MOST = 32, ROOM = 8192, PATIENCE = 10 }; /* seconds */
+enum { MOST = 32, APART = 4, ROOM = 8192, PATIENCE = 10 }; /* seconds */
 
 int luaopen_heddle_serve(lua_State *L);
 
@@ -67,6 +74,7 @@ struct server {
     uint16_t port; /* that it has */
     size_t n;
     struct client *client[MOST];
+    pid_t apart[APART]; /* processes that answer; 0: none */
 };
 
 static double seconds(void)
@@ -96,6 +104,13 @@ static int release(lua_State *L)
 {
     struct server *s = luaL_checkudata(L, 1, SERVER);
 
+    for (size_t i = 0; i < APART; i++) {
+        if (s->apart[i] > 0) {
+            kill(s->apart[i], SIGKILL);
+            waitpid(s->apart[i], NULL, 0);
+        }
+        s->apart[i] = 0;
+    }
     while (s->n > 0)
         drop(s, s->n - 1);
     if (s->fd >= 0)
@@ -122,6 +137,8 @@ static const char *reason(int status)
         return "Method Not Allowed";
     case 431:
         return "Request Header Fields Too Large";
+    case 503:
+        return "Service Unavailable";
     default:
         return "Internal Server Error";
     }
@@ -211,13 +228,11 @@ static const char *path_of(struct client *c)
 }
 
 /* Calls the answer, which lies at index 3 of the stack. */
-static void serve(lua_State *L, struct client *c)
+static void serve(lua_State *L, struct client *c, const char *path)
 {
-    const char *path = path_of(c), *body = NULL;
+    const char *body = NULL;
     size_t n;
 
-    if (!path)
-        return;
     lua_pushvalue(L, 3);
     lua_pushstring(L, path);
     if (lua_pcall(L, 1, 3, 0) == LUA_OK) {
@@ -229,7 +244,74 @@ static void serve(lua_State *L, struct client *c)
     } else {
         refuse(c, 500, hl_error_text(L, -1));
     }
-    lua_settop(L, 4);
+    lua_settop(L, 5);
+}
+
+/* Whether a path, up to its query, is of those at index 4. */
+static bool is_slow(lua_State *L, const char *path)
+{
+    bool slow;
+
+    lua_pushlstring(L, path, strcspn(path, "?"));
+    lua_rawget(L, 4);
+    slow = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return slow;
+}
+
+/* In a process of its own: the answer, all of it, and the end. */
+static _Noreturn void answer_apart(lua_State *L, struct client *c,
+                                   const char *path)
+{
+    struct timeval patience = {.tv_sec = PATIENCE};
+    char waste[1024];
+    ssize_t n = 1;
+
+    serve(L, c, path);
+    setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
+    for (; c->reply && c->sent < c->n && n > 0; c->sent += (size_t)n)
+        n = send(c->fd, c->reply + c->sent, c->n - c->sent, MSG_NOSIGNAL);
+    shutdown(c->fd, SHUT_WR);
+    while (recv(c->fd, waste, sizeof waste, 0) > 0)
+        continue;
+    _exit(0);
+}
+
+/* Answers what a client has asked for; false: another process does. */
+static bool hand_over(lua_State *L, struct server *s, struct client *c)
+{
+    const char *path = path_of(c);
+    size_t i = 0;
+    pid_t pid;
+
+    if (!path)
+        return true;
+    if (!is_slow(L, path)) {
+        serve(L, c, path);
+        return true;
+    }
+    while (i < APART && s->apart[i] > 0)
+        i++;
+    if (i == APART) {
+        refuse(c, 503, "too many ask for this at once; try again\n");
+        return true;
+    }
+    pid = fork();
+    if (pid == 0) {
+        for (size_t k = 0; k < s->n; k++) /* theirs ends with this process */
+            if (s->client[k] != c)
+                close(s->client[k]->fd);
+        close(s->fd);
+        answer_apart(L, c, path);
+    }
+    if (pid < 0) {
+        serve(L, c, path);
+        return true;
+    }
+    s->apart[i] = pid;
+    return false;
 }
 
 /* ---- connections ----------------------------------------------------------
@@ -240,8 +322,8 @@ static bool at_end(const char *text)
     return strstr(text, "\r\n\r\n") || strstr(text, "\n\n");
 }
 
-/* Takes what client c has sent; false: it is gone. */
-static bool take(lua_State *L, struct client *c)
+/* Takes what client c has sent; false: it is gone, or another process's. */
+static bool take(lua_State *L, struct server *s, struct client *c)
 {
     char waste[1024];
     bool reading = c->state == READING;
@@ -257,8 +339,8 @@ static bool take(lua_State *L, struct client *c)
     c->n += (size_t)n;
     c->request[c->n] = '\0';
     if (at_end(c->request))
-        serve(L, c);
-    else if (memchr(c->request, '\0', c->n))
+        return hand_over(L, s, c);
+    if (memchr(c->request, '\0', c->n))
         refuse(c, 400, "expected GET /path HTTP/1.0\n");
     else if (c->n == ROOM)
         refuse(c, 431, "a request of at most 8 KB is expected\n");
@@ -329,12 +411,15 @@ static void turn(lua_State *L, struct server *s, const struct pollfd *poll)
 {
     double now = seconds();
 
+    for (size_t i = 0; i < APART; i++)
+        if (s->apart[i] > 0 && waitpid(s->apart[i], NULL, WNOHANG) != 0)
+            s->apart[i] = 0;
     for (size_t i = s->n; i-- > 0;) { /* drop puts the last one here */
         struct client *c = s->client[i];
         bool stays = now < c->until;
 
         if (stays && poll[i + 1].revents)
-            stays = c->state == WRITING ? give(c) : take(L, c);
+            stays = c->state == WRITING ? give(c) : take(L, s, c);
         if (!stays || (c->state == WRITING && !c->reply))
             drop(s, i);
     }
@@ -359,10 +444,10 @@ static void listen_on(lua_State *L, struct server *s, uint16_t port)
     s->port = ntohs(at.sin_port);
 }
 
-/* [1] port [2] ready [3] answer [4] the server */
+/* [1] port [2] ready [3] answer [4] apart [5] the server */
 static int run(lua_State *L)
 {
-    struct server *s = lua_touserdata(L, 4);
+    struct server *s = lua_touserdata(L, 5);
     struct hl_interrupt *in = hl_interrupt_of(L);
     struct pollfd poll[MOST + 1];
     sigset_t mask;
@@ -380,7 +465,7 @@ static int run(lua_State *L)
     return 0;
 }
 
-/* serve.loop(port, ready, answer) */
+/* serve.loop(port, ready, answer [, apart]) */
 static int loop(lua_State *L)
 {
     lua_Integer port = luaL_checkinteger(L, 1);
@@ -391,18 +476,23 @@ static int loop(lua_State *L)
     luaL_argcheck(L, port >= 0 && port <= 65535, 1, "a port is 0 to 65535");
     luaL_checktype(L, 2, LUA_TFUNCTION);
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    lua_settop(L, 3);
+    lua_settop(L, 4);
+    if (lua_isnil(L, 4)) {
+        lua_newtable(L);
+        lua_replace(L, 4);
+    }
+    luaL_checktype(L, 4, LUA_TTABLE);
     s = lua_newuserdatauv(L, sizeof *s, 0);
     *s = (struct server){.fd = -1};
     hl_class(L, SERVER, release, NULL);
-    lua_toclose(L, 4);
+    lua_toclose(L, 5);
     lua_pushcfunction(L, run);
-    for (int i = 1; i <= 4; i++)
+    for (int i = 1; i <= 5; i++)
         lua_pushvalue(L, i);
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, &old);
-    rc = lua_pcall(L, 4, 0, 0);
+    rc = lua_pcall(L, 5, 0, 0);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return rc == LUA_OK ? 0 : lua_error(L);
 }
