@@ -92,13 +92,12 @@ local function write_table(w, t, depth)
             .. "their copies would have no end")
     end
     w.seen[t] = "inside"
-    local keys, names, path, n = keys_of(t), w.names, w.path, #out
-    n = n + 1
+    local keys, names, n = keys_of(t), w.names, #out + 1
     out[n] = pack("<c1I4", meta and "a" or "t", #keys)
     for i = 1, #keys do
         local key = keys[i]
         local v, name = rawget(t, key), names[key]
-        if not name then -- most stand in many tables
+        if not name then -- most words stand in many tables
             name = leaf(key)
             names[key] = name
         end
@@ -107,7 +106,7 @@ local function write_table(w, t, depth)
         if text then
             n = n + 2
         else
-            path[depth + 1] = key
+            w.path[depth + 1] = key
             write(w, v, depth + 1)
             n = #out
         end

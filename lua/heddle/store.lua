@@ -361,11 +361,11 @@ function store.run(jobs, options)
     if not ok then
         interrupted(got, #jobs, found, dir)
     end
-    local read = {}
+    for at, kept in ipairs(got) do
+        got[at] = kept.text and runner.deserialize(kept.text) or kept
+    end
     for i, at in pairs(index) do
-        local kept = read[at] or got[at]
-        read[at] = kept.text and runner.deserialize(kept.text) or kept
-        out[i] = read[at]
+        out[i] = got[at]
     end
     for i, kept in ipairs(out) do
         if kept.key then
