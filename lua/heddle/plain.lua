@@ -97,7 +97,7 @@ local function write_table(w, t, depth)
     for i = 1, #keys do
         local key = keys[i]
         local v, name = rawget(t, key), names[key]
-        if not name then -- most words stand in many tables
+        if not name then -- most keys stand in many tables
             name = leaf(key)
             names[key] = name
         end
