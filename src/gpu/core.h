@@ -262,6 +262,8 @@ struct hd_core_state {
     uint32_t app;
 
     uint8_t later[HD_MAX_WARPS];
+    uint64_t waits; /* bit set: warps that have lines behind wait_first .. */
+    uint32_t waiting[HD_MAX_WARPS]; /* .. and how many */
     uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
                                       oldest block's first; in a block, a lower
                                       bit is older */

@@ -487,7 +487,10 @@ static inline void call(struct hd_core *c, hd_time t)
 static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
 {
     struct hd_core_state *s = c->s;
+    uint32_t of = c->memop[c->parked[p].memop].warp;
 
+    s->waits |= 1ull << of;
+    s->waiting[of]++;
     c->page[p] = vpn | warp << HD_PAGE_WARP;
     c->parked[p].next = HD_NONE;
     if (s->wait_first == HD_NONE)
@@ -554,6 +557,7 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
 {
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
+    uint32_t of = c->memop[memop].warp;
     uint64_t page = c->page[s->wait_first];
     uint32_t *link = &s->wait_first, last = HD_NONE, p;
 
@@ -571,6 +575,9 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
         out = p;
         ++*n;
     }
+    s->waiting[of] -= *n;
+    if (s->waiting[of] == 0)
+        s->waits &= ~(1ull << of);
     return out;
 }
 
@@ -641,10 +648,8 @@ enum { STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
 static HD_APART void count_held(struct hd_core *c, uint32_t warp)
 {
     const struct hd_core_state *s = c->s;
-    uint64_t held = 0;
+    uint64_t held = s->waits;
 
-    for (uint32_t p = s->wait_first; p != HD_NONE; p = c->parked[p].next)
-        held |= 1ull << c->memop[c->parked[p].memop].warp;
     if ((s->blocked & STOPPED) != 0) {
         held |= s->lsu_full;
         for (uint32_t i = 0; i < s->lsu_n; i++)
@@ -882,7 +887,7 @@ void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v)
 void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err)
 {
     uint32_t used = hd_mshr_used(&c->tlb_mshr), owned = 0, last = HD_NONE;
-    uint64_t since = 0;
+    uint64_t since = 0, waits = 0;
 
     if (c->gpu->m->l1tlb.blocking != HD_UNDER_HITS)
         return;
@@ -913,5 +918,12 @@ void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err)
                        c->id);
         since = c->memop[memop].issued;
         last = memop;
+        waits |= 1ull << c->memop[memop].warp;
     }
+    if (waits != c->s->waits)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: warps whose misses have parked are 0x%llx, not "
+                   "0x%llx",
+                   c->id, (unsigned long long)waits,
+                   (unsigned long long)c->s->waits);
 }
