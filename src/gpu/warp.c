@@ -20,6 +20,9 @@
  * and comes back when that one stalls in its turn.  Where nobody else can
  * issue before the next group may, no scheduler is asked and group follows
  * group in one step (issue_alu), as far as nothing else happens in the core.
+ * Where warps come back one after the other and older than all that are ready,
+ * GTO takes them in this order, round after round: such turns are one step, too
+ * (issue_turns).
  *
  * Schedulers: GTO stays with the warp that issued last until it stalls, then
  * takes the ready warp that has been resident longest (Rogers, O'Connor,
@@ -855,11 +858,107 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
     c->s->port_free = t + rounds * round;
 }
 
+/* Whether all of these warps have been resident longer than the others. */
+static bool are_older(const struct hd_core *c, uint64_t these, uint64_t others)
+{
+    for (const uint64_t *family = c->s->family;; family++) {
+        uint64_t o = *family & others;
+        if (o != 0)
+            return (these & ~(*family & ((o & -o) - 1))) == 0;
+        these &= ~*family;
+        if (these == 0)
+            return true;
+    }
+}
+
+/* Turns of GTO over ALU runs: in each some warps issue a group one after the
+ * other. */
+struct turns {
+    uint64_t n;       /* that are alike */
+    uint64_t group;   /* instructions */
+    hd_time busy;     /* a group at the port */
+    hd_time length;   /* until a warp may issue again */
+    uint32_t waiting; /* the first of later[] that take part */
+};
+
+/* The turns that warp w begins at t, of issues before `end`: after it, the first
+ * in later[] issue as soon as their last group lets them, and nobody else gets
+ * the port, as those that could are younger and there is no gap.  False: none. */
+static HD_INLINE bool turns_before(const struct hd_core *c, uint64_t can,
+                                   uint32_t w, hd_time t, hd_time end,
+                                   struct turns *k)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_warp *x = &c->warp[w];
+    uint64_t group = group_size(c, x), all = 1ull << w, others = can & ~all;
+    uint64_t least = x->op.count;
+    hd_time busy = group * c->slot, last = t;
+    hd_time length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
+    uint32_t n = 0;
+
+    if (x->group != 0 || least <= group)
+        return false;
+    for (; n < s->later_n; n++) {
+        uint32_t o = *later_at(s, n);
+        const struct hd_warp *y = &c->warp[o];
+        if (y->op.kind != HEDDLE_OP_ALU || y->group != 0 ||
+            group_size(c, y) != group || y->op.count <= group ||
+            y->ready < last + busy || y->ready >= hd_min_u64(end, t + length) ||
+            (others != 0 && y->ready > last + busy))
+            break;
+        least = hd_min_u64(least, y->op.count);
+        all |= 1ull << o;
+        last = y->ready;
+    }
+    if (n == 0 || (others != 0 && !are_older(c, all, others)))
+        return false;
+    *k = (struct turns){1, group, busy, length, n};
+    if (n == s->later_n && last + busy <= t + length &&
+        (others == 0 || last + busy == t + length))
+        k->n = hd_min_u64((least - 1) / group, (end - 1 - last) / length + 1);
+    return true;
+}
+
+/* Warp w issues its first of `k.n` groups at t, one a turn, and waits for the
+ * next. */
+static HD_INLINE void issue_turn(struct hd_core *c, struct hd_core_state *s,
+                                 uint32_t w, hd_time t, struct turns k)
+{
+    struct hd_warp *x = &c->warp[w];
+
+    begin(c, w, k.n * k.group, t, t + k.busy);
+    account(c, HD_CORE_T_ALU, (k.n - 1) * (k.length - k.busy));
+    account(c, HD_CORE_T_ISSUE, (k.n - 1) * k.busy);
+    x->op.count -= (uint32_t)(k.n * k.group);
+    x->ready = t + k.n * k.length;
+    x->since = x->ready - k.length + k.busy;
+    wait_turn(c, s, w, x->ready);
+}
+
+HD_APART static void issue_turns(struct hd_core *c, struct hd_core_state *s,
+                                 uint32_t w, hd_time t, struct turns k)
+{
+    s->ready ^= 1ull << w;
+    issue_turn(c, s, w, t, k);
+    for (uint32_t i = 0; i < k.waiting; i++) {
+        w = *later_at(s, 0);
+        t = c->warp[w].ready;
+        s->later_first = (s->later_first + 1) % HD_MAX_WARPS;
+        s->later_n--;
+        issue_turn(c, s, w, t, k);
+    }
+    s->later_at = c->warp[*later_at(s, 0)].ready;
+    s->local = t + (k.n - 1) * k.length;
+    s->port_free = s->local + k.busy;
+    hd_dispatch_issued(c, (k.waiting + 1) * k.n * k.group, s->local);
+}
+
 HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
                                     hd_time end)
 {
     struct hd_core_state *s = c->s;
     hd_time t = port.at;
+    struct turns turns;
     uint64_t rounds;
     uint32_t w, one;
 
@@ -877,13 +976,18 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         return hd_port_next(c, s);
     }
     w = pick(c, port.can, &one);
-    if (c->warp[w].op.kind == HEDDLE_OP_ALU)
-        issue_alu(c, s, w, t, one ? 1 : UINT64_MAX,
-                  c->pick.bound || one ? 0 : end);
-    else if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
-        issue_memory(c, s, w, t);
-    else
-        issue_other(c, w, t);
+    if (HD_UNLIKELY(c->pick.bound) || one)
+        end = 0;
+    if (c->warp[w].op.kind != HEDDLE_OP_ALU) {
+        if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
+            issue_memory(c, s, w, t);
+        else
+            issue_other(c, w, t);
+    } else if (c->ilp != 0 && turns_before(c, port.can, w, t, end, &turns)) {
+        issue_turns(c, s, w, t, turns);
+    } else {
+        issue_alu(c, s, w, t, one ? 1 : UINT64_MAX, end);
+    }
     return hd_port_next(c, s);
 }
 
