@@ -2,7 +2,7 @@
  * floor.c - how far the timing simulation is from the least that it could do.
  *
  *     build/release/bench/floor [stream|column|random|column16k] [turns=N]
- *                               [name=value ...]
+ *                               [name=value ...] [suffix=.NAME]
  *
  * A timing run records the order in which its cores issue their memory
  * instructions.  The floor replays that order, without time, through all that
@@ -477,7 +477,8 @@ struct pattern {
     uint64_t pitch;
 };
 
-static void compare(const struct pattern *p, heddle_config *c, uint32_t turns)
+static void compare(const struct pattern *p, heddle_config *c, uint32_t turns,
+                    const char *suffix)
 {
     struct hd_source_ops ops = synth_ops;
     struct bench b = {.c = c, .slice = 1 << 20};
@@ -494,8 +495,8 @@ static void compare(const struct pattern *p, heddle_config *c, uint32_t turns)
         run_floor(&b);
     }
     double timing = least_sum(&b.timing), floor = least_sum(&b.floor);
-    char name[32];
-    snprintf(name, sizeof name, "floor.%s", p->name);
+    char name[64];
+    snprintf(name, sizeof name, "floor.%s%s", p->name, suffix);
     printf("%-22s %10.3f  %-18s %.1f ns a line with timing, %.1f at the "
            "floor; %llu lines\n",
            name, timing / floor, "times", timing * 1e9 / (double)m.lines,
@@ -514,7 +515,7 @@ int main(int argc, char **argv)
         {"random", SYNTH_RANDOM, 320, 8, 4, 0},
         {"column16k", SYNTH_COLUMN, CORES, 2, 64, 16384}};
     heddle_config *c = heddle_config_new();
-    const char *only = NULL;
+    const char *only = NULL, *suffix = "";
     uint32_t turns = TURNS;
 
     for (int i = 1; i < argc; i++) {
@@ -526,6 +527,8 @@ int main(int argc, char **argv)
         snprintf(key, sizeof key, "%.*s", (int)(eq - argv[i]), argv[i]);
         if (strcmp(key, "turns") == 0) {
             turns = (uint32_t)atoi(eq + 1);
+        } else if (strcmp(key, "suffix") == 0) {
+            suffix = eq + 1;
         } else if (heddle_config_set(c, key, eq + 1) != 0) {
             fprintf(stderr, "%s\n", heddle_config_error(c));
             return 1;
@@ -533,7 +536,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < HD_LEN(pattern); i++)
         if (only == NULL || strcmp(only, pattern[i].name) == 0)
-            compare(&pattern[i], c, turns);
+            compare(&pattern[i], c, turns, suffix);
     heddle_config_free(c);
     free(tape.v);
     free(tape.lane);

@@ -44,12 +44,20 @@ local arg = H.args {
     only = "", json = "out/bench.json", build = "build/release",
 }
 
+--- What the preset sets of what costs host time.
+local MAXWELL = " core.ilp=1 l1tlb.blocking=hits walk.latency=50"
+    .. " walk.memory_latency=1 xbar.latency=50"
+
 --- Commands, their rows, and the goals: a comparison and a number.
 local COMMANDS = {
     { "%/bench/floor stream", { "floor.stream", "<=", 8 } },
     { "%/bench/floor column", { "floor.column", "<=", 4 } },
     { "%/bench/floor random", { "floor.random", "<=", 8 } },
     { "%/bench/floor column16k", { "floor.column16k" } },
+    { "%/bench/floor stream suffix=.maxwell" .. MAXWELL,
+        { "floor.stream.maxwell" } },
+    { "%/bench/floor random suffix=.maxwell" .. MAXWELL,
+        { "floor.random.maxwell" } },
     { "%/heddle run bench/traces.lua only=vecadd",
         { "vecadd.xz", ">=", 3 }, { "vecadd.box" } },
     { "%/heddle run bench/traces.lua only=gather",
