@@ -186,7 +186,11 @@ struct hd_memop {
 #define HD_PAGE_MISSING (1ull << 63)
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
 
+/* What is kept of the page of a line that waits without an MSHR: its number, from
+ * bit HD_PAGE_WARP on the warp, and whether it is the only line of its
+ * instruction there. */
 enum { HD_PAGE_WARP = 56 };
+#define HD_PAGE_ALONE (1ull << 63)
 
 /* The lines of a memory instruction whose pages are not all there (hd_core's
  * `held'): those whose page is, the oldest first. */
@@ -348,8 +352,7 @@ struct hd_core {
     hd_time *fault;         /* of each memop, the longest time that it
                                waited for far faults; NULL: there are none */
     uint64_t *page;         /* of each parked line without an MSHR, its page
-                               and, from bit HD_PAGE_WARP on, whose it is; NULL:
-                               there are none */
+                               (HD_PAGE_WARP); NULL: there are none */
     struct hd_held *held;   /* of each memop; NULL: a line waits for its own page
                                only */
     uint64_t full;          /* mask of all lanes of a warp */

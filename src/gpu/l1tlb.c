@@ -482,16 +482,21 @@ static inline void call(struct hd_core *c, hd_time t)
     hd_core_message(c, hd_max_u64(t, s->tlb_free), HD_MSG_AGAIN, 0, 0);
 }
 
-/* Parks a line whose miss, of a warp, waits without an MSHR, behind the others.
- */
-static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
+static uint32_t warp_of(uint64_t page)
+{
+    return (uint32_t)((page & ~HD_PAGE_ALONE) >> HD_PAGE_WARP);
+}
+
+/* Parks a line whose miss waits without an MSHR, behind the others; of its page
+ * and warp there is hd_core's word. */
+static void wait(struct hd_core *c, uint64_t page, uint32_t p)
 {
     struct hd_core_state *s = c->s;
     uint32_t of = c->memop[c->parked[p].memop].warp;
 
     s->waits |= 1ull << of;
     s->waiting[of]++;
-    c->page[p] = vpn | warp << HD_PAGE_WARP;
+    c->page[p] = page;
     c->parked[p].next = HD_NONE;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
@@ -515,7 +520,11 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
     c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
     c->parked[p].memop = op->memop;
     if (e == HD_NONE) {
-        wait(c, page->vpn, hd_lsu_origin(c, op, x->page), p);
+        wait(c,
+             page->vpn |
+                 (uint64_t)hd_lsu_origin(c, op, x->page) << HD_PAGE_WARP |
+                 (op->n == op->pages ? HD_PAGE_ALONE : 0),
+             p);
         return true;
     }
     c->parked[p].next = c->tlb_mshr.v[e].first;
@@ -574,6 +583,8 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
         c->parked[p].next = out;
         out = p;
         ++*n;
+        if ((page & HD_PAGE_ALONE) != 0)
+            break;
     }
     s->waiting[of] -= *n;
     if (s->waiting[of] == 0)
@@ -603,7 +614,7 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     const struct hd_gpu *g = c->gpu;
     uint32_t oldest = s->wait_first, memop = c->parked[oldest].memop, n, e;
     uint32_t lines;
-    uint32_t warp = (uint32_t)(c->page[oldest] >> HD_PAGE_WARP);
+    uint32_t warp = warp_of(c->page[oldest]);
     hd_vpn vpn = {c->page[oldest] & hd_ones(HD_PAGE_WARP)};
     struct hd_mshr_entry *m;
     uint64_t frame;
@@ -870,7 +881,7 @@ void hd_l1tlb_look(void *self, uint32_t instance, struct heddle_visitor *v)
         v->row(v->ud, "parked");
         v->number(v->ud, "app", c->app);
         v->number(v->ud, "vpn", c->page[p] & hd_ones(HD_PAGE_WARP));
-        v->number(v->ud, "warp", c->page[p] >> HD_PAGE_WARP);
+        v->number(v->ud, "warp", warp_of(c->page[p]));
     }
 }
 
