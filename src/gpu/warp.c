@@ -892,12 +892,13 @@ static HD_INLINE bool turns_before(const struct hd_core *c, uint64_t can,
     const struct hd_warp *x = &c->warp[w];
     uint64_t group = group_size(c, x), all = 1ull << w, others = can & ~all;
     uint64_t least = x->op.count;
-    hd_time busy = group * c->slot, last = t;
-    hd_time length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
+    hd_time busy, length, last = t;
     uint32_t n = 0;
 
-    if (x->group != 0 || least <= group)
+    if (x->group != 0 || least <= group || s->later_n == 0)
         return false;
+    busy = group * c->slot;
+    length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
     for (; n < s->later_n; n++) {
         uint32_t o = *later_at(s, n);
         const struct hd_warp *y = &c->warp[o];
