@@ -175,10 +175,15 @@ end
 
 -- ---- processes ------------------------------------------------------------------
 
+local CREDIT = 64 * 1024 -- KB
+
 --- In a child: what fn(i) returns, as text.
 local function answer(fn, i)
     script.options.checkpoint, script.options.timeline = nil, nil
     script.inside = true
+    -- Collecting touches all that is inherited, and what a child touches is
+    -- copied, so it does not begin before it has made as much itself.
+    collectgarbage("step", -math.max(CREDIT, collectgarbage "count" // 1 | 0))
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()
