@@ -185,23 +185,26 @@ $(B)/bench/%: bench/%.c $(B)/libheddle.a $(B)/libbinding.a
 
 tests: $(TEST_BIN)
 
+# Tests at once, a file each, none of which waits for another; and what the first
+# two commands of a new machine compile at once, unless -j says it.
+JOBS = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+AT_ONCE = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+
 # ---- the commands of the README ---------------------------------------
 DEMO = scenarios/tlb-contention.lua
 
 demo:
 	@src/dev/deps build
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(AT_ONCE) --no-print-directory all
 	@mkdir -p out
 	$(BIN) run $(DEMO)
 
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
-# Tests at once: a file each, and none waits for another.
-JOBS = $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 TESTS ?= $(TEST_BIN) $(TESTS_SCRIPT)
 
 check:
 	@src/dev/deps check
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) $(AT_ONCE) --no-print-directory test
 
 # What packages run: it reaches for no network and no rights.
 test: all tests
@@ -210,7 +213,7 @@ test: all tests
 # Series on a real Slurm, which is installed; as root, in a container.
 check-slurm:
 	@src/dev/deps slurm
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(AT_ONCE) --no-print-directory all
 	@SLURM_TESTS=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
 
 # What is promised about speed and memory, measured: a table, and
