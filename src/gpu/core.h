@@ -182,15 +182,17 @@ struct hd_memop {
 
 /* What is known of a page of a memory instruction at the load/store unit
  * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
- * bits, its MSHR), or parked, without one, or nothing (HD_PAGE_UNKNOWN). */
+ * bits, its MSHR), or parked, without one (from bit HD_PAGE_FIRST on, the first
+ * line that waits for it, + 1), or nothing (HD_PAGE_UNKNOWN). */
 #define HD_PAGE_MISSING (1ull << 63)
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
+enum { HD_PAGE_FIRST = 32 };
 
 /* What is kept of the page of a line that waits without an MSHR: its number, from
- * bit HD_PAGE_WARP on the warp, and whether it is the only line of its
- * instruction there. */
+ * bit HD_PAGE_WARP on the warp and, of the first line of an instruction there,
+ * whether more of its lines wait. */
 enum { HD_PAGE_WARP = 56 };
-#define HD_PAGE_ALONE (1ull << 63)
+#define HD_PAGE_MORE (1ull << 63)
 
 /* The lines of a memory instruction whose pages are not all there (hd_core's
  * `held'): those whose page is, the oldest first. */
@@ -574,7 +576,7 @@ bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
 uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
                        uint16_t *guess);
 /* Parks a line of it whose page is missing.  False: blocked. */
-bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
+bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
                    const struct hd_lsu_line *x);
 /* Parks the lines of it until all of its pages, some of which are missing, have
  * come, but for a page's word to it.  False: blocked. */

@@ -484,19 +484,19 @@ static inline void call(struct hd_core *c, hd_time t)
 
 static uint32_t warp_of(uint64_t page)
 {
-    return (uint32_t)((page & ~HD_PAGE_ALONE) >> HD_PAGE_WARP);
+    return (uint32_t)((page & ~HD_PAGE_MORE) >> HD_PAGE_WARP);
 }
 
-/* Parks a line whose miss waits without an MSHR, behind the others; of its page
- * and warp there is hd_core's word. */
-static void wait(struct hd_core *c, uint64_t page, uint32_t p)
+/* Parks a line whose miss, of a warp, waits without an MSHR, behind the others.
+ */
+static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
 {
     struct hd_core_state *s = c->s;
     uint32_t of = c->memop[c->parked[p].memop].warp;
 
     s->waits |= 1ull << of;
     s->waiting[of]++;
-    c->page[p] = page;
+    c->page[p] = vpn | warp << HD_PAGE_WARP;
     c->parked[p].next = HD_NONE;
     if (s->wait_first == HD_NONE)
         s->wait_first = p;
@@ -507,10 +507,10 @@ static void wait(struct hd_core *c, uint64_t page, uint32_t p)
                           for whom its miss had to wait are gone */
 }
 
-HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
+HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
                           const struct hd_lsu_line *x)
 {
-    const struct hd_lsu_page *page = &op->page[x->page];
+    struct hd_lsu_page *page = &op->page[x->page];
     uint32_t p = hd_places_take(&c->parked_places), e = (uint32_t)page->frame;
 
     if (HD_UNLIKELY(p == HD_NONE)) {
@@ -520,11 +520,13 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, const struct hd_lines *op,
     c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
     c->parked[p].memop = op->memop;
     if (e == HD_NONE) {
-        wait(c,
-             page->vpn |
-                 (uint64_t)hd_lsu_origin(c, op, x->page) << HD_PAGE_WARP |
-                 (op->n == op->pages ? HD_PAGE_ALONE : 0),
-             p);
+        uint32_t first = (uint32_t)((page->frame & ~HD_PAGE_MISSING) >>
+                                    HD_PAGE_FIRST);
+        if (first != 0)
+            c->page[first - 1] |= HD_PAGE_MORE;
+        else
+            page->frame |= (p + 1ull) << HD_PAGE_FIRST;
+        wait(c, page->vpn, hd_lsu_origin(c, op, x->page), p);
         return true;
     }
     c->parked[p].next = c->tlb_mshr.v[e].first;
@@ -567,12 +569,13 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
     uint32_t of = c->memop[memop].warp;
-    uint64_t page = c->page[s->wait_first];
+    uint64_t page = c->page[s->wait_first] & ~HD_PAGE_MORE;
+    bool more = c->page[s->wait_first] != page;
     uint32_t *link = &s->wait_first, last = HD_NONE, p;
 
     *n = 0;
     while ((p = *link) != HD_NONE && c->parked[p].memop == memop) {
-        if (c->page[p] != page) {
+        if ((c->page[p] & ~HD_PAGE_MORE) != page) {
             last = p;
             link = &c->parked[p].next;
             continue;
@@ -583,7 +586,7 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
         c->parked[p].next = out;
         out = p;
         ++*n;
-        if ((page & HD_PAGE_ALONE) != 0)
+        if (!more)
             break;
     }
     s->waiting[of] -= *n;
