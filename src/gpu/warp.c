@@ -17,12 +17,10 @@
  * same as ceil(n / k) runs, one of each group, and takes n slots and at least
  * ceil(n / k) - 1 gaps of what the latency is longer than a slot.  In a gap the
  * warp has stalled like any other: GTO goes over to the oldest that can issue,
- * and comes back when that one stalls in its turn.  Where nobody else can
- * issue before the next group may, no scheduler is asked and group follows
- * group in one step (issue_alu), as far as nothing else happens in the core.
- * Where warps come back one after the other and older than all that are ready,
- * GTO takes them in this order, round after round: such turns are one step, too
- * (issue_turns).
+ * and comes back when that one stalls in its turn.  Where warps come back one
+ * after the other, older than all that are ready or with nobody ready, GTO takes
+ * them in this order, turn after turn, which is one step (issue_turns), as far as
+ * nothing else happens in the core.
  *
  * Schedulers: GTO stays with the warp that issued last until it stalls, then
  * takes the ready warp that has been resident longest (Rogers, O'Connor,
@@ -731,40 +729,28 @@ static inline uint64_t group_left(const struct hd_core *c,
 }
 
 /* Warp w issues a group of its ALU run at t, or the first `most` instructions
- * of what is left of it, and, where no other warp can issue, all groups that
- * may begin before `until`. */
+ * of what is left of it. */
 static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
-                                uint32_t w, hd_time t, uint64_t most,
-                                hd_time until)
+                                uint32_t w, hd_time t, uint64_t most)
 {
     struct hd_warp *x = &c->warp[w];
-    uint64_t bit = 1ull << w;
-    hd_time end, slot = c->slot;
+    uint64_t left = group_left(c, x), n = hd_min_u64(left, most);
+    hd_time slot = c->slot, end = t + n * slot;
 
-    for (;; t = x->ready) {
-        uint64_t left = group_left(c, x), n = hd_min_u64(left, most);
-
-        end = t + n * slot;
-        begin(c, w, n, t, end);
-        hd_dispatch_issued(c, n, t);
-        x->op.count -= (uint32_t)n;
-        if (HD_UNLIKELY(n < left)) { /* `most` of them */
-            x->group = (uint8_t)(c->ilp != 0 ? left - n : 0);
-            return;
-        }
-        x->group = 0;
-        x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
-        if (HD_LIKELY(x->op.count == 0)) {
-            s->ready ^= bit;
-            fetch(c, s, x, w, HEDDLE_OP_ALU, end);
-            return;
-        }
-        if (x->ready >= hd_min_u64(until, s->later_at) ||
-            hd_warp_can(c, s) != bit)
-            break;
+    begin(c, w, n, t, end);
+    hd_dispatch_issued(c, n, t);
+    x->op.count -= (uint32_t)n;
+    if (HD_UNLIKELY(n < left)) { /* `most` of them */
+        x->group = (uint8_t)(c->ilp != 0 ? left - n : 0);
+        return;
     }
-    s->ready ^= bit;
-    make_ready(c, s, x, w, end);
+    x->group = 0;
+    x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
+    s->ready ^= 1ull << w;
+    if (HD_LIKELY(x->op.count == 0))
+        fetch(c, s, x, w, HEDDLE_OP_ALU, end);
+    else
+        make_ready(c, s, x, w, end);
 }
 
 /* The same of its load, store or atomic. */
@@ -883,8 +869,9 @@ struct turns {
 
 /* The turns that warp w begins at t, of issues before `end`: after it, the first
  * in later[] issue as soon as their last group lets them, and nobody else gets
- * the port, as those that could are younger and there is no gap.  False: none. */
-static HD_INLINE bool turns_before(const struct hd_core *c, uint64_t can,
+ * the port: those that could are younger, and there is no gap; the time of the
+ * others has not come.  False: there is but one issue. */
+HD_APART static bool turns_before(const struct hd_core *c, uint64_t can,
                                    uint32_t w, hd_time t, hd_time end,
                                    struct turns *k)
 {
@@ -892,32 +879,37 @@ static HD_INLINE bool turns_before(const struct hd_core *c, uint64_t can,
     const struct hd_warp *x = &c->warp[w];
     uint64_t group = group_size(c, x), all = 1ull << w, others = can & ~all;
     uint64_t least = x->op.count;
-    hd_time busy, length, last = t;
+    hd_time busy = group * c->slot, last = t;
+    hd_time length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
+    hd_time until = hd_min_u64(end, t + length);
     uint32_t n = 0;
 
-    if (x->group != 0 || least <= group || s->later_n == 0)
+    if (x->group != 0 || least <= group || (s->later_n == 0 && others != 0))
         return false;
-    busy = group * c->slot;
-    length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
     for (; n < s->later_n; n++) {
         uint32_t o = *later_at(s, n);
         const struct hd_warp *y = &c->warp[o];
-        if (y->op.kind != HEDDLE_OP_ALU || y->group != 0 ||
-            group_size(c, y) != group || y->op.count <= group ||
-            y->ready < last + busy || y->ready >= hd_min_u64(end, t + length) ||
-            (others != 0 && y->ready > last + busy))
+        hd_time next = last + busy;
+        if (y->ready < next || y->ready >= until || y->op.count <= group ||
+            y->op.kind != HEDDLE_OP_ALU || y->op.bytes != x->op.bytes ||
+            y->group != 0 || (others != 0 && y->ready > next))
             break;
         least = hd_min_u64(least, y->op.count);
         all |= 1ull << o;
         last = y->ready;
     }
-    if (n == 0 || (others != 0 && !are_older(c, all, others)))
+    if (n > 0 && n < s->later_n && c->warp[*later_at(s, n)].ready == last) {
+        all ^= 1ull << *later_at(s, --n); /* both are ready then */
+        last = n > 0 ? c->warp[*later_at(s, n - 1)].ready : t;
+    }
+    if (others != 0 && (n == 0 || !are_older(c, all, others)))
         return false;
     *k = (struct turns){1, group, busy, length, n};
-    if (n == s->later_n && last + busy <= t + length &&
-        (others == 0 || last + busy == t + length))
+    if (n < s->later_n)
+        end = hd_min_u64(end, c->warp[*later_at(s, n)].ready);
+    if (last + busy <= t + length && (others == 0 || last + busy == t + length))
         k->n = hd_min_u64((least - 1) / group, (end - 1 - last) / length + 1);
-    return true;
+    return n > 0 || k->n > 1;
 }
 
 /* Warp w issues its first of `k.n` groups at t, one a turn, and waits for the
@@ -977,17 +969,17 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         return hd_port_next(c, s);
     }
     w = pick(c, port.can, &one);
-    if (HD_UNLIKELY(c->pick.bound) || one)
-        end = 0;
     if (c->warp[w].op.kind != HEDDLE_OP_ALU) {
         if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
             issue_memory(c, s, w, t);
         else
             issue_other(c, w, t);
-    } else if (c->ilp != 0 && turns_before(c, port.can, w, t, end, &turns)) {
+    } else if (c->ilp != 0 && c->warp[w].op.count > 1 && !one &&
+               !HD_UNLIKELY(c->pick.bound) &&
+               turns_before(c, port.can, w, t, end, &turns)) {
         issue_turns(c, s, w, t, turns);
     } else {
-        issue_alu(c, s, w, t, one ? 1 : UINT64_MAX, end);
+        issue_alu(c, s, w, t, one ? 1 : UINT64_MAX);
     }
     return hd_port_next(c, s);
 }
