@@ -188,9 +188,9 @@ struct hd_memop {
 #define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
 enum { HD_PAGE_FIRST = 32 };
 
-/* What is kept of the page of a line that waits without an MSHR: its number, from
- * bit HD_PAGE_WARP on the warp and, of the first line of an instruction there,
- * whether more of its lines wait. */
+/* What is kept of the page of a line that waits without an MSHR: its number,
+ * from bit HD_PAGE_WARP on the warp and, of the first line of an instruction
+ * there, whether more of its lines wait. */
 enum { HD_PAGE_WARP = 56 };
 #define HD_PAGE_MORE (1ull << 63)
 

@@ -520,8 +520,8 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
     c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES | x->place;
     c->parked[p].memop = op->memop;
     if (e == HD_NONE) {
-        uint32_t first = (uint32_t)((page->frame & ~HD_PAGE_MISSING) >>
-                                    HD_PAGE_FIRST);
+        uint32_t first =
+            (uint32_t)((page->frame & ~HD_PAGE_MISSING) >> HD_PAGE_FIRST);
         if (first != 0)
             c->page[first - 1] |= HD_PAGE_MORE;
         else

@@ -18,9 +18,9 @@
  * ceil(n / k) - 1 gaps of what the latency is longer than a slot.  In a gap the
  * warp has stalled like any other: GTO goes over to the oldest that can issue,
  * and comes back when that one stalls in its turn.  Where warps come back one
- * after the other, older than all that are ready or with nobody ready, GTO takes
- * them in this order, turn after turn, which is one step (issue_turns), as far as
- * nothing else happens in the core.
+ * after the other, older than all that are ready or with nobody ready, GTO
+ * takes them in this order, turn after turn, which is one step (issue_turns),
+ * as far as nothing else happens in the core.
  *
  * Schedulers: GTO stays with the warp that issued last until it stalls, then
  * takes the ready warp that has been resident longest (Rogers, O'Connor,
@@ -31,11 +31,12 @@
  * taken in one step (issue_rounds), as far as the groups reach; the issue order
  * is that of one instruction at a time.
  *
- * With core.compact the warps of a block stop at meetings, which take no time at
- * the port, until all that run have come or are done.  Then their source says
- * which of them go on (hd_source_ops.regroup); those that are formed anew do so
- * a cycle after each other.  A place of the block without a formed warp is
- * HD_WARP_DONE, and so is a warp whose threads have all exited before its end.
+ * With core.compact the warps of a block stop at meetings, which take no time
+ * at the port, until all that run have come or are done.  Then their source
+ * says which of them go on (hd_source_ops.regroup); those that are formed anew
+ * do so a cycle after each other.  A place of the block without a formed warp
+ * is HD_WARP_DONE, and so is a warp whose threads have all exited before its
+ * end.
  *
  * A load's wait is split when it ends: up to the last translation of its lines
  * it is TLB time, of which the part that it waited for pages from the host is
@@ -867,13 +868,13 @@ struct turns {
     uint32_t waiting; /* the first of later[] that take part */
 };
 
-/* The turns that warp w begins at t, of issues before `end`: after it, the first
- * in later[] issue as soon as their last group lets them, and nobody else gets
- * the port: those that could are younger, and there is no gap; the time of the
- * others has not come.  False: there is but one issue. */
+/* The turns that warp w begins at t, of issues before `end`: after it, the
+ * first in later[] issue as soon as their last group lets them, and nobody else
+ * gets the port: those that could are younger, and there is no gap; the time of
+ * the others has not come.  False: there is but one issue. */
 HD_APART static bool turns_before(const struct hd_core *c, uint64_t can,
-                                   uint32_t w, hd_time t, hd_time end,
-                                   struct turns *k)
+                                  uint32_t w, hd_time t, hd_time end,
+                                  struct turns *k)
 {
     struct hd_core_state *s = c->s;
     const struct hd_warp *x = &c->warp[w];
