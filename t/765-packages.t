@@ -1,10 +1,11 @@
 #!/bin/sh
 # 765-packages.t - pins: what packages are made of.  heddle.h, CITATION.cff,
 # CHANGES.md, Debian's changelog and the rock's name have one version; the tests
-# that packages run install nothing; Debian's packages have every file that
-# `make install` puts, each once, and name none that it does not; the tarball is
-# what is committed, below one folder, and the same bytes whoever packs it; the
-# rock, where luarocks is, is a module for Lua and a command.
+# that packages run install nothing, and what they want Debian's build has; its
+# packages have every file that `make install` puts, each once, and name none
+# that it does not; the tarball is what is committed, below one folder, and the
+# same bytes whoever packs it; the rock, where luarocks is, is a module for Lua
+# and a command.
 #
 # That the packages build and work on a bare Debian is src/dev/package/chroot's.
 #
@@ -34,6 +35,14 @@ has out "src/dev/deps check" "installs what is missing"
 expect 0 "make test, shown" make -n test
 has out "prove" "runs the same"
 hasnot out "src/dev/deps" "and installs nothing"
+
+# gcc and perl are there wherever packages are built.
+for wanted in $(sed -n 's/^ *need \([a-z0-9.+-]*\) .*/\1/p' src/dev/deps); do
+    case $wanted in gcc | perl) continue ;; esac
+    sed -n '/^Build-Depends:/,/^$/p' $package/debian/control |
+        grep -q "^ $wanted[, ]" || echo "$wanted"
+done >"$dir/off"
+empty off "what the tests install, Debian's package names"
 
 # ---- Debian's lists ----------------------------------------------------------
 expect 0 "an install as Debian's" make -s install DESTDIR="$dir/root" PREFIX=/usr \
