@@ -175,7 +175,7 @@ end
 
 -- ---- processes ------------------------------------------------------------------
 
-local CREDIT = 64 * 1024 -- KB
+local CREDIT = 64 * 1024 -- KB that a child makes at least before it collects
 
 --- In a child: what fn(i) returns, as text.
 local function answer(fn, i)
@@ -183,7 +183,7 @@ local function answer(fn, i)
     script.inside = true
     -- Collecting touches all that is inherited, and what a child touches is
     -- copied, so it does not begin before it has made as much itself.
-    collectgarbage("step", -math.max(CREDIT, collectgarbage "count" // 1 | 0))
+    collectgarbage("step", -math.max(CREDIT, math.ceil(collectgarbage "count")))
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()
