@@ -238,20 +238,22 @@ common.why = {
     gain = "Mosaic has what large pages give: it gains 27 % over twelve programs "
         .. "(causes.lua scale=full sets=12), nearly all that 4 KB pages lose; so the "
         .. "distance is the loss's (fig03)",
-    released = "the sets are few, and what a set gains goes from nothing to six "
-        .. "times (the table); with entries for large pages it has Ideal's "
+    released = "the sets are few, and what a set gains goes from nothing to "
+        .. "several times (the table); with entries for large pages it has Ideal's "
         .. "performance, so the distance is less than the paper's",
     faults = "what a program does with a page before the next decides: of whole "
-        .. "runs at size S GUP loses 18 %, SRAD 26 %, CONS 50 % and MM, whose "
-        .. "faults hardly overlap, 92 %; five programs of a seeded choice lose "
-        .. "54 %, in their first 100,000 cycles of work 78 % (scale=full "
-        .. "apps=1); at size T, and in shorter windows, there is little but the "
-        .. "first faults' 55 us",
+        .. "runs at size S alone, CFD and GUP lose 19 %, CONS 41 %, TRD 90 % and "
+        .. "MM, whose faults hardly overlap, 92 %; the first 100,000 cycles of work "
+        .. "of each at size M are all first touches and lose 93 to 98 % "
+        .. "(scale=full apps=1); at size T, and in shorter windows, there is little "
+        .. "but the first faults' 55 us",
     window = "both sizes move 7.8 bytes a cycle once faults overlap, so whole "
-        .. "runs that use what they bring are near each other: with 2 MB GUP, "
-        .. "SRAD and CONS lose 18, 1 and 12 % against 4 KB at size S, and MM "
-        .. "gains, as one transfer brings what 512 faults would; several "
-        .. "programs make 2 MB wait for each other",
+        .. "runs that use what they bring are near each other: alone at size S, "
+        .. "with 2 MB GUP and CFD lose 15 and 13 % against 4 KB, CONS and TRD gain "
+        .. "1 and 13 %, and MM is 10.6 times as fast, as one transfer brings what "
+        .. "512 faults would; of the first 100,000 cycles of work four of them "
+        .. "lose 11 to 39 % and MM is 2.6 times as fast; several programs make 2 MB "
+        .. "wait for each other",
     paged = "Mosaic moves as many bytes over the link as GPU-MMU, page by page, "
         .. "and both wait for them: what a copy or far faults cost hides what "
         .. "translation does; a run without paging is not reached by one with",
@@ -260,7 +262,9 @@ common.why = {
         .. "be the better one: data that arrive together push each other out "
         .. "of the L2 cache",
     each = "programs that fill their issue slots or DRAM gain nothing; those that "
-        .. "wait for one walk after the other gain much (causes.lua)",
+        .. "wait for one walk after the other gain much (causes.lua), and take DRAM "
+        .. "from others of their set: of 101 that lose more than 1 % at full 94 do "
+        .. "so under Ideal, too (the table)",
     named = "HS and CONS keep their issue slots full under any design, and with "
         .. "Mosaic NW and HISTO are as fast as with Ideal",
     hits = "a look-up that joins a walk in flight has missed here; counted as "

@@ -6,9 +6,9 @@
 --
 -- Both sizes move 7.8 bytes a cycle once faults overlap, so a loss of 92 % of
 -- one against the other cannot be that of whole runs that use what they bring:
--- of five programs alone, 2 MB lose 8 % against 4 KB in the first 100,000 cycles
--- of work, and win in whole runs (scale=full apps=1).  A window (paging.lua) is
--- shown beside whole runs.
+-- of five programs alone, 2 MB lose 11 to 39 % against 4 KB in the first 100,000
+-- cycles of work of four, and up to 15 % in whole runs of two; the others gain
+-- (scale=full apps=1).  A window (paging.lua) is shown beside whole runs.
 --
 --     heddle run scenarios/mosaic/fig04.lua [scale=full] [sets=N] [cycles=N]
 --         [apps=N]
