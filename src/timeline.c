@@ -289,7 +289,9 @@ static void move(struct heddle_timeline *t, uint32_t class, uint64_t to,
                 row * sizeof *t->sample);
 }
 
-bool hd_tl_thin(struct heddle_timeline *t)
+/* Halves what is kept of the class that takes most; false where nothing can be
+ * given up. */
+static bool thin(struct heddle_timeline *t)
 {
     uint32_t most = 0;
     struct hd_tl_class *c;
@@ -317,7 +319,7 @@ static void bound(struct heddle_timeline *t)
         all = 0;
         for (uint32_t i = 0; i < HD_TL_CLASSES; i++)
             all += bytes_of(t, i);
-    } while (all > t->bytes && hd_tl_thin(t));
+    } while (all > t->bytes && thin(t));
 }
 
 static void no_memory(struct heddle_timeline *t)
@@ -934,7 +936,7 @@ int heddle_timeline_write(heddle_timeline *t, const char *path,
     do {
         hd_bytes_free(&b);
         hd_tl_draw(t, &b);
-    } while (b.n > t->bytes && !b.oom && !t->oom && hd_tl_thin(t));
+    } while (b.n > t->bytes && !b.oom && !t->oom && thin(t));
     if (b.oom || t->oom) {
         snprintf(error, room, "%s", HEDDLE_NO_MEMORY);
         rc = HEDDLE_ENOMEM;

@@ -137,9 +137,6 @@ static inline size_t hd_tl_row(const struct heddle_timeline *t)
     return 1 + t->columns;
 }
 
-/* timeline.c: halves what is kept of the class that takes most; false where
- * nothing can be given up. */
-bool hd_tl_thin(struct heddle_timeline *t);
 /* draw.c: appends the file. */
 void hd_tl_draw(const struct heddle_timeline *t, struct hd_bytes *b);
 

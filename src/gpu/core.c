@@ -456,7 +456,8 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
     told(c, at);
 }
 
-uint32_t hd_core_pc(const void *core)
+/* The program counter of the access that the core's arrays see. */
+static uint32_t pc_at_hand(const void *core)
 {
     const struct hd_core *c = core;
     const struct hd_core_state *s = c->s;
@@ -774,7 +775,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         hd_tlb_beside(&c->l1tlb, "l1tlb", &c->side);
     }
     c->l1.tags.pc = c->l1tlb.base.pc = c->l1tlb.large.pc = c->side.base.pc =
-        (struct hd_pc){hd_core_pc, c};
+        (struct hd_pc){pc_at_hand, c};
     hd_lsu_bound(c);
     return 0;
 }

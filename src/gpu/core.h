@@ -469,8 +469,6 @@ void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint32_t b);
 /* Takes the acknowledgements of stores that have come by t. */
 void hd_core_acks(struct hd_core *c, hd_time t);
-/* The program counter of the access that the core's arrays see. */
-uint32_t hd_core_pc(const void *core);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
 /* Where it is told of its translation requests: HD_MSG_XLATE, _FAULT, _REPLAY.

@@ -173,7 +173,7 @@ void hl_set_bool(lua_State *L, const char *name, int value)
     lua_setfield(L, -2, name);
 }
 
-void hl_set_real(lua_State *L, const char *name, double value)
+static void set_real(lua_State *L, const char *name, double value)
 {
     lua_pushnumber(L, value);
     lua_setfield(L, -2, name);
@@ -208,7 +208,7 @@ void hl_set_fields(lua_State *L, const struct hl_field *f, const void *from)
             hl_set_bool(L, f->name, *(const int *)at);
             break;
         default:
-            hl_set_real(L, f->name, *(const double *)at);
+            set_real(L, f->name, *(const double *)at);
             break;
         }
     }

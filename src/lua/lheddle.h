@@ -73,7 +73,6 @@ const char *hl_meant(lua_State *L, const char *name, const char *const *names,
 void hl_set_text(lua_State *L, const char *name, const char *value);
 void hl_set_number(lua_State *L, const char *name, uint64_t value);
 void hl_set_bool(lua_State *L, const char *name, int value);
-void hl_set_real(lua_State *L, const char *name, double value);
 void hl_set_function(lua_State *L, const char *name, lua_CFunction f);
 
 /* A member of a structure, as a field of a table or as an option: its name,

@@ -441,8 +441,6 @@ static inline void hd_dram_forbid(const struct hd_dramtime *t,
 /* The timing of these settings. */
 void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
 
-/* Entry e has arrived: it joins its bank. */
-void hd_dram_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e);
 /* Works out the candidates of a bank anew; whether they are what that finds. */
 void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b);
 bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,

@@ -182,7 +182,8 @@ bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
 
 /* ---- what happens to a bank -------------------------------------------- */
 
-void hd_dram_arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
+/* Entry e has arrived: it joins its bank. */
+static void arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
 {
     struct hd_dramchan *ch = l->ch;
     const struct hd_dramentry *v = &l->entry[e];
@@ -256,7 +257,7 @@ static void ended_urgent(struct hd_dram *d, const struct hd_dramlane *l,
     ch->golden_busy = 0;
     if (next != NO_ENTRY) {
         ch->golden.head = l->entry[next].next;
-        hd_dram_arrive(d, l, next);
+        arrive(d, l, next);
     }
 }
 
@@ -709,7 +710,7 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
     }
     for (uint32_t i = 0; i < ch->inbox_n; i++) {
         decide(d, l, l->entry[ch->inbox[i]].accepted);
-        hd_dram_arrive(d, l, ch->inbox[i]);
+        arrive(d, l, ch->inbox[i]);
     }
     ch->inbox_n = 0;
     decide(d, l, cycle);
