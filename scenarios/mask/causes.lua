@@ -40,6 +40,18 @@
 --     ports of the TLBs, blocks and threads, the L2 cache's size, DRAM's bandwidth,
 --     ALU latency and warps of 32 give 48 to 65 %.
 --
+-- Eight pairs, as at scale=full, are more than three of a kind:
+--   * SharedTLB loses 20 %, since DRAM or issue is the limit of half of them: with
+--     DRAM of twice the bandwidth 36 % are lost, without a limit 39 %, where every
+--     access hits the L2 cache 39 %, with four issue slots 31 %.  So the papers'
+--     programs wait less for DRAM than these: their data take 15 % of its peak
+--     (fig08), here 55 % in the mean of all 35 pairs.
+--   * The rest is as above: with misses under a miss 3 % are lost, with the short
+--     way 4 %, with walk reads over the crossbar 56 %, on the release's machine 35 %.
+--     Four times the work changes nothing (20 %).
+--   * MASK gains 4 %; where leaf reads never hit the L2 cache (`leaf`) 14 %.  In the
+--     release a read past the cache gives 11 %, MASK in all 24 % (`released-skip`).
+--
 -- scenarios/characterise/mafia.lua sets programs beside MAFIA's run of them, on 15
 -- cores as it had; ways.lua sweeps the three latencies.
 --

@@ -42,26 +42,34 @@ local suite = H.suites.get "mask"
 -- touches); in brackets twelve pairs over 200,000 cycles after 100,000 (fig03
 -- scale=full sets=12 cycles=200000).
 common.why = {
-    loss = "how far the L2 TLB and the L2 cache are decides, and how many misses "
-        .. "an L1 TLB walks for at once: SharedTLB loses 54 % (27), with 8 cycles "
-        .. "instead of 50 to the L2 5 %, with misses under a miss -3 %, on the "
-        .. "release's machine 54 % (27); short runs lose more, as every page is "
-        .. "new (causes.lua)",
+    loss = "how far the L2 TLB and the L2 cache are decides, how many misses an L1 "
+        .. "TLB walks for at once, and what else is the limit: SharedTLB loses 54 % "
+        .. "in quick runs, of three pairs, and 20 % in those of eight at scale=full; "
+        .. "with 8 cycles instead of 50 to the L2 5 and 4 %, with misses under a "
+        .. "miss -3 and 3 %, on the release's machine 54 and 35 %.  DRAM is the limit "
+        .. "of many of the 35 pairs, whose data take 55 % of its peak (MASK: 15, "
+        .. "fig08): with twice the bandwidth the eight lose 36 %, without a limit "
+        .. "39 %, in runs four times as long 20 % (causes.lua)",
     pwcache = "on the release's machine the walk cache takes 85 cycles and "
-        .. "PWCache loses more than SharedTLB, 68 and 54 % (41 and 27; MASK 45.0 "
-        .. "and 40.6); with the 10 cycles and 1,024 entries of table 1 the two are "
-        .. "within 3 points, either way: walks of neighbouring pages are a few "
-        .. "look-ups",
-    gain = "SharedTLB loses 54 % here, and MASK regains none of it (-1.3 %): each "
-        .. "core walks for one instruction, 1.2 walks are under way in all, and so "
-        .. "neither what the L2 TLB keeps nor how walk reads are queued is what "
-        .. "programs wait for.  In the released simulator a read sent past the L2 "
-        .. "cache skips a queue of 85 cycles: that alone gives 38 % there, MASK in "
-        .. "all 44 (causes.lua: released-skip).  +57.8 % is not to be had without it",
-    order = "tokens and bypass are within 3 % of SharedTLB, as few walks are under "
-        .. "way at once (fig05)",
-    rows = "MASK and SharedTLB differ by 3 % at most, with either row policy",
-    skip = "three pairs in short runs; the policy itself does not choose these "
+        .. "PWCache loses more than SharedTLB, 68 and 54 % (scale=full: 55 and 45; "
+        .. "MASK 45.0 and 40.6); with the 10 cycles and 1,024 entries of table 1 the "
+        .. "two are within 4 points on maxwell, either way, as walks of neighbouring "
+        .. "pages are a few look-ups; and where reads are far, a walk cache saves "
+        .. "them: over the crossbar SharedTLB loses 56 and PWCache 32 % (causes.lua: "
+        .. "far-walker), and so it is on the integrated GPU",
+    gain = "SharedTLB loses 54 % in quick runs and 21 % of all 35 pairs, and MASK "
+        .. "regains none of it (-1.3 and -1.0 %): each core walks for one instruction, "
+        .. "1.2 and 12 walks are under way in all, whose reads hit the L2 cache "
+        .. "(sec43), and so neither what the L2 TLB keeps nor how walk reads are "
+        .. "queued is what programs wait for; if no leaf read hit the L2 cache, MASK "
+        .. "would give 14 % (causes.lua scale=full: leaf).  In the released simulator "
+        .. "a read sent past the L2 cache skips a queue of 85 cycles: that alone "
+        .. "gives 38 % there (scale=full: 11), MASK in all 44 (24; causes.lua: "
+        .. "released-skip).  +57.8 % is not to be had without it",
+    order = "tokens and bypass are within 3 % of SharedTLB, 6 % with warps of 32 "
+        .. "threads, as few walks are under way at once (fig05)",
+    rows = "MASK and SharedTLB differ by 4 % at most, with either row policy",
+    skip = "few pairs in short runs; the policy itself does not choose these "
         .. "levels, as leaf reads hit the L2 cache more often than data (sec43)",
     level3 = "a line of the third level holds 16 entries of 2 MB each, so a "
         .. "handful of lines serves an application and never leaves the L2",
@@ -70,22 +78,26 @@ common.why = {
         .. "read anew in each cycle in which the L2 cannot take it, and one that "
         .. "joins a miss as none that hits",
     walks_bandwidth = "not to be had: most walk reads hit the L2 cache (sec43)",
-    data_bandwidth = "first touches move much data in short runs; the paper's "
-        .. "pairs have more cycles a byte",
-    walk_latency = "few walk reads reach DRAM here, so a mean is over few",
-    more_bandwidth = "few walk reads reach DRAM (fig08): there is nothing to "
-        .. "make room for",
+    data_bandwidth = "the paper's pairs have more cycles a byte: here FWT, CONS, RED "
+        .. "and SCAN are bound by DRAM (causes.lua: RED takes 69 and SCAN 97 % of the "
+        .. "peak alone on half of the cores), and most pairs with one of them take 60 "
+        .. "to 83 %",
+    walk_latency = "few walk reads reach DRAM here, so a mean is over few; at "
+        .. "scale=full data queue there for 400 cycles, and what goes first gains "
+        .. "more than in the paper",
+    more_bandwidth = "few walk reads reach DRAM (fig08): for most pairs there is "
+        .. "nothing to make room for, and the mean is 1 % or less",
     silver = "turns follow walks, and few are under way",
     tokens = "what one warp walked for other cores' warps ask for next, and "
         .. "warps without a token do not leave it in the L2 TLB",
     bypass = "in the released simulator every access asks the bypass cache first, "
-        .. "before the L1 TLB: so it would have 14 % of all accesses (rows "
-        .. "below); the rest was not found",
+        .. "before the L1 TLB: so it would have 14 % of all accesses, 7 at "
+        .. "scale=full (rows below); the rest was not found",
     walks = "an L1 TLB that lets hits pass a miss walks for one instruction at a "
-        .. "time, and of its misses two in three hit the L2 TLB, so a core has no "
-        .. "walk under way most of the time; with misses under a miss 13 are, on "
-        .. "the release's machine 7, with walk reads over the crossbar 4 "
-        .. "(causes.lua)",
+        .. "time, and of its misses half or more hit the L2 TLB, so a core has no "
+        .. "walk under way most of the time: 1.2 are in quick pairs and 4 in eight "
+        .. "at scale=full; with misses under a miss 13 and 16, on the release's "
+        .. "machine 7 and 9, with walk reads over the crossbar 4 and 7 (causes.lua)",
     warps = "warps whose misses park behind another one are held by it and "
         .. "counted, as MASK does",
     large = "not to be had: with 2 MB pages hardly anything misses; Mosaic's "
