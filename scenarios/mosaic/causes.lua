@@ -16,6 +16,9 @@
 --   * What a program is bound by decides what it feels: CONS, FFT, HS and MM fill
 --     their issue slots, FWT, CFD and GUP three quarters of DRAM and more; 3DS, TRD,
 --     RED, MUM and LUD lose 14 to 64 %.
+--     Without the limit more is lost: of nine programs (scale=full) 16 % as it is,
+--     24 % with four issue slots, 26 % with a DRAM bus twice as wide, 44 % with DRAM
+--     without a limit of bandwidth.
 --   * In short runs (scale=quick) 3DS loses 96 %: every page is new, and a core has
 --     its misses walked one after the other while warps run apart.  Where nothing
 --     passes a miss (`full`) it loses 54 %: warps stay together, and four loads use

@@ -229,7 +229,8 @@ common.why = {
         .. "their issue slots or DRAM whatever translation costs; 3DS loses 64, TRD "
         .. "32, MUM 26 and RED 24.  With 8 cycles instead of 50 to the L2 7 % are "
         .. "lost, with misses under a miss 4, with both 3 (causes.lua scale=full "
-        .. "sets=12)",
+        .. "sets=12).  Nine lose 16 %, with a DRAM bus twice as wide 26, with DRAM "
+        .. "without a limit of bandwidth 44 (causes.lua scale=full)",
     large = "none found: the paper's bound holds at size M in runs of 40,000 "
         .. "cycles and more; shorter ones are all first touches",
     walkcache = "the walk cache keeps 1,024 entries of all levels, leaves too, so "
