@@ -80,8 +80,8 @@ common.why = {
     walks_bandwidth = "not to be had: most walk reads hit the L2 cache (sec43)",
     data_bandwidth = "the paper's pairs have more cycles a byte: here FWT, CONS, RED "
         .. "and SCAN are bound by DRAM (causes.lua: RED takes 69 and SCAN 97 % of the "
-        .. "peak alone on half of the cores), and most pairs with one of them take 60 "
-        .. "to 83 %",
+        .. "peak alone on half of the cores; at the release's sizes both would lie in "
+        .. "the L2 cache), and most pairs with one of them take 60 to 83 %",
     walk_latency = "few walk reads reach DRAM here, so a mean is over few; at "
         .. "scale=full data queue there for 400 cycles, and what goes first gains "
         .. "more than in the paper",
