@@ -230,7 +230,7 @@ shows() { # shows NAME WANT TEXT: data-NAME of the page is WANT, a pattern
     grep -qE "<html[^>]* data-$1=\"$2\"" "$dir/dom"
     told $? "$3 (data-$1 $2)" "$dir/html"
 }
-for width in 390 1280; do
+for width in $narrow 1280; do
     browse "$width" "file://$dir/probe.html"
     grep -o '<html[^>]*>' "$dir/dom" >"$dir/html"
     shows ready yes "at $width pixels: the page is made"
@@ -264,6 +264,6 @@ for width in 390 1280; do
     shows tables "[4-9]" "charts have their numbers as tables"
     shows ink "rgb\(255, 255, 255\)" "it is light"
 done
-browse 390 "file://$dir/probe.html" --blink-settings=preferredColorScheme=0
+browse $narrow "file://$dir/probe.html" --blink-settings=preferredColorScheme=0
 shows ink "rgb\(13, 17, 23\)" "or dark, as is preferred"
 plan

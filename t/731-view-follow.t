@@ -175,7 +175,7 @@ get /view
 answers 200 "the page of it"
 has body '"label":"\u003cb>cores 1"' "has it"
 if find_browser; then
-    for width in 390 1280; do
+    for width in $narrow 1280; do
         browse "$width" "http://127.0.0.1:$port/"
         has dom "<h2>Series of 4, runs as process $series</h2>" \
             "in a browser of $width pixels: the series"

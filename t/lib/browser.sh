@@ -1,16 +1,19 @@
 # browser.sh - a page in a real browser, for tests in the shell (after expect.sh).
 #
 #     find_browser || { skip 3 "no browser"; ... }
-#     browse 390 file://$dir/page.html#runs=0       DOM in $dir/dom
+#     browse $narrow file://$dir/page.html#runs=0   DOM in $dir/dom
 #     probe page.html page2.html < script.js        the page, and a script after it
 #
-# chromium-headless-shell of Debian, or another Chromium.  What goes wrong in the
-# page's scripts is in data-error of <html>, in pages that probe has made.
+# chromium-headless-shell of Debian, or another Chromium, whose windows are never
+# narrower than 500 pixels.  What goes wrong in the page's scripts is in data-error
+# of <html>, in pages that probe has made.
 #
 # SPDX-License-Identifier: MIT
 find_browser() {
+    narrow=390 # as a phone's
     for browser in chromium-headless-shell chromium google-chrome; do
         command -v "$browser" >/dev/null 2>&1 && return 0
+        narrow=500
     done
     return 1
 }
