@@ -13,7 +13,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGN = 64, LEAST = 16 << 20 /* bytes worth reserving */ };
+enum {
+    ALIGN = 64,
+    LEAST = 16 << 20, /* bytes worth reserving */
+    SMALL = 4096,     /* pages of the host */
+    HUGE = 2 << 20
+};
+
+void hd_huge_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t from = ((uintptr_t)p + SMALL - 1) / SMALL * SMALL;
+    uintptr_t to = ((uintptr_t)p + bytes) / SMALL * SMALL;
+
+    if (p != NULL && to > from && to - from >= HUGE)
+        madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)p, (void)bytes;
+#endif
+}
 
 int hd_arena_open(struct hd_arena *a, size_t bytes)
 {
@@ -27,11 +45,9 @@ int hd_arena_open(struct hd_arena *a, size_t bytes)
         if (bytes / 16 < LEAST)
             return -1;
     }
-#ifdef MADV_HUGEPAGE
     /* What a line touches is scattered over more pages of the host than its
-     * first TLB holds.  Only a hint: small pages do as well. */
-    madvise(p, bytes, MADV_HUGEPAGE);
-#endif
+     * first TLB holds. */
+    hd_huge_pages(p, bytes);
     a->base = p;
     a->reserved = bytes;
     a->used = 0;

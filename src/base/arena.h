@@ -27,6 +27,11 @@ struct hd_arena {
     size_t used;         /* bytes taken so far */
 };
 
+/* A hint to the host that these bytes are going to be used all over, so that it
+ * may have them in pages of 2 MB: small ones do as well, and their faults take
+ * as long as filling them.  NULL: nothing. */
+void hd_huge_pages(void *p, size_t bytes);
+
 /* Reserves `bytes` of address space, or what there is of them (nothing is
  * committed).  0 or -1. */
 int hd_arena_open(struct hd_arena *a, size_t bytes);

@@ -39,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/arena.h"
 #include "../base/base.h"
 #include "../base/bits.h"
 #include "../base/rng.h"
@@ -181,6 +182,15 @@ static void sort_bucket(const struct tree *m, uint32_t *s, uint32_t count)
     }
 }
 
+/* Zeroed memory that is going to be used all over. */
+static void *take(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+
+    hd_huge_pages(p, n * size);
+    return p;
+}
+
 static int sort_suffixes(struct tree *m)
 {
     uint32_t letters = 1, shift, i, buckets, *at;
@@ -189,7 +199,7 @@ static int sort_suffixes(struct tree *m)
         letters++;
     shift = 64 - 2 * letters;
     buckets = UINT32_C(1) << (2 * letters);
-    at = calloc((size_t)buckets + 1, sizeof *at);
+    at = take((size_t)buckets + 1, sizeof *at);
     if (!at)
         return HEDDLE_ENOMEM;
     for (i = 0; i <= m->n; i++)
@@ -403,10 +413,10 @@ static int make_tree(struct tree *m, const struct genome *g)
 {
     size_t n = m->n = g->s.bases;
 
-    m->text = malloc((n / WORD + 3) * sizeof *m->text);
-    m->sorted = malloc((n + 1) * sizeof *m->sorted);
-    m->node = malloc((n + 1) * sizeof *m->node);
-    m->queue = malloc((n + 1) * 2 * sizeof *m->queue);
+    m->text = take(n / WORD + 3, sizeof *m->text);
+    m->sorted = take(n + 1, sizeof *m->sorted);
+    m->node = take(n + 1, sizeof *m->node);
+    m->queue = take((n + 1) * 2, sizeof *m->queue);
     if (!m->text || !m->sorted || !m->node || !m->queue)
         return HEDDLE_ENOMEM;
     for (uint32_t w = 0; w < n / WORD + 3; w++)
@@ -418,8 +428,8 @@ static int make_tree(struct tree *m, const struct genome *g)
     grow_tree(m);
     free(m->sorted);
     m->sorted = NULL;
-    m->id = malloc(m->nodes * sizeof *m->id);
-    m->level = malloc((m->nodes + n + 1) * sizeof *m->level);
+    m->id = take(m->nodes, sizeof *m->id);
+    m->level = take(m->nodes + n + 1, sizeof *m->level);
     return m->id && m->level ? 0 : HEDDLE_ENOMEM;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "source.h"
 
+#include "../base/arena.h"
 #include "../heddle_program.h"
 
 #include <stdlib.h>
@@ -62,6 +63,7 @@ heddle_data *heddle_data_new(enum heddle_type type, uint64_t count)
         free(d);
         return NULL;
     }
+    hd_huge_pages(d->mem, count * bytes);
     return d;
 }
 
