@@ -236,6 +236,37 @@ test("arrays: ranges and lengths", function()
     assert(s[0] == 1 and s[1] == math.mininteger and s[2] == 7 << 62 ~ 7)
 end)
 
+test("equal calls are given the same data", function()
+    local o = { width = 30, edges = 1000, seed = 2 }
+    local a, b = generate.grid(o), generate.grid(o)
+    assert(rawequal(a.start, b.start) and a.levels and a.m == b.m)
+    a.start, a.n = nil, 0 -- in a table of its own
+    local c = generate.grid(o)
+    assert(rawequal(c.start, b.start) and c.n == b.n and b.n == 900)
+    o.seed = 3
+    assert(not rawequal(generate.grid(o).edges, b.edges))
+    assert(rawequal(generate.floats { n = 9 },
+        generate.floats { n = 9, seed = 1 }))
+    assert(not rawequal(generate.floats { n = 9 }, generate.floats { n = 8 }))
+    assert(not rawequal(generate.floats { n = 9 },
+        generate.permutation { n = 9 }))
+end)
+
+test("as long as they are no more than 256 MB, the latest", function()
+    local function half(seed) -- and a little more
+        return generate.ints { n = 33 << 20, seed = seed }
+    end
+    local small = generate.floats { n = 7 }
+    local first = half(1)
+    assert(rawequal(half(1), first) and rawequal(
+        generate.floats { n = 7 }, small))
+    local second = half(2)
+    assert(rawequal(half(2), second))
+    assert(rawequal(generate.floats { n = 7 }, small)) -- used after the first
+    local again = half(1)
+    assert(not rawequal(again, first) and again[12345] == first[12345])
+end)
+
 test("errors name the option and the value", function()
     fails("no option 'hight'", generate.grid, { width = 3, hight = 3 })
     fails("it takes width, height, edges, seed", generate.grid, { widht = 3 })

@@ -160,6 +160,35 @@ do
     tap.ok(kept[1].schema and kept[2].error:find "no machine",
         "and one that cannot be built is kept, too")
 end
+do -- what several jobs begin with is made before the first of them begins
+    local app = require("heddle.app").get "BFS2"
+    local instance, made = app.instance, {}
+    function app.instance(self, o)
+        made[#made + 1] = o.size .. (o.n or "")
+        return instance(self, o)
+    end
+    local function sim(machine, o)
+        return { machine = machine, apps = { H.app("BFS2", o) }, stop_cycles =
+            3000 }
+    end
+    local T = { size = "T" }
+    local list = { sim("maxwell", T), sim("mosaic", T),
+        sim("maxwell", { size = "T", n = 3000 }), function() return 1 end,
+        { machine = "maxwell", apps = { "BFS2", 5 } } }
+    local far = H.run(list, { jobs = 2, keep = true })
+    tap.is(table.concat(made, " "), "T", "once, here, and nothing else")
+    made = {}
+    H.run({ sim("hardware", T), list[2], list[1] }, { jobs = 1 })
+    tap.is(#made, 1, "with one process each job makes its own")
+    runner.cache = {}
+    local near = H.run({ list[1], list[2], list[3] }, { jobs = 1 })
+    for i = 1, 3 do
+        tap.same(near[i].counters, far[i].counters,
+            "job " .. i .. " gives what it gives alone")
+    end
+    tap.ok(far[5].error, "what is wrong with a job is said when it runs")
+    app.instance = instance
+end
 tap.raises(function() H.run({ work(1) }, { jobs = 0 }) end, "at least 1",
     "no process is not enough")
 tap.raises(function() H.run({ work(1) }, { jbos = 2 }) end, "'jbos'",

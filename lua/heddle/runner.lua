@@ -193,16 +193,47 @@ local function answer(fn, i)
         or runner.serialize { ok = false, result = plain_error(text) }
 end
 
+--- Makes what several jobs begin with here, once, and not in the process of
+-- each: returns a function of the place in `order` that does so.
+local function ahead(jobs, order)
+    local uses, of = {}, {}
+    for at, i in ipairs(order) do
+        of[at] = {}
+        local apps = type(jobs[i]) == "table" and jobs[i].apps
+        for k, a in ipairs(type(apps) == "table" and apps or {}) do
+            local ok, d = pcall(require("heddle.workload").from, a)
+            if ok and d.ahead then
+                of[at][k] = d
+                uses[d.key] = (uses[d.key] or 0) + 1
+            end
+        end
+    end
+    return function(at)
+        for _, d in pairs(of[at]) do
+            if uses[d.key] > 1 then
+                uses[d.key] = 0
+                pcall(d.ahead) -- what is wrong with it is said when it runs
+            end
+        end
+    end
+end
+
 --- Calls fn(i) for i = 1 .. n in processes, at most `most` at once, and
 -- ended(i, how it went) here as each ends; fn returns what ended gets, { ok =,
--- result = }.  Calls tick() now and then.  Returns whether Ctrl-C came: then all
--- were asked to stop, and what they said of it was handed on.
-function runner.spread(n, most, fn, ended, tick)
+-- result = }.  Calls tick() now and then, and before(i) here before a process
+-- begins.  Returns whether Ctrl-C came: then all were asked to stop, and what they
+-- said of it was handed on.
+function runner.spread(n, most, fn, ended, tick, before)
     local stopped, at = false, 1
     process.children(function(group)
         while true do
-            while at <= n and not stopped and group:count() < most
-                and group:start(at, function() return answer(fn, at) end) do
+            while at <= n and not stopped and group:count() < most do
+                if before then
+                    before(at)
+                end
+                if not group:start(at, function() return answer(fn, at) end) then
+                    break
+                end
                 at = at + 1
             end
             if group:count() == 0 then
@@ -307,8 +338,9 @@ function runner.check(who, jobs, options, known)
 end
 
 --- Runs jobs, at most n at once: H.run without its checks.  o: keep, progress,
--- titles[i], what a job is called where the list is part of another, and
--- elsewhere(order, ended, tick), which runs jobs[i] for i in `order` not here.
+-- titles[i], what a job is called where the list is part of another, of[i], the
+-- options for which a function stands, and elsewhere(order, ended, tick), which
+-- runs jobs[i] for i in `order` not here.
 function runner.series(jobs, n, o)
     script.begins()
     local out, errors = {}, {}
@@ -340,7 +372,8 @@ function runner.series(jobs, n, o)
     else
         stopped = runner.spread(#order, n, function(at)
             return perform(jobs[order[at]], true)
-        end, function(at, m) ended(order[at], m) end, tick)
+        end, function(at, m) ended(order[at], m) end, tick,
+            ahead(o.of or jobs, order))
     end
     if tty and #order > 1 then
         io.stderr:write("\r\27[K")

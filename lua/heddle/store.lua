@@ -318,7 +318,7 @@ function store.run(jobs, options)
         work(series, jobs, dir)
     end
     local out, list, index, same, costs = {}, {}, {}, {}, {}
-    local titles, files, loose, found, entries = {}, {}, {}, 0, {}
+    local titles, files, of, loose, found, entries = {}, {}, {}, {}, 0, {}
     local log
     for i, job in ipairs(jobs) do
         local key, why = key_of(job, series, i)
@@ -333,7 +333,7 @@ function store.run(jobs, options)
             if not at then
                 at = #list + 1
                 list[at] = function() return watched(log, at, job, path, key) end
-                titles[at] = runner.title(i, job)
+                titles[at], of[at] = runner.title(i, job), job
                 files[at] = key and name_of(key) or ""
                 entries[at] = series and { index = i, key = key,
                     name = files[at], title = titles[at] }
@@ -352,7 +352,7 @@ function store.run(jobs, options)
     end
     log = #list > 0 and logs.open(dir, titles, files, found) or nil
     local ok, got = pcall(runner.series, list, series and 1 or most,
-        { progress = not o.quiet, titles = titles, keep = o.keep,
+        { progress = not o.quiet, titles = titles, keep = o.keep, of = of,
             elsewhere = series and elsewhere(series, dir, entries, log,
                 o.quiet) })
     if log then

@@ -17,7 +17,8 @@
 -- a text that says what it is, the same in every run; `id`, one that in this
 -- process is equal for what gives the same workload; and `lasting`, one that
 -- says so for all time, or nil: of a program, whose functions have no text, and
--- of a trace in text, which may change.
+-- of a trace in text, which may change.  ahead(), if there is one, makes the input
+-- that heddle.generate keeps, for processes that begin later.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -113,6 +114,7 @@ function workload.app(name, options)
         return app:workload(rest)
     end)
     d.cut = app.truncated and app.truncated(p)
+    d.ahead = function() app:instance(rest) end
     return d
 end
 

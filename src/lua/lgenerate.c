@@ -24,6 +24,10 @@
  * length.  An option that a call does not know is an error.  The graph is a
  * plain table.  The seed is 1 unless given.
  *
+ * What was made is kept, up to a number of bytes, since data never change:
+ * equal calls are given the same.  So copies of an application have one input,
+ * and so have processes that a series starts (runner.lua).
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
@@ -35,7 +39,8 @@
 
 HL_MODULE int luaopen_heddle_generate(lua_State *L);
 
-/* ---- data ----------------------------------------------------------------- */
+/* ---- data -----------------------------------------------------------------
+ */
 
 HL_RELEASE(data_gc, DATA, heddle_data, heddle_data_free)
 
@@ -98,7 +103,8 @@ static heddle_data **data_box(lua_State *L)
     return box;
 }
 
-/* ---- calls ---------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------
+ */
 
 enum { PARTS = 4, ROOM = 256 };
 
@@ -144,7 +150,8 @@ static uint32_t given_or(uint32_t v, uint32_t other)
     return v == AS_OTHER ? other : v;
 }
 
-/* ---- graphs --------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------
+ */
 
 /* g:levels(source) */
 static int graph_levels(lua_State *L)
@@ -187,7 +194,8 @@ static void graph(struct given *g)
     hl_set_number(L, "m", made.m);
 }
 
-/* ---- arrays --------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------
+ */
 
 #define ARRAY(name, ...)                                                       \
     static void name(struct given *g)                                          \
@@ -202,7 +210,8 @@ ARRAY(zipf, s->n, s->keys, s->s, s->seed)
 ARRAY(starts, s->n, s->step)
 ARRAY(memcached, s->h, s->keys, s->seed)
 
-/* ---- points and tables ---------------------------------------------------- */
+/* ---- points and tables ----------------------------------------------------
+ */
 
 static void clusters(struct given *g)
 {
@@ -241,7 +250,8 @@ static void suffix_tree(struct given *g)
     hl_set_number(g->L, "height", t.height);
 }
 
-/* ---- the calls ------------------------------------------------------------ */
+/* ---- the calls ------------------------------------------------------------
+ */
 
 static const char *const graph_parts[] = {"start", "nodes", "edges", NULL};
 static const char *const cluster_parts[] = {"coords", "centre", "nearest",
@@ -297,16 +307,114 @@ static const struct call calls[] = {
 };
 /* clang-format on */
 
+/* ---- what is kept ----------------------------------------------------------
+ */
+
+/* Upvalue 2 of the calls: by the call and all that it is given {what it made,
+ * its bytes, the time of its last use}; [TOTAL]: bytes of all, [TIME]: uses. */
+enum { KEPT_MOST = 256 << 20, TOTAL = 1, TIME = 2, MADE = 1, BYTES, USED };
+
+static lua_Integer number_at(lua_State *L, int table, int i)
+{
+    lua_Integer n;
+
+    lua_rawgeti(L, table, i);
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return n;
+}
+
+static void set_number_at(lua_State *L, int table, int i, lua_Integer n)
+{
+    lua_pushinteger(L, n);
+    lua_rawseti(L, table, i);
+}
+
+/* Pushes what the key on top has made before, a table anew; or nil. */
+static void recall(lua_State *L, int kept)
+{
+    lua_Integer now = number_at(L, kept, TIME) + 1;
+
+    set_number_at(L, kept, TIME, now);
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, kept) == LUA_TNIL)
+        return;
+    set_number_at(L, lua_absindex(L, -1), USED, now);
+    if (lua_rawgeti(L, -1, MADE) == LUA_TTABLE) {
+        lua_createtable(L, 0, 7);
+        for (lua_pushnil(L); lua_next(L, -3);) {
+            lua_pushvalue(L, -2);
+            lua_insert(L, -2);
+            lua_rawset(L, -4);
+        }
+        lua_remove(L, -2);
+    }
+    lua_remove(L, -2);
+}
+
+/* Forgets what has not been used for the longest time. */
+static void forget(lua_State *L, int kept)
+{
+    lua_Integer least = LUA_MAXINTEGER;
+
+    lua_pushnil(L); /* the oldest */
+    for (lua_pushnil(L); lua_next(L, kept); lua_pop(L, 1)) {
+        if (!lua_istable(L, -1) || number_at(L, lua_gettop(L), USED) > least)
+            continue;
+        least = number_at(L, lua_gettop(L), USED);
+        lua_pushvalue(L, -2);
+        lua_replace(L, -4);
+    }
+    lua_pushvalue(L, -1);
+    lua_rawget(L, kept);
+    set_number_at(L, kept, TOTAL,
+                  number_at(L, kept, TOTAL) -
+                      number_at(L, lua_gettop(L), BYTES));
+    lua_pop(L, 1);
+    lua_pushnil(L);
+    lua_rawset(L, kept);
+}
+
+/* Keeps what is on top, made of so many bytes, by the key below. */
+static void keep(lua_State *L, int kept, lua_Integer bytes)
+{
+    int key = lua_gettop(L) - 1;
+
+    if (bytes > KEPT_MOST)
+        return;
+    while (number_at(L, kept, TOTAL) + bytes > KEPT_MOST)
+        forget(L, kept);
+    lua_pushvalue(L, key);
+    lua_createtable(L, 3, 0);
+    lua_pushvalue(L, key + 1);
+    lua_rawseti(L, -2, MADE);
+    set_number_at(L, key + 3, BYTES, bytes);
+    set_number_at(L, key + 3, USED, number_at(L, kept, TIME));
+    lua_rawset(L, kept);
+    set_number_at(L, kept, TOTAL, number_at(L, kept, TOTAL) + bytes);
+    lua_pushvalue(L, key);
+    recall(L, kept); /* the caller may change a table */
+}
+
 /* Upvalue 1: the call. */
 static int generate(lua_State *L)
 {
     const struct call *c = &calls[lua_tointeger(L, lua_upvalueindex(1))];
     struct given g = {.L = L, .s = c->otherwise};
+    int kept = lua_upvalueindex(2);
+    lua_Integer bytes = 0;
     char whose[64];
 
     luaL_checktype(L, 1, LUA_TTABLE);
     snprintf(whose, sizeof whose, "generate.%s", c->name);
     hl_options(L, 1, whose, c->option, &g.s);
+    lua_pushstring(L, c->name);
+    lua_pushlstring(L, (const char *)&g.s, sizeof g.s);
+    lua_concat(L, 2);
+    recall(L, kept);
+    if (!lua_isnil(L, -1))
+        return 1;
+    lua_pop(L, 1);
     if (c->part == NULL)
         g.part[0] = data_box(L);
     else
@@ -316,16 +424,25 @@ static int generate(lua_State *L)
         lua_setfield(L, -2, c->part[i]);
     }
     c->make(&g);
-    return *g.part[0] ? 1 : hl_raise(L, HEDDLE_EINVAL, g.error);
+    if (*g.part[0] == NULL)
+        return hl_raise(L, HEDDLE_EINVAL, g.error);
+    for (int i = 0; i < PARTS && g.part[i] != NULL; i++)
+        bytes += (lua_Integer)((*g.part[i])->count *
+                               heddle_type_bytes((*g.part[i])->type));
+    keep(L, kept, bytes);
+    return 1;
 }
 
 int luaopen_heddle_generate(lua_State *L)
 {
     lua_newtable(L);
+    lua_newtable(L); /* what is kept */
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         lua_pushinteger(L, (lua_Integer)i);
-        lua_pushcclosure(L, generate, 1);
-        lua_setfield(L, -2, calls[i].name);
+        lua_pushvalue(L, -2);
+        lua_pushcclosure(L, generate, 2);
+        lua_setfield(L, -3, calls[i].name);
     }
+    lua_pop(L, 1);
     return 1;
 }
