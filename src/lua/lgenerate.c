@@ -39,8 +39,7 @@
 
 HL_MODULE int luaopen_heddle_generate(lua_State *L);
 
-/* ---- data -----------------------------------------------------------------
- */
+/* ---- data ---------------------------------------------------------------- */
 
 HL_RELEASE(data_gc, DATA, heddle_data, heddle_data_free)
 
@@ -103,8 +102,7 @@ static heddle_data **data_box(lua_State *L)
     return box;
 }
 
-/* ---- calls ----------------------------------------------------------------
- */
+/* ---- calls --------------------------------------------------------------- */
 
 enum { PARTS = 4, ROOM = 256 };
 
@@ -150,8 +148,7 @@ static uint32_t given_or(uint32_t v, uint32_t other)
     return v == AS_OTHER ? other : v;
 }
 
-/* ---- graphs ---------------------------------------------------------------
- */
+/* ---- graphs -------------------------------------------------------------- */
 
 /* g:levels(source) */
 static int graph_levels(lua_State *L)
@@ -194,8 +191,7 @@ static void graph(struct given *g)
     hl_set_number(L, "m", made.m);
 }
 
-/* ---- arrays ---------------------------------------------------------------
- */
+/* ---- arrays -------------------------------------------------------------- */
 
 #define ARRAY(name, ...)                                                       \
     static void name(struct given *g)                                          \
@@ -210,8 +206,7 @@ ARRAY(zipf, s->n, s->keys, s->s, s->seed)
 ARRAY(starts, s->n, s->step)
 ARRAY(memcached, s->h, s->keys, s->seed)
 
-/* ---- points and tables ----------------------------------------------------
- */
+/* ---- points and tables --------------------------------------------------- */
 
 static void clusters(struct given *g)
 {
@@ -250,8 +245,7 @@ static void suffix_tree(struct given *g)
     hl_set_number(g->L, "height", t.height);
 }
 
-/* ---- the calls ------------------------------------------------------------
- */
+/* ---- the calls ----------------------------------------------------------- */
 
 static const char *const graph_parts[] = {"start", "nodes", "edges", NULL};
 static const char *const cluster_parts[] = {"coords", "centre", "nearest",
@@ -307,8 +301,7 @@ static const struct call calls[] = {
 };
 /* clang-format on */
 
-/* ---- what is kept ----------------------------------------------------------
- */
+/* ---- what is kept -------------------------------------------------------- */
 
 /* Upvalue 2 of the calls: by the call and all that it is given {what it made,
  * its bytes, the time of its last use}; [TOTAL]: bytes of all, [TIME]: uses. */
