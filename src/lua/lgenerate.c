@@ -303,90 +303,51 @@ static const struct call calls[] = {
 
 /* ---- what is kept -------------------------------------------------------- */
 
-/* Upvalue 2 of the calls: by the call and all that it is given {what it made,
- * its bytes, the time of its last use}; [TOTAL]: bytes of all, [TIME]: uses. */
-enum { KEPT_MOST = 256 << 20, TOTAL = 1, TIME = 2, MADE = 1, BYTES, USED };
-
-static lua_Integer number_at(lua_State *L, int table, int i)
-{
-    lua_Integer n;
-
-    lua_rawgeti(L, table, i);
-    n = lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    return n;
-}
-
-static void set_number_at(lua_State *L, int table, int i, lua_Integer n)
-{
-    lua_pushinteger(L, n);
-    lua_rawseti(L, table, i);
-}
+/* Upvalue 2 of the calls: what was made, by the call and all that it is given;
+ * [TOTAL]: its bytes. */
+enum { KEPT_MOST = 256 << 20, TOTAL = 1 };
 
 /* Pushes what the key on top has made before, a table anew; or nil. */
 static void recall(lua_State *L, int kept)
 {
-    lua_Integer now = number_at(L, kept, TIME) + 1;
-
-    set_number_at(L, kept, TIME, now);
     lua_pushvalue(L, -1);
-    if (lua_rawget(L, kept) == LUA_TNIL)
+    if (lua_rawget(L, kept) != LUA_TTABLE)
         return;
-    set_number_at(L, lua_absindex(L, -1), USED, now);
-    if (lua_rawgeti(L, -1, MADE) == LUA_TTABLE) {
-        lua_createtable(L, 0, 7);
-        for (lua_pushnil(L); lua_next(L, -3);) {
-            lua_pushvalue(L, -2);
-            lua_insert(L, -2);
-            lua_rawset(L, -4);
-        }
-        lua_remove(L, -2);
+    lua_createtable(L, 0, 7);
+    for (lua_pushnil(L); lua_next(L, -3);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
     }
     lua_remove(L, -2);
 }
 
-/* Forgets what has not been used for the longest time. */
-static void forget(lua_State *L, int kept)
-{
-    lua_Integer least = LUA_MAXINTEGER;
-
-    lua_pushnil(L); /* the oldest */
-    for (lua_pushnil(L); lua_next(L, kept); lua_pop(L, 1)) {
-        if (!lua_istable(L, -1) || number_at(L, lua_gettop(L), USED) > least)
-            continue;
-        least = number_at(L, lua_gettop(L), USED);
-        lua_pushvalue(L, -2);
-        lua_replace(L, -4);
-    }
-    lua_pushvalue(L, -1);
-    lua_rawget(L, kept);
-    set_number_at(L, kept, TOTAL,
-                  number_at(L, kept, TOTAL) -
-                      number_at(L, lua_gettop(L), BYTES));
-    lua_pop(L, 1);
-    lua_pushnil(L);
-    lua_rawset(L, kept);
-}
-
-/* Keeps what is on top, made of so many bytes, by the key below. */
+/* Keeps what is on top, made of so many bytes, by the key below; if there is no
+ * room, all else is forgotten.  What is on top is the caller's afterwards. */
 static void keep(lua_State *L, int kept, lua_Integer bytes)
 {
     int key = lua_gettop(L) - 1;
 
     if (bytes > KEPT_MOST)
         return;
-    while (number_at(L, kept, TOTAL) + bytes > KEPT_MOST)
-        forget(L, kept);
+    lua_rawgeti(L, kept, TOTAL);
+    bytes += lua_tointeger(L, -1);
+    if (bytes > KEPT_MOST) {
+        bytes -= lua_tointeger(L, -1);
+        for (lua_pushnil(L); lua_next(L, kept);) {
+            lua_pop(L, 1);
+            lua_pushvalue(L, -1);
+            lua_pushnil(L);
+            lua_rawset(L, kept);
+        }
+    }
+    lua_pushinteger(L, bytes);
+    lua_rawseti(L, kept, TOTAL);
     lua_pushvalue(L, key);
-    lua_createtable(L, 3, 0);
     lua_pushvalue(L, key + 1);
-    lua_rawseti(L, -2, MADE);
-    set_number_at(L, key + 3, BYTES, bytes);
-    set_number_at(L, key + 3, USED, number_at(L, kept, TIME));
     lua_rawset(L, kept);
-    set_number_at(L, kept, TOTAL, number_at(L, kept, TOTAL) + bytes);
     lua_pushvalue(L, key);
-    recall(L, kept); /* the caller may change a table */
+    recall(L, kept);
 }
 
 /* Upvalue 1: the call. */
