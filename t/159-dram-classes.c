@@ -189,18 +189,20 @@ static void no_turns_by_default(void **state)
 
 /* ---- priority --------------------------------------------------------- */
 
-/* Much of everything through small queues, every command checked. */
+/* Much of everything through small queues, every command checked; from the
+ * eighth on with copies that hold banks. */
 static void soak(void **state)
 {
     enum { N = 4000 };
     struct item *v = calloc(N, sizeof *v);
 
     (void)state;
-    for (uint32_t k = 0; k < 8; k++) {
+    for (uint32_t k = 0; k < 16; k++) {
         struct hd_rng r = hd_rng_make(5, k);
         struct hd_dram_cfg c = default_cfg();
         struct hd_err err = {0, ""};
         uint64_t at = 0, golden = 0;
+        uint32_t copies = 0;
         struct rig g;
 
         c.channels = 2;
@@ -225,14 +227,19 @@ static void soak(void **state)
             v[i].bytes = v[i].level == 2 ? 8 : 128;
             v[i].app = hd_rng_below(&r, 2);
             v[i].cycle = at += hd_rng_below(&r, 4);
-            golden += v[i].level == 2;
+            if (k >= 8 && hd_rng_below(&r, 20) == 0) {
+                v[i].copy = 1 + hd_rng_below(&r, 200);
+                v[i].bytes = 4096;
+            }
+            copies += v[i].copy != 0;
+            golden += v[i].level == 2 && v[i].copy == 0;
         }
         open_rig(&g, &c);
         g.dram->turn = (struct hd_slot){turn, NULL, 1};
         turns = 0;
         rig_run(&g, v, N);
         assert_string_equal(g.err.text, "");
-        assert_int_equal(asked, N);
+        assert_int_equal(asked, N - copies);
         assert_int_equal(rig_total(&g, ST_GOLDEN), golden);
         assert_true(rig_total(&g, ST_TURNS) > 10);
         assert_int_equal(hd_numbers_live(&g.reqs.numbers),
@@ -246,8 +253,10 @@ static void soak(void **state)
 }
 
 /* What the check says of one command beside a golden request for `row` of bank
- * 0, when that bank's row is 7, opened in cycle 1. */
-static const char *verdict(struct hd_dramcmd cmd, uint64_t row)
+ * 0, when that bank's row is 7, opened in cycle 1, and a copy has it until
+ * `held`. */
+static const char *verdict_held(struct hd_dramcmd cmd, uint64_t row,
+                                uint64_t held)
 {
     static struct hd_err err;
     struct hd_dram_cfg c = base();
@@ -259,6 +268,7 @@ static const char *verdict(struct hd_dramcmd cmd, uint64_t row)
     hd_arena_open(&a, 1 << 20);
     k = hd_dramcheck_open(&c, &a);
     hd_dramcheck_command(k, &act, &err);
+    hd_dramcheck_block(k, 0, 0, held);
     cmd.golden = 1;
     cmd.golden_bank = 0;
     cmd.golden_row = row;
@@ -266,6 +276,34 @@ static const char *verdict(struct hd_dramcmd cmd, uint64_t row)
     hd_dramcheck_close(k);
     hd_arena_close(&a);
     return err.text;
+}
+
+static const char *verdict(struct hd_dramcmd cmd, uint64_t row)
+{
+    return verdict_held(cmd, row, 0);
+}
+
+/* While a copy has the golden request's bank, others may issue, but not to that
+ * bank.  Afterwards a write is legal at once, a read by tRCDRD - tRCDWR (5)
+ * later. */
+static void check_minds_copies(void **state)
+{
+    struct hd_dramcmd other = {.cycle = 44, .kind = HD_DRAM_ACT, .bank = 3};
+    struct hd_dramcmd read = {
+        .cycle = 44, .kind = HD_DRAM_RD, .row = 7, .data = 56, .klass = 2};
+    struct hd_dramcmd close = {.cycle = 39, .kind = HD_DRAM_PRE, .klass = 2};
+
+    (void)state;
+    assert_string_equal(verdict_held(other, 7, 40), "");
+    other.cycle = 45;
+    assert_text(verdict_held(other, 7, 40), "a golden request goes first");
+    assert_text(verdict_held(read, 7, 40), "a copy has its bank");
+    read.cycle++;
+    read.data++;
+    assert_string_equal(verdict_held(read, 7, 40), "");
+    assert_text(verdict_held(close, 8, 40), "a copy has its bank");
+    close.cycle++;
+    assert_string_equal(verdict_held(close, 8, 40), "");
 }
 
 static void check_finds(void **state)
@@ -299,7 +337,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(apart),          cmocka_unit_test(shared),
         cmocka_unit_test(turns_go_round), cmocka_unit_test(no_turns_by_default),
-        cmocka_unit_test(soak),           cmocka_unit_test(check_finds),
+        cmocka_unit_test(soak),           cmocka_unit_test(check_minds_copies),
+        cmocka_unit_test(check_finds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,7 @@ static inline void draw_timing(struct hd_dram_cfg *c, struct hd_rng *r)
 struct item {
     uint64_t address, cycle; /* wanted */
     uint32_t kind, app, level, bytes;
+    uint32_t copy; /* no request: a copy has its banks for so many cycles */
     uint64_t accepted, end; /* end: reads, cycle after the last datum */
     uint32_t req, held;     /* apart queues: its request waits for a place */
     uint32_t klass;         /* as it was sent */
@@ -111,6 +112,11 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
 
     (void)what;
     (void)b;
+    if (i->copy != 0) {
+        hd_dram_block(g->dram, now, i->app, pa, i->bytes,
+                      now + hd_ticks(&g->clk, HD_CLK_DRAM, i->copy));
+        return;
+    }
     if (!g->dram->apart && !hd_dram_takes(g->dram, c, HD_NONE)) {
         g->waiting++;
         hd_dram_wait(g->dram, c, HD_NONE, g->id, 0, a);

@@ -575,6 +575,8 @@ void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
         struct hd_dramlane *l = &d->lane[hd_dram_home(d, app) + a.channel];
         hd_dram_advance(d, l, hd_ceil_div(now, d->tick));
         block(d, l, a.bank, cycle);
+        if (d->check != NULL)
+            hd_dramcheck_block(d->check, l->c, a.bank, cycle);
     }
 }
 

@@ -488,6 +488,11 @@ void hd_dramcheck_close(struct hd_dramcheck *k);
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
                           struct hd_err *err);
 
+/* A copy inside DRAM has the bank to itself until a cycle; tell it after all
+ * commands of cycles before. */
+void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
+                        uint64_t until);
+
 /* ---- fast/dram.c ------------------------------------------------------- */
 
 /* hd_dram_advance where the system is quiet and only normal requests wait. */

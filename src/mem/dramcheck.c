@@ -9,7 +9,10 @@
  * earlier ones, so the whole history is covered.
  *
  * Golden requests go before all others: that is checked too, against the same
- * distances.
+ * distances.  While a copy inside DRAM holds a bank (hd_dram_block) no command
+ * goes there, so that a golden request of that bank holds nobody up; a column of
+ * a row that stays open is legal afterwards, the slower direction by the
+ * difference of the two tRCD later.
  *
  * Besides distances it checks what the banks must be (open, closed, the right
  * row), that the data of two bursts never share a cycle of the bus, that there
@@ -49,7 +52,8 @@ struct history {
     struct last bank[HD_DRAM_MAX_BANKS];
     uint64_t row[HD_DRAM_MAX_BANKS];
     uint8_t open[HD_DRAM_MAX_BANKS];
-    uint64_t activates[4]; /* plus 1 */
+    uint64_t held[HD_DRAM_MAX_BANKS]; /* a copy's: no command before this */
+    uint64_t activates[4];            /* plus 1 */
     uint64_t count;        /* activates so far */
     uint64_t command;      /* last command, plus 1 */
     uint64_t data_end;     /* first free cycle of the data bus */
@@ -131,6 +135,18 @@ static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
                bank, what);
 }
 
+/* The first cycle at which a copy leaves the bank to a kind of command. */
+static uint64_t free_of_copy(const struct hd_dramcheck *k,
+                             const struct history *h, uint32_t kind,
+                             uint32_t bank)
+{
+    const struct hd_dram_cfg *c = &k->cfg;
+    uint64_t rcd = kind == WR ? c->trcdwr : c->trcdrd;
+    uint64_t beyond = rcd - hd_min_u64(c->trcdrd, c->trcdwr);
+
+    return h->held[bank] + (kind & (RD | WR) ? beyond : 0);
+}
+
 /* Whether a command would come too early under a rule, after all earlier
  * ones. */
 static bool breaks(const struct hd_dramcheck *k, const struct history *h,
@@ -149,6 +165,14 @@ static bool breaks(const struct hd_dramcheck *k, const struct history *h,
     return false;
 }
 
+static void check_copy(const struct hd_dramcheck *k, const struct history *h,
+                       const struct hd_dramcmd *cmd, uint32_t kind,
+                       uint32_t bank, uint64_t cycle, struct hd_err *err)
+{
+    if (cycle < free_of_copy(k, h, kind, bank))
+        broken(cmd, kind, bank, "the rule that a copy has its bank", err);
+}
+
 /* Compares a command with all earlier ones. */
 static void check_rules(const struct hd_dramcheck *k, const struct history *h,
                         const struct hd_dramcmd *cmd, uint32_t kind,
@@ -157,6 +181,7 @@ static void check_rules(const struct hd_dramcheck *k, const struct history *h,
     for (uint32_t i = 0; i < k->rules; i++)
         if (breaks(k, h, &k->rule[i], kind, bank, cycle))
             broken(cmd, kind, bank, k->rule[i].name, err);
+    check_copy(k, h, cmd, kind, bank, cycle, err);
 }
 
 static void remember(struct hd_dramcheck *k, struct history *h, uint32_t kind,
@@ -241,9 +266,11 @@ static void refresh(struct hd_dramcheck *k, struct history *h,
 {
     uint64_t due = (h->refreshes + 1) * k->cfg.trefi;
 
-    for (uint32_t b = 0; b < k->cfg.banks; b++)
+    for (uint32_t b = 0; b < k->cfg.banks; b++) {
         if (h->open[b])
             broken(cmd, REF, b, "the rule that all rows are closed", err);
+        check_copy(k, h, cmd, REF, b, cmd->cycle, err);
+    }
     if (cmd->cycle < due)
         broken(cmd, REF, 0, "tREFI (too early)", err);
     check_rules(k, h, cmd, REF, 0, cmd->cycle, err);
@@ -260,6 +287,8 @@ static bool legal(const struct hd_dramcheck *k, const struct history *h,
     for (uint32_t i = 0; i < k->rules; i++)
         if (breaks(k, h, &k->rule[i], kind, bank, cycle))
             return false;
+    if (cycle < free_of_copy(k, h, kind, bank))
+        return false;
     if (kind == ACT)
         return fourth == 0 || cycle >= fourth - 1 + k->cfg.tfaw;
     return kind == PRE ||
@@ -282,6 +311,14 @@ static void golden_first(const struct hd_dramcheck *k, const struct history *h,
     else if (legal(k, h, next, b, cmd->cycle))
         broken(cmd, 0, cmd->bank, "the rule that a golden request goes first",
                err);
+}
+
+void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
+                        uint64_t until)
+{
+    uint64_t *held = &k->h[channel].held[bank];
+
+    *held = hd_max_u64(*held, until);
 }
 
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
