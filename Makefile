@@ -4,6 +4,7 @@
 #   make demo       install what is missing, build, run the main job
 #   make check      install what is missing, build, run all tests
 #   make test       the same and install nothing; TESTS="t/7*" only some
+#   make soak       random and paired policies under the check, for long
 #   make bench      measure speed and memory, beside the goals (minutes)
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make check-slurm
@@ -216,6 +217,15 @@ check-slurm:
 	@$(MAKE) $(AT_ONCE) --no-print-directory all
 	@SLURM_TESTS=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
 
+# What `make check` does a little of: all pairs of policies on all presets, and
+# answers and faults at random.  SOAK_SEEDS=2,3 draws others.
+SOAK_SEEDS ?= 1
+soak: all
+	@$(BIN) run t/853-pairs.lua presets=all seeds=$(SOAK_SEEDS)
+	@for s in $$(echo $(SOAK_SEEDS) | tr , ' '); do \
+	    $(BIN) run t/851-answers.lua n=90 seed=$$s && \
+	    $(BIN) run t/913-faults.lua faults=100000 seed=$$s || exit 1; done
+
 # What is promised about speed and memory, measured: a table, and
 # out/bench.json.  What the rows mean is said in bench/summary.lua.
 bench: all $(BENCH_BIN)
@@ -373,5 +383,5 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm test bench bench-parts fuzz lint path install \
+.PHONY: all tests demo check check-slurm test soak bench bench-parts fuzz lint path install \
     install-command install-library uninstall html dist deb clean help always

@@ -155,6 +155,8 @@ struct heddle_policy {
     const char *name, *summary, *source;
     const struct heddle_param *params; /* ends with a NULL name */
     size_t (*state_bytes)(const struct heddle_place *p, const uint64_t *params);
+    /* Not 0: it refuses the machine or its parameters, best in words of its own
+     * (heddle_policy_fail). */
     int (*init)(void *state, const struct heddle_place *p,
                 const uint64_t *params);
     /* Called once after init(), when the policy is being bound; it may steer.

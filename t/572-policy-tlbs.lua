@@ -88,8 +88,10 @@ refused("a buffer that is not there", asks(0, 1, { to = "l1side" }),
     "no l1side that takes", { ["l1side.entries"] = 0 })
 refused("a victim TLB without room", "policies/victim_tlb.lua", "never asks",
     { ["l1side.entries"] = 0 })
-refused("the wrong one", { use = "policies/victim_tlb.lua", level = 2 },
-    "bypass.entries is 0")
+for _, name in ipairs { "victim_tlb", "policies/victim_tlb.lua" } do
+    refused("the wrong one: " .. name, { use = name, level = 2 },
+        "victim_tlb: .*bypass.entries is 0")
+end
 refused("a filter on a field that is none", { name = "f", watch = {
     tlb_hit = { levl = 2, function() end } } }, "did you mean 'level'")
 refused("a counter that is not declared", { name = "c", watch = {

@@ -79,4 +79,4 @@ for _, p in ipairs(require("heddle.core").points()) do
 end
 tap.ok(#silent == 0, "every point was asked", table.concat(silent, " "))
 
-tap.done()
+return tap.done()

@@ -147,4 +147,4 @@ while faults < A.faults do
 end
 tap.ok(faults >= A.faults, ("%d rounds"):format(rounds), faults)
 print(("# %d faults in %d rounds"):format(faults, rounds))
-tap.done()
+return tap.done()

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "../policy.h"
@@ -311,12 +312,17 @@ static int victim_init(void *state, const struct heddle_place *p,
                        const uint64_t *params)
 {
     uint64_t entries = 0, *level = state;
+    const char *name = params[0] == 1 ? "l1side.entries" : "bypass.entries";
+    char text[96];
 
     *level = params[0];
-    heddle_policy_setting(p->sim,
-                          *level == 1 ? "l1side.entries" : "bypass.entries",
-                          &entries, NULL, 0);
-    return entries == 0 ? -1 : 0;
+    heddle_policy_setting(p->sim, name, &entries, NULL, 0);
+    if (entries != 0)
+        return 0;
+    snprintf(text, sizeof text,
+             "policy victim_tlb: %s is 0: there is no buffer for victims",
+             name);
+    return heddle_policy_fail(p->sim, text);
 }
 
 static int64_t victim_keep(void *state, const void *question)

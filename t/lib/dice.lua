@@ -51,9 +51,10 @@ local SPECIAL = {
         return q.serving == 0 and 1 + draw(s, q.n) or draw(s, q.n + 1)
     end,
     -- Never all at once for long: an answer holds for a while.
-    warp_limit = function(_, s)
-        return draw(s, 1 << 31) << 32 | draw(s, 1 << 31) << 1
+    warp_limit = function(q, s)
+        local warps = draw(s, 1 << 31) << 32 | draw(s, 1 << 31) << 1
             | draw(s, 2)
+        return q.n < 64 and warps & (1 << q.n) - 1 or warps
     end,
 }
 
