@@ -6,6 +6,9 @@
 #   make test       the same and install nothing; TESTS="t/7*" only some
 #   make soak       random and paired policies under the check, for long
 #   make bench      measure speed and memory, beside the goals (minutes)
+#   make bench-instructions
+#                   the same, small, in instructions, which callgrind counts:
+#                   AGAINST=REVISION beside another commit
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make check-slurm
 #                   the tests on a real Slurm, which it installs
@@ -232,6 +235,13 @@ bench: all $(BENCH_BIN)
 	@mkdir -p out
 	@$(BIN) run bench/summary.lua build=$(B)
 
+# Needs valgrind.
+AGAINST ?=
+bench-instructions: all $(B)/bench/engine
+	@mkdir -p out
+	@$(BIN) run bench/instructions.lua build=$(B) jobs=$(JOBS) \
+	    'against=$(AGAINST)'
+
 # The parts alone, in more detail.
 bench-parts: $(BENCH_BIN)
 	@for b in $(BENCH_PARTS:%=$(B)/bench/%); do \
@@ -383,5 +393,6 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm test soak bench bench-parts fuzz lint path install \
+.PHONY: all tests demo check check-slurm test soak bench \
+    bench-instructions bench-parts fuzz lint path install \
     install-command install-library uninstall html dist deb clean help always

@@ -1,0 +1,312 @@
+--[[
+instructions.lua - `make bench-instructions`: what `make bench` measures in
+seconds, small, in instructions of the host, which callgrind counts.  They are
+the same on a busy machine and a quiet one, so a change of 1 % can be seen.
+
+    heddle run bench/instructions.lua [only=NAME] [against=REVISION]
+
+With against= the revision is built in a work tree below build/against/ and runs
+the same rows: its own binaries, this file's work.  A row is one process; what
+it takes to start and to build the machine, the row "start", is taken off the
+others.  Instructions say nothing of caches and of waiting: what is slower for
+those only `make bench` shows.
+
+A row of the engine alone is bench/engine on a synthetic pattern; of `maxwell`
+with that preset's settings.
+
+SPDX-License-Identifier: MIT
+]]
+local H = require "heddle"
+local k = require "heddle.kernel"
+local runner = require "heddle.runner"
+
+local arg = H.args { only = "", against = "", build = "build/release", jobs = 2,
+    row = "", json = "out/instructions.json" }
+
+-- ---- what is run -----------------------------------------------------------------
+
+local BASE = "aggressive" -- the machine of bench/least.lua
+
+local function sim(machine, apps, options)
+    local o = { machine = machine, apps = apps, progress = false }
+    for name, v in pairs(options or {}) do
+        o[name] = v
+    end
+    return H.sim(o)
+end
+
+--- A run of applications, so many warp instructions long.
+local function run(machine, budget, apps, options)
+    return function()
+        local s <close> = sim(machine, apps(), options)
+        s:run(nil)
+        assert(budget == 0 or s.instructions >= budget, "a shorter run")
+    end
+end
+
+local function traced(machine, path, budget, policies)
+    return run(machine, budget, function() return { H.trace(path) } end,
+        { budget = budget, policies = policies })
+end
+
+local function app(machine, name, budget, options)
+    return run(machine, budget, function() return { H.app(name, options) } end,
+        { budget = budget })
+end
+
+local function vecadd(n)
+    return H.program(k.app {
+        name = "vecadd", source = "benchmark",
+        buffers = function()
+            return { k.f32("a", n), k.f32("b", n), k.f32("c", n) }
+        end,
+        kernels = function(_, b)
+            return { k.kernel("vecadd", { grid = n // 256, block = 256 },
+                function(t)
+                    local i = t.gid
+                    t:alu(8)
+                    local x, y = t:load(b.a, i), t:load(b.b, i)
+                    t:alu(2, { uses = { x, y } })
+                    t:store(b.c, i, x + y)
+                end) }
+        end,
+    })
+end
+
+--- Jumps in three times as many pages as there is memory for.
+local function faults(pages, loads, settings)
+    return function()
+        local o = { ["vm.paging"] = "fault", ["vm.table_frames"] = 4096,
+            ["vm.memory_bytes"] = (4096 + pages // 3 // 512 * 512) * 4096,
+            ["sim.relaunch"] = false }
+        for name, v in pairs(settings) do
+            o[name] = v
+        end
+        local jumps = H.program(k.app {
+            name = "jumps", source = "benchmark",
+            buffers = function() return { k.i32("m", pages * 1024) } end,
+            kernels = function(_, b)
+                return { k.kernel("jump", { grid = 512, block = 1 }, function(t)
+                    local x = t:var(t.gid * 2654435761 + 12345)
+                    t:loop(loads // 512, function()
+                        x:set(x * 6364136223846793005 + 1442695040888963407)
+                        t:load(b.m, x:lshr(33) % pages * 1024)
+                    end)
+                end) }
+            end,
+        })
+        local s <close> = sim("etc", { jumps }, { settings = o })
+        s:run()
+        assert(s:counters().fault.faults > loads // 4, "too few faults")
+    end
+end
+
+--- Two applications under a policy, C or Lua.
+local function twin(name, options)
+    return function()
+        local d = H.designs[name](options)
+        local s <close> = sim(d.apply(H.machine "mosaic"),
+            { H.app("3DS", { size = "S" }), H.app("CFD", { size = "S" }) },
+            { policies = d.policies })
+        s:run(12000)
+    end
+end
+
+local ASKED = { name = "asked", tlb_fill = function(q)
+    if q.warp < 64 and q.core >= 0 and q.vpn > 0 and q.app >= 0 then
+        return "l2tlb"
+    end
+    return "bypass"
+end }
+
+local function snapshots()
+    local s <close> = sim(BASE, { H.trace "scenarios/data/gather.hdt" })
+    s:run(5000)
+    local old
+    for _ = 1, 40 do
+        s:run(20)
+        old = s.core:snapshot(old)
+        s:run(20)
+        s.core:restore(old)
+    end
+end
+
+local COLOR = { size = "S", graph = "random", n = 20000 }
+
+-- Name, and a function or words of bench/engine.
+local ROWS = {
+    { "start", function()
+        local s <close> = sim(BASE, { vecadd(256) })
+        s:run(1)
+    end },
+    { "stream", "stream sim.stop_cycles=40000" },
+    { "column", "column sim.stop_cycles=40000" },
+    { "random", "random sim.stop_cycles=40000" },
+    { "stream.maxwell", "stream sim.stop_cycles=15000", "maxwell" },
+    { "random.maxwell", "random sim.stop_cycles=20000", "maxwell" },
+    { "vecadd.xz", traced(BASE, "build/bench/vecadd/kernelslist.g", 60000) },
+    { "gather.xz", traced(BASE, "build/bench/gather/kernelslist.g", 6000) },
+    { "vecadd.box", traced(BASE, "scenarios/data/vecadd.hdt", 300000) },
+    { "gather.box", traced(BASE, "scenarios/data/gather.hdt", 20000) },
+    { "vecadd.box.maxwell", traced("maxwell", "scenarios/data/vecadd.hdt",
+        300000) },
+    { "program", run(BASE, 0, function() return { vecadd(1 << 19) } end) },
+    { "app.COLOR", app(BASE, "COLOR", 100000, COLOR) },
+    { "app.COLOR.maxwell", app("maxwell", "COLOR", 100000, COLOR) },
+    { "app.MM", app(BASE, "MM", 3000000, { size = "S" }) },
+    { "app.MM.maxwell", app("maxwell", "MM", 3000000, { size = "S" }) },
+    { "gather.asked", traced(BASE, "scenarios/data/gather.hdt", 20000,
+        { ASKED }) },
+    { "mask", twin("mask", { epoch = 2000 }) },
+    { "mask.lua", twin("mask", { epoch = 2000, policy = "policies/mask.lua" }) },
+    { "mosaic", twin("mosaic", {}) },
+    { "mosaic.lua", twin("mosaic", { policy = "policies/mosaic.lua" }) },
+    { "faults", faults(6144, 20000, { ["vm.page"] = "4K", ["evict.unit"] = "4K",
+        ["fault.prefetch"] = "none" }) },
+    { "faults.driver", faults(6144, 3000, { ["uvm.mode"] = "driver",
+        ["fault.prefetch"] = "driver", ["vm.page"] = "4K" }) },
+    { "snapshot", snapshots },
+}
+
+-- A row, in a process of its own: this is what is counted.
+if arg.row ~= "" then
+    for _, r in ipairs(ROWS) do
+        if r[1] == arg.row then
+            return r[2]()
+        end
+    end
+end
+
+-- ---- counting ---------------------------------------------------------------------
+
+--- In what a preset differs from the machine of the other rows, as words.
+local function settings_of(preset)
+    local has, base, words = H.machine(preset), H.machine(BASE), {}
+    for key in pairs(has.settings) do
+        local value = has:get(key)
+        if value ~= base:get(key) then
+            words[#words + 1] = ("%s=%s"):format(key, value)
+        end
+    end
+    table.sort(words)
+    return table.concat(words, " ")
+end
+
+local function command(r, build)
+    if type(r[2]) == "string" then
+        return ("%s/bench/engine %s %s"):format(build, r[2],
+            r[3] and settings_of(r[3]) or "")
+    end
+    return ("%s/heddle run bench/instructions.lua row=%s"):format(build, r[1])
+end
+
+--- Instructions of a command, or nil and what it printed.
+local function count(line)
+    local pipe = assert(io.popen("env -i PATH=/usr/bin:/bin LC_ALL=C valgrind "
+        .. "--tool=callgrind --callgrind-out-file=/dev/null " .. line
+        .. " 2>&1 </dev/null", "r"))
+    local text = pipe:read "a"
+    local n = text:match "Collected : (%d+)"
+    if (pipe:close() or text:find "HEDDLE_STOPPED") and n then -- at stop_cycles
+        return math.tointeger(n)
+    end
+    return nil, text
+end
+
+--- The build of a revision, made where there is none yet.
+local function built(revision)
+    local pipe = assert(io.popen("git rev-parse --verify -q '" .. revision
+        .. "^{commit}'"))
+    local sha = pipe:read "l"
+    if not pipe:close() or not sha then
+        error({ usage = ("against=%s: no such revision"):format(revision) }, 0)
+    end
+    local tree = "build/against/" .. sha:sub(1, 12)
+    local line = ("{ [ -d %s ] || git worktree add -q --detach -f %s %s; } && "
+        .. "make -C %s -j%d VARIANT=release SANITIZER= build/release/heddle "
+        .. "build/release/bench/engine >/dev/null"):format(tree, tree, sha, tree,
+        arg.jobs)
+    io.stderr:write("  building ", tree, "\n")
+    assert(os.execute(line), "the build failed: " .. line)
+    return tree .. "/build/release", sha:sub(1, 12)
+end
+
+if not os.execute "valgrind --version >/dev/null 2>&1" then
+    error("valgrind is needed, which counts instructions (apt-get install "
+        .. "valgrind)", 0)
+end
+local builds, names = { arg.build }, { "now" }
+if arg.against ~= "" then
+    builds[2], names[2] = built(arg.against)
+end
+-- The text of the traces, once.
+assert(os.execute(arg.build .. "/heddle run bench/text.lua >/dev/null"))
+
+local jobs = {}
+for i, r in ipairs(ROWS) do
+    if arg.only == "" or r[1] == arg.only or r[1] == "start" then
+        for b = 1, #builds do
+            jobs[#jobs + 1] = { row = i, build = b }
+        end
+    end
+end
+if #jobs == #builds and arg.only ~= "start" and arg.only ~= "" then
+    local list = {}
+    for i, r in ipairs(ROWS) do list[i] = r[1] end
+    local near = require("heddle.index").nearest(arg.only, list)
+    error({ usage = ("only=%s: no such row%s"):format(arg.only, near
+        and (" (did you mean '%s'?)"):format(near) or "") }, 0)
+end
+
+local got, ended, t0 = {}, 0, os.time()
+runner.spread(#jobs, arg.jobs, function(i)
+    local j = jobs[i]
+    local n, text = count(command(ROWS[j.row], builds[j.build]))
+    return { ok = n ~= nil, result = n or { message = text } }
+end, function(i, m)
+    local j = jobs[i]
+    ended = ended + 1
+    if not m.ok then
+        error(("%s on %s failed:\n%s"):format(ROWS[j.row][1], names[j.build],
+            m.result.message), 0)
+    end
+    got[j.row] = got[j.row] or {}
+    got[j.row][j.build] = m.result
+    io.stderr:write(("  %2d of %d  %s\n"):format(ended, #jobs, ROWS[j.row][1]))
+end)
+
+-- ---- the table ----------------------------------------------------------------------
+
+local out, list, slower = { { "what", "M instructions" } }, {}, 0
+if builds[2] then
+    out[1] = { "what", "M instructions", "at " .. names[2], "change", "" }
+end
+for i, r in ipairs(ROWS) do
+    if got[i] then
+        local row, entry = { r[1] }, { name = r[1] }
+        local net = {}
+        for b = 1, #builds do
+            local lua = type(r[2]) ~= "string" and i ~= 1
+            net[b] = got[i][b] - (lua and got[1][b] or 0)
+            row[#row + 1] = ("%.2f"):format(net[b] / 1e6)
+            entry[names[b]] = net[b]
+        end
+        if builds[2] then
+            local change = 100 * (net[1] / net[2] - 1)
+            slower = slower + (change > 1 and 1 or 0)
+            row[#row + 1] = ("%+.2f %%"):format(change)
+            row[#row + 1] = change > 1 and "MORE" or change < -1 and "less" or ""
+        end
+        out[#out + 1], list[#list + 1] = row, entry
+    end
+end
+io.write(H.report.table(out))
+if builds[2] then
+    io.write(("\n%d of %d rows take more than 1 %% more instructions than %s; "
+        .. "%d s\n"):format(slower, #list, names[2], os.time() - t0))
+end
+if arg.json ~= "" then
+    H.report.json({ heddle = H.version, against = names[2], rows = list },
+        arg.json)
+    io.write("written: ", arg.json, "\n")
+end
