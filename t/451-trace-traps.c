@@ -28,7 +28,10 @@ static void opcodes(void **state)
         {"LDG.E.S16", HD_OW_GLOBAL, HEDDLE_OP_LOAD, 2},
         {"LDG.E.LTC128B.64", HD_OW_GLOBAL, HEDDLE_OP_LOAD, 8},
         {"LDG.E.ENL2.256", HD_OW_GLOBAL, HEDDLE_OP_LOAD, 32},
+        {"LDGMC.E.ADD.F32", HD_OW_GLOBAL, HEDDLE_OP_LOAD, 0},
         {"STG.E", HD_OW_GLOBAL, HEDDLE_OP_STORE, 0},
+        {"USTGR.64", HD_OW_GLOBAL, HEDDLE_OP_STORE, 8},
+        {"UREDGR.ADD", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC, 0},
         {"ATOMG.E.ADD.STRONG.GPU", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC, 0},
         {"RED.E.ADD.64", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC, 8},
         {"REDUX.SUM", HD_OW_UNKNOWN, HEDDLE_OP_ALU, 0},
@@ -59,7 +62,7 @@ static void opcodes(void **state)
     }
 }
 
-/* The opcode's width beats the tracer's; a width nobody can be is rounded. */
+/* The opcode's width beats the tracer's; one that cannot be is rounded. */
 static void widths(void **state)
 {
     (void)state;
@@ -73,8 +76,34 @@ static void widths(void **state)
         "0.0 store 0 m1 /16 1000+0\n"
         "0.0 store 10 m1 /1 1000+0\n"
         "0.0 store 20 m1 /4 1000+0\n"
-        "0.0 store 30 m1 /16 1000+0\n"
+        "0.0 store 30 m1 /32 1000+0\n"
         "0.0 alu 40 m1\n"
+        "0.0 exit x0 0 m0\n");
+}
+
+/* 256 bits a lane: by name or by width; two written registers stand for four
+ * each. */
+static void wide(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        WARP(4, 4,
+             "0000 00000001 2 R12 R8 LDG.E.ENL2.256 1 R2 4 1 0x1000 0 0\n"
+             "0010 00000001 1 R20 FADD 1 R11 0 0\n"
+             "0020 00000001 0 FADD 1 R16 0 0\n"
+             "0030 00000001 1 R24 LDG.E 1 R2 32 1 0x2000 0 0\n"),
+        "0.0 load 0 s0 m1 /32 1000+0\n"
+        "0.0 alu x2 10 w0 m1\n"
+        "0.0 load 30 s0 m1 /32 2000+0\n"
+        "0.0 exit x0 0 m0\n");
+    assert_string_equal(
+        WARP(4, 3,
+             "0000 00000001 2 R12 R8 LDG.E.ENL2.256 1 R2 4 1 0x1000 0 0\n"
+             "0010 00000001 1 R20 FADD 1 R16 0 0\n"
+             "0020 00000001 0 FADD 1 R15 0 0\n"),
+        "0.0 load 0 s0 m1 /32 1000+0\n"
+        "0.0 alu 10 m1\n"
+        "0.0 alu 20 w0 m1\n"
         "0.0 exit x0 0 m0\n");
 }
 
@@ -249,7 +278,7 @@ static void notes(void **state)
                    "0000 00000003 0 STG.E 2 R1 R4 4 1 0x0 4 0\n"
                    "0010 00000003 0 STG.E 2 R1 R4 4 0 0x100 0x0 0\n"
                    "0020 00000003 0 FROB 2 R1 R4 4 1 0x100 4 0\n"
-                   "0030 00000005 0 STG.E.ENL2.256 2 R1 R4 32 1 0x100 4 0");
+                   "0030 00000005 0 STG.E 2 R1 R4 64 1 0x100 4 0");
     char *cut = strstr(text, "\n#END_TB");
     (void)state;
     strcpy(cut, "\n#END_TB");
@@ -452,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opcodes),       cmocka_unit_test(widths),
         cmocka_unit_test(atomics),       cmocka_unit_test(windows),
+        cmocka_unit_test(wide),
         cmocka_unit_test(no_windows),    cmocka_unit_test(ldgsts),
         cmocka_unit_test(local_memory),  cmocka_unit_test(new_tracers),
         cmocka_unit_test(notes),         cmocka_unit_test(errors),

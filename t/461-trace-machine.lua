@@ -12,7 +12,8 @@ local trace = require "heddle.trace"
 
 local dir = files.folder()
 
---- A text trace with strides, lists, divergence, local memory and barriers.
+--- A text trace with strides, lists, divergence, wide loads, local memory and
+-- barriers.
 local function write_trace(path)
     local f <close> = assert(io.open(path, "w"))
     local x = 1
@@ -29,7 +30,7 @@ local function write_trace(path)
         f:write("#BEGIN_TB\nthread block = ", b, ",0,0\n")
         for w = 0, 2 do
             local n = random(5)
-            f:write("warp = ", w, "\ninsts = ", 4 + 4 * n, "\n",
+            f:write("warp = ", w, "\ninsts = ", 4 + 5 * n, "\n",
                 "0000 ffffffff 1 R2 S2R 0 0 0\n")
             for i = 1, n do
                 local mask = random(0xffffff) + 1
@@ -43,7 +44,9 @@ local function write_trace(path)
                     end
                 end
                 f:write(" 0\n0030 ffffffff 1 R7 FADD 2 R6 R4 0 0\n",
-                    "0040 ffffffff 0 STL 2 R1 R7 4 1 0x7f1000fffd00 0 0\n")
+                    "0040 ffffffff 0 STL 2 R1 R7 4 1 0x7f1000fffd00 0 0\n",
+                    "0048 ffffffff 2 R8 R12 LDG.E.ENL2.256 1 R2 32 1 ",
+                    ("0x%x 32 0\n"):format(0x7f2000080000 + b * 1008))
             end
             f:write("0050 ffffffff 0 BAR.SYNC 0 0 0\n",
                 "0060 ffffffff 0 STG.E 2 R2 R7 4 1 0x7f2000000000 4 0\n",

@@ -383,7 +383,7 @@ static bool good_op(const struct hd_unpack *u, const struct hd_top *o)
                (o->kind == HEDDLE_OP_ALU ? o->count != 0
                                          : o->count <= 1 && o->bytes == 0);
     if ((o->slot != HD_NO_SLOT && o->slot >= 32) || o->count > 1 ||
-        o->bytes > 16 || !hd_is_pow2(o->bytes))
+        o->bytes > HD_TRACE_MAX_BYTES || !hd_is_pow2(o->bytes))
         return false;
     return o->list <= ((o->mask & (o->mask - 1)) != 0);
 }

@@ -93,6 +93,9 @@ static const struct row table[] = {
     {"ATOMG", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
     {"RED", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
     {"REDG", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
+    {"LDGMC", HD_OW_GLOBAL, HEDDLE_OP_LOAD}, /* multimem */
+    {"USTGR", HD_OW_GLOBAL, HEDDLE_OP_STORE},
+    {"UREDGR", HD_OW_GLOBAL, HEDDLE_OP_ATOMIC},
     {"LDL", HD_OW_LOCAL, HEDDLE_OP_LOAD},
     {"STL", HD_OW_LOCAL, HEDDLE_OP_STORE},
     {"LDS", HD_OW_SHARED, HEDDLE_OP_LOAD},
@@ -253,6 +256,17 @@ static const char *scan_regs(struct hd_lines *c, const char *p,
     return p != NULL ? p : expected(c, "a blank after the registers", q);
 }
 
+/* How many registers each written one stands for: a load of 256 bits names two
+ * that stand for four each; a predicate is none of them. */
+static uint8_t registers_each(const struct hd_tinst *i)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < i->dsts; k++)
+        n += i->reg[k] < HD_TREG_PRED;
+    return (uint8_t)hd_max_u64(1, n != 0 ? i->bytes / 4 / n : 1);
+}
+
 /* Parses the part after the mask, up to the end of the width. */
 static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
 {
@@ -283,9 +297,10 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     }
     if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
         return expected(c, "the access width", p);
-    uint64_t bytes = s->i.op.bytes != 0 ? s->i.op.bytes : hd_min_u64(width, 32);
+    uint64_t bytes = s->i.op.bytes != 0 ? s->i.op.bytes : hd_min_u64(width, 64);
     for (s->i.bytes = 1; s->i.bytes < bytes;)
         s->i.bytes *= 2;
+    s->i.each = registers_each(&s->i);
     s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
     s->addressed = width != 0 || s->bulk;
     return q;

@@ -20,9 +20,9 @@
  * parts are executed 32 addresses at a time, as one instruction.
  *
  * Registers become scoreboard slots.  A load, or an atomic with a result, takes
- * the lowest free slot; its destination registers (two or four of them for 8 or
- * 16 bytes a lane) are pending until an instruction reads or writes one, which
- * then waits for the slot.  From there on the slot counts as free.  Taking the
+ * the lowest free slot; its destination registers (as many as hold its bytes a
+ * lane) are pending until an instruction reads or writes one, which then waits
+ * for the slot.  From there on the slot counts as free.  Taking the
  * lowest keeps the slots of a loop's iterations the same, so iterations look
  * alike and pack well.  When all 32 are taken the oldest is used again, and the
  * load waits for it.  R255, URZ, PT and UPT hold nothing.
@@ -379,8 +379,8 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
         return;
     if (i->op.async)
         w->copies |= 1u << slot;
-    unsigned each = i->bytes > 4 && i->dsts == 1 ? i->bytes / 4 : 1;
     for (unsigned k = 0; k < i->dsts; k++) {
+        unsigned each = i->reg[k] < HD_TREG_PRED ? i->each : 1;
         for (unsigned r = 0; r < each; r++) {
             unsigned reg = i->reg[k] + r;
             if (reg == 255 || reg == HD_TREGS)
@@ -672,9 +672,9 @@ static int put_memory(struct hd_trace_text *t, const struct hd_line *line)
         warp_plain(&t->warp, i, l.mask);
         return 0;
     }
-    if (bytes > 16) {
+    if (bytes > HD_TRACE_MAX_BYTES) {
         note(t, HD_TN_WIDE_LANE);
-        bytes = 16;
+        bytes = HD_TRACE_MAX_BYTES;
     }
     if (place == PLACE_LOCAL) {
         warp_memory(&t->warp, i, l.mask, i->op.kind, bytes, HD_TS_LOCAL, &o);

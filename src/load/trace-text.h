@@ -217,6 +217,8 @@ struct hd_tinst {
     struct hd_opcode op;
     uint8_t bytes;
     uint8_t dsts, regs; /* reg[0 .. dsts) are written, the rest read */
+    uint8_t each;       /* registers that a written one stands for: of 64 bits
+                           and more a lane, all that hold them */
     uint16_t reg[HD_TINST_REGS];
     uint32_t pc;
     uint32_t opcode; /* string of the container */

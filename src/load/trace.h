@@ -33,7 +33,8 @@
 
 enum {
     HD_TRACE_VA_BITS = 48,  /* four-level page tables reach no further */
-    HD_TRACE_MAX_WARPS = 64 /* of a block: 2048 threads */
+    HD_TRACE_MAX_WARPS = 64, /* of a block: 2048 threads */
+    HD_TRACE_MAX_BYTES = 32  /* of a lane: accesses of 256 bits */
 };
 
 #define HD_TRACE_VA_END (1ull << HD_TRACE_VA_BITS)
@@ -109,7 +110,7 @@ static inline uint32_t hd_trace_warps(const struct hd_trace_kernel *k)
     X(NO_WINDOWS, 0,                                                           \
       "generic instructions without window bases, taken as global")            \
     X(NO_WIDTH, 0, "memory instructions of width 0, taken as ALU")             \
-    X(WIDE_LANE, 0, "accesses wider than 16 bytes a lane, cut to 16")          \
+    X(WIDE_LANE, 0, "accesses wider than 32 bytes a lane, cut to 32")          \
     X(HEADER_LINE, 0, "unknown header lines")                                  \
     X(BODY_LINE, 0, "unknown lines between instructions")                      \
     X(LIST_LINE, 0, "unknown lines of the kernel list")                        \
