@@ -327,6 +327,36 @@ static void blocks(void **state)
     heddle_workload_free(w);
 }
 
+/* Comments before, between and behind header lines, whether #traces ends the
+ * header or the first block does. */
+static void comments(void **state)
+{
+    static const char *const text =
+        "# Basic information\n\n#another\n-kernel name = k#1 a  # mangled\n"
+        "  # indented\n-kernel id = 9#\n-grid dim = (1,1,1) # x, y, z\n"
+        "#\n-block dim = (32,1,1)\n-binary version = 70  # Volta\n"
+        "-local mem base_addr = 0x00007f1000000000 # hex\n"
+        "-enable lineinfo = 1 # yes\n-nregs = 16\n# its end\n%s"
+        "#BEGIN_TB\nthread block = 0,0,0\n"
+        "warp = 0\ninsts = 1\n5 c0a0 ffffffff 0 EXIT 0 0\n#END_TB\n";
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct heddle_trace_kernel k;
+        char own[1024];
+        snprintf(own, sizeof own, text, i == 0 ? "#traces format = x\n" : "");
+        heddle_workload *w = kit_trace(&kit, kit_write(&kit, "k.traceg", own));
+        assert_string_equal(kit_ops(&kit, w), "k#1 a 1\n0.0 exit c0a0\n");
+        assert_int_equal(heddle_trace_kernel(w, 0, &k), 0);
+        assert_int_equal(k.id, 9);
+        assert_int_equal(k.binary, 70);
+        assert_int_equal(k.registers, 16);
+        assert_int_equal(kit_note(w, "HEADER_LINE"), 0);
+        assert_int_equal(kit_note(w, "BODY_LINE"), 0);
+        heddle_workload_free(w);
+    }
+}
+
 /* Lines of one of a few warps of arithmetic, which share how they begin; a line
  * may touch memory, be odd, or have another mask.  `blanks` end the first. */
 static char *warp_of(char *at, unsigned w, unsigned kind, unsigned blanks)
@@ -402,7 +432,7 @@ int main(void)
         cmocka_unit_test(old_versions), cmocka_unit_test(line_numbers),
         cmocka_unit_test(version_6),    cmocka_unit_test(bulk),
         cmocka_unit_test(replay),       cmocka_unit_test(blocks),
-        cmocka_unit_test(alike),
+        cmocka_unit_test(comments),     cmocka_unit_test(alike),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

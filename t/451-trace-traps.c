@@ -391,17 +391,17 @@ static void header_errors(void **state)
         {"-grid dim = (1,1\n", "expected (x,y,z)"},
         {"-nregs = many\n", "expected a number"},
         {"-nregs = 99999999999\n", "expected a number"},
-        {"-grid dim = (1,1,1)\n#t\n", "no `-block dim"},
-        {"-block dim = (1,1,1)\n#t\n", "no `-grid dim"},
-        {"-grid dim = (1,1,1)\n-block dim = (0,1,1)\n#t\n", "cannot be"},
-        {"-grid dim = (1,1,1)\n-block dim = (2048,2,1)\n#t\n", "cannot be"},
-        {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#t\n",
+        {"-grid dim = (1,1,1)\n#traces\n", "no `-block dim"},
+        {"-block dim = (1,1,1)\n#traces\n", "no `-grid dim"},
+        {"-grid dim = (1,1,1)\n-block dim = (0,1,1)\n#traces\n", "cannot be"},
+        {"-grid dim = (1,1,1)\n-block dim = (2048,2,1)\n#traces\n", "cannot be"},
+        {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#traces\n",
          "the file has no thread block"},
         {"-grid dim = (1,1,1)\nhello\n", "expected a header line"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#BEGIN_TB\n"
          "thread block = 1,0,0\n",
          "the grid has no such block"},
-        {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#END_TB\n",
+        {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#traces\n#END_TB\n",
          "expected #BEGIN_TB"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#BEGIN_TB\nwarp = 0\n",
          "expected `thread block"},
@@ -422,8 +422,8 @@ static char *blocks_text(uint32_t n, uint32_t step, uint32_t again)
     size_t room = 200 + 100 * (size_t)(n + 1), at;
     char *s = malloc(room);
 
-    at = (size_t)sprintf(s, "-grid dim = (%u,1,1)\n-block dim = (32,1,1)\n#t\n",
-                         n);
+    at = (size_t)sprintf(
+        s, "-grid dim = (%u,1,1)\n-block dim = (32,1,1)\n#traces\n", n);
     for (uint32_t i = 0; i < n + (again < n); i++)
         at +=
             (size_t)sprintf(s + at,

@@ -27,7 +27,7 @@ static void write_trace(void)
     FILE *f = fopen(path, "w");
     fprintf(f,
             "-kernel name = k\n-grid dim = (%d,1,1)\n"
-            "-block dim = (64,1,1)\n-accelsim tracer version = 4\n#t\n",
+            "-block dim = (64,1,1)\n-accelsim tracer version = 4\n#traces\n",
             BLOCKS);
     for (unsigned b = 0; b < BLOCKS; b++) {
         fprintf(f, "#BEGIN_TB\nthread block = %u,0,0\n", b);

@@ -22,7 +22,7 @@ static char *text(void)
     struct hd_rng r = hd_rng_make(4, 4);
 
     n += (size_t)snprintf(s, room,
-                          "-kernel name = z\n-kernel id = 3\n"
+                          "# what it is\n-kernel name = z\n-kernel id = 3\n"
                           "-grid dim = (3,1,1)\n-block dim = (64,1,1)\n"
                           "-shmem = 0\n-nregs = 16\n"
                           "-accelsim tracer version = 6\n\n"

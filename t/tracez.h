@@ -43,7 +43,7 @@ static inline void tracez_make(const char *text, size_t n, uint32_t chunk,
     size_t dict = dictionary ? n < 1024 ? n : 1024 : 0, from = out->n;
     ZSTD_CCtx *c = ZSTD_createCCtx();
 
-    while (p < end && *p != '#')
+    while (p < end && strncmp(p, "#traces", 7) != 0)
         p = tracez_line(p, end);
     hd_bytes_add(out, text, (size_t)(p - text));
     tracez_int(out, 0, 1);

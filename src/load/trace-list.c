@@ -117,9 +117,11 @@ static int read_dir(const char *path, struct hd_trace_input *in,
     return err->code;
 }
 
-/* A kernel's text begins with its header, or it is compressed. */
+/* A kernel's text begins with its header, or it is compressed; or it has the
+ * name of one, because its header may begin with a comment. */
 static int is_kernel(const char *path, struct hd_err *err)
 {
+    static const char *const names[] = {".traceg", ".traceg.xz", ".tracez"};
     char head[8] = {0};
     FILE *f = fopen(path, "rb");
 
@@ -128,6 +130,10 @@ static int is_kernel(const char *path, struct hd_err *err)
                           "%s: cannot open: %s", path, strerror(errno));
     size_t n = fread(head, 1, sizeof head, f);
     fclose(f);
+    for (size_t i = 0; i < HD_LEN(names); i++) {
+        if (ends(path, names[i]))
+            return 1;
+    }
     return (n >= 6 && memcmp(head,
                              "\xfd"
                              "7zXZ",
@@ -161,7 +167,6 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
     if (r == 0) {
         if ((r = is_kernel(path, err)) < 0)
             return r;
-        r = r || ends(path, ".traceg") || ends(path, ".traceg.xz");
         in->form = r ? HD_TF_KERNEL : HD_TF_LISTS;
     }
     r = add_path(in, join(path, strlen(path), "", 0, ""), err);

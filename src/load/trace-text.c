@@ -1,8 +1,8 @@
 /*
  * trace-text.c - the text trace of a kernel, into a container.
  *
- * A header of `-name = value` lines up to the first line that begins with #;
- * then thread blocks between #BEGIN_TB and #END_TB, each `thread block =
+ * A header of `-name = value` lines up to #traces or the first block, with
+ * comments (# ...) before, between and behind them; then thread blocks between #BEGIN_TB and #END_TB, each `thread block =
  * x,y,z` (version 6: cluster lines) and for each warp `warp = w`, `insts = n`
  * and n instruction lines.  Blank lines may stand anywhere.  Lines nobody
  * knows are passed over and counted for the lint, but not between the
@@ -798,6 +798,13 @@ static int set_insts(struct hd_trace_text *t, const char *line)
     return 0;
 }
 
+/* Does nothing but a comment follow? */
+static bool at_end(const char *p)
+{
+    p = hd_skip_blank(p);
+    return *p == '\n' || *p == '#';
+}
+
 /* "(x,y,z)" or "x,y,z". */
 static const char *scan_dim(const char *p, uint32_t out[3])
 {
@@ -814,7 +821,7 @@ static const char *scan_dim(const char *p, uint32_t out[3])
     }
     if (paren && *p++ != ')')
         return NULL;
-    return *hd_skip_blank(p) == '\n' ? p : NULL;
+    return at_end(p) ? p : NULL;
 }
 
 /* Adds a block to those of the kernel; false if it was there. */
@@ -894,7 +901,7 @@ static int set_number(const char *p, uint64_t max, uint64_t *out)
     uint64_t v;
 
     p = p[0] == '0' && p[1] == 'x' ? hd_scan_hex(p, &v) : hd_scan_dec(p, &v);
-    if (p == NULL || *hd_skip_blank(p) != '\n' || v > max)
+    if (p == NULL || !at_end(p) || v > max)
         return -1;
     *out = v;
     return 0;
@@ -942,8 +949,11 @@ static int header_line(struct hd_trace_text *t, struct header *h,
     }
     if ((p = hd_scan_is(line, "-kernel name = ")) != NULL) {
         const char *end = p;
-        while (*end != '\n' && *end != '\r')
+        while (*end != '\n' && *end != '\r' &&
+               (*end != '#' || hd_scan_blank(end - 1) == NULL))
             end++;
+        for (; end > p && hd_scan_blank(end - 1) != NULL; end--)
+            ;
         h->k.name = hd_box_name(t->box, p, (size_t)(end - p), t->err);
         return t->err->code;
     }
@@ -1034,6 +1044,13 @@ static inline bool is_inst(const char *p)
            (hd_hex_digit((unsigned char)*p) < 16 ? p[1] != 'l' : *p == 'R');
 }
 
+/* Does the header end before this line?  Another # begins a comment. */
+static bool ends_header(const char *p)
+{
+    return hd_scan_is(p, "#traces") != NULL ||
+           hd_scan_is(p, "#BEGIN_TB") != NULL;
+}
+
 /* The whole lines in [p, end). */
 static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
                       const char *end)
@@ -1065,7 +1082,7 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
             continue;
         }
         const char *next = hd_scan_line_end(p);
-        if (!h->done && *p == '#' && begin_kernel(t, h) != 0)
+        if (!h->done && ends_header(p) && begin_kernel(t, h) != 0)
             return t->err->code;
         if (h->done) {
             if (hd_scan_is(p, "#traces format") == NULL &&
@@ -1074,7 +1091,7 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
         } else if (*p == '-') {
             if (header_line(t, h, p) != 0)
                 return t->err->code;
-        } else if (*hd_skip_blank(p) != '\n') {
+        } else if (!at_end(p)) {
             return bad_line(t, p, "expected a header line that begins with -");
         }
         p = next + 1;

@@ -126,7 +126,7 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
         return err->code;
     zero = memchr(p, 0, most);
     z->pos = 0;
-    if (zero == NULL || *p != '-')
+    if (zero == NULL || (*p != '-' && *p != '#'))
         return wrong(z, "expected header lines and a zero byte", err);
     z->header = (size_t)(zero - p);
     z->pos = z->header + 1;
