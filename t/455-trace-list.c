@@ -5,7 +5,8 @@
  * inside another copy are none of their own) and the pages outside of them;
  * one address space a list; a kernel listed without its .xz; .xz files of
  * several blocks and several streams, which a thread unpacks ahead or, where
- * none is to be had, the reader's own; which text belongs to which mistake.
+ * none is to be had, the reader's own; which text belongs to which mistake;
+ * gzip, zstd and raw traces are refused by name.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -287,9 +288,6 @@ static void errors(void **state)
     kit_write(&kit, "kernel-1.tracez", "-kernel\n");
     assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
     assert_text(kit.text, "expected header lines");
-    kit_write(&kit, "kernel-1.trace", "-kernel\n");
-    assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-    assert_text(kit.text, "post-process");
     char empty[160];
     snprintf(empty, sizeof empty, "%s/empty", kit.dir);
     mkdir(empty, 0777);
@@ -297,12 +295,56 @@ static void errors(void **state)
     assert_text(kit.text, "no kernelslist.g");
 }
 
+static void refused(const char *text)
+{
+    assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+    if (strstr(kit.text, text) == NULL)
+        fail_msg("%s", kit.text);
+}
+
+/* A kernel alone, of any name, and in a list. */
+static void refused_twice(const char *file, const void *p, size_t n,
+                          const char *text)
+{
+    char list[64];
+
+    kit_write_n(&kit, file, p, n);
+    refused(text);
+    snprintf(list, sizeof list, "%s\n", file);
+    kit_write(&kit, "kernelslist.g", list);
+    refused(text);
+}
+
+/* Forms that are not read are refused by their names. */
+static void other_forms(void **state)
+{
+    static const char gzip[] = "\x1f\x8b\b\0\0\0\0\0\0\3";
+    static const char zstd[] = "\x28\xb5\x2f\xfd\4";
+    static const char *const raw =
+        "-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#traces format = x\n\n"
+        "0 0 0 0 0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7f0000000000 4 0\n";
+
+    (void)state;
+    refused_twice("kernel-1.traceg.gz", gzip, sizeof gzip,
+                  "kernel-1.traceg.gz: compressed with gzip");
+    refused_twice("kernel-1.traceg", gzip, sizeof gzip, "(gzip -d)");
+    refused_twice("kernel-1.traceg.zst", zstd, sizeof zstd, "(zstd -d)");
+    kit_write_n(&kit, "kernelslist.g", gzip, sizeof gzip);
+    refused("kernelslist.g: compressed with gzip");
+    refused_twice("kernel-1.trace", raw, strlen(raw),
+                  "kernel-1.trace:5: a raw trace");
+    refused_twice("kernel-1.traceg", raw, strlen(raw),
+                  "run the tracer's post-processing");
+    write_xz("kernel-1.trace.xz", raw, 1, 64);
+    refused("kernel-1.trace.xz:5: a raw trace");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists),      cmocka_unit_test(contexts),
         cmocka_unit_test(compressed), cmocka_unit_test(ahead),
-        cmocka_unit_test(errors),
+        cmocka_unit_test(errors),     cmocka_unit_test(other_forms),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

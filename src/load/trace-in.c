@@ -4,7 +4,8 @@
  * The parser works on a large buffer and never asks whether a line is
  * complete: this file cuts the stream at the last newline, and the rest goes to
  * the front of the next buffer.  An .xz file (of any number of blocks and
- * streams; whether it is one is seen from its first bytes, not its name) is
+ * streams; whether it is one is seen from its first bytes, not its name, as are
+ * forms that are not read) is
  * decompressed straight into the buffers, and so is the text of a .tracez
  * (trace-z.c).  liblzma's decoder with threads is not used: what Debian 12 has
  * of it is not safe with hostile files (CVE-2025-31115).  Buffers fit the L2
@@ -117,6 +118,14 @@ static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
                       in->path, (unsigned long long)in->z.total_in, why);
 }
 
+/* Forms of compression that are not read; NULL: it is none. */
+static const char *other_form(const unsigned char *p, ssize_t n)
+{
+    if (n >= 2 && memcmp(p, "\x1f\x8b", 2) == 0)
+        return "gzip";
+    return n >= 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0 ? "zstd" : NULL;
+}
+
 /* The first bytes decide whether the file is compressed.  0 or an error. */
 static int start(struct hd_trace_in *in, struct hd_err *err)
 {
@@ -126,6 +135,12 @@ static int start(struct hd_trace_in *in, struct hd_err *err)
 
     if (n < 0)
         return err->code;
+    const char *other = other_form(in->packed, n);
+    if (other != NULL)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "%s: compressed with %s, which heddle does not read; "
+                          "decompress it (%s -d), or compress it with xz",
+                          in->path, other, other);
     if (n == sizeof magic && memcmp(in->packed, magic, sizeof magic) == 0) {
         lzma_ret r = lzma_stream_decoder(&in->z, XZ_MEMORY, LZMA_CONCATENATED);
         if (r != LZMA_OK)

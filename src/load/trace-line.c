@@ -637,17 +637,11 @@ static const char *scan_tail(struct hd_lines *c, const char *p)
 /* The prefix of tracers before version 3. */
 static const char *skip_prefix(struct hd_lines *c, const char *p)
 {
-    const char *from = p;
-    uint64_t v;
+    const char *q = hd_scan_prefix(p);
 
-    for (unsigned i = 0; i < 4; i++) {
-        p = hd_scan_dec(p, &v);
-        p = p != NULL ? hd_scan_blank(p) : NULL;
-        if (p == NULL)
-            return expected(c, "block x y z and warp before the instruction",
-                            from);
-    }
-    return p;
+    return q != NULL
+               ? q
+               : expected(c, "block x y z and warp before the instruction", p);
 }
 
 static const char *read_line(struct hd_lines *c, const char *p,

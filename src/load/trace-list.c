@@ -121,7 +121,8 @@ static int read_dir(const char *path, struct hd_trace_input *in,
  * name of one, because its header may begin with a comment. */
 static int is_kernel(const char *path, struct hd_err *err)
 {
-    static const char *const names[] = {".traceg", ".traceg.xz", ".tracez"};
+    static const char *const names[] = {".traceg", ".traceg.xz", ".tracez",
+                                        ".trace", ".trace.xz"};
     char head[8] = {0};
     FILE *f = fopen(path, "rb");
 
@@ -157,10 +158,6 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
             hd_trace_input_free(in);
         return r;
     }
-    if (ends(path, ".trace") || ends(path, ".trace.xz"))
-        return hd_err_set(err, HEDDLE_EDATA,
-                          "%s: a raw trace; post-process it to get .traceg",
-                          path);
     if ((r = hd_box_is(path, err)) < 0)
         return r;
     in->form = HD_TF_BOX;

@@ -1031,6 +1031,10 @@ static int other_line(struct hd_trace_text *t, const char *p)
         return end_block(t, p);
     if (hd_scan_is(p, "cluster ") != NULL)
         return 0;
+    if (!t->in_block && hd_scan_prefix(p) != NULL)
+        return wrong(t, "a raw trace, whose instructions are not grouped in "
+                        "thread blocks; run the tracer's post-processing "
+                        "(post-traces-processing) on its list first");
     if (t->in_warp && *p != '#' && *p != '-')
         return bad_line(t, p, "expected `insts = n' before instructions");
     note(t, HD_TN_BODY_LINE);

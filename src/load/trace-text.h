@@ -134,6 +134,19 @@ static inline const char *hd_skip_blank(const char *p)
     return p;
 }
 
+/* What follows the block's x, y, z and the warp that a raw trace, and one of
+ * tracers before version 3, has before an instruction. */
+static inline const char *hd_scan_prefix(const char *p)
+{
+    uint64_t v;
+
+    for (unsigned i = 0; i < 4 && p != NULL; i++) {
+        p = hd_scan_dec(p, &v);
+        p = p != NULL ? hd_scan_blank(p) : NULL;
+    }
+    return p;
+}
+
 /* The end of a word. */
 static inline const char *hd_scan_word(const char *p)
 {
