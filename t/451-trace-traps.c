@@ -456,11 +456,13 @@ static void block_twice(void **state)
     }
 }
 
-/* Cut at every byte: an error, unless all that is lost is a line's end. */
+/* Cut at every byte: an error, unless all instructions of all warps are there;
+ * then it is noted that #END_TB is not. */
 static void truncation(void **state)
 {
     char *text = kit_kernel(
-        6, 32,
+        6, 64,
+        "warp = 1\ninsts = 1\n0020 ffffffff 0 NOP 0 0\n"
         "warp = 0\ninsts = 3\n"
         "0000 0000000f 1 R2 LDG.E 1 R4 4 2 0x1000 4 4 96 0 NoVal\n"
         "0010 ffffffff 1 R2 LDG.E 1 R4 4 1 0x1000 4 0 0 Val 1 0 1 2\n"
@@ -468,11 +470,25 @@ static void truncation(void **state)
     size_t n = strlen(text);
 
     (void)state;
+    size_t all = (size_t)(strstr(text, "EXIT 0 0") + 8 - text);
     for (size_t i = 0; i < n - 1; i++) {
         kit_write_n(&kit, "cut.traceg", text, i);
-        assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
-        assert_text(kit.text, "cut.traceg");
+        if (i < all) {
+            assert_int_equal(kit_fails(&kit, kit.path), HEDDLE_EDATA);
+            assert_text(kit.text, "cut.traceg");
+            continue;
+        }
+        heddle_workload *w = kit_trace(&kit, kit.path);
+        struct heddle_trace_info info;
+        assert_int_equal(heddle_trace_info(w, &info), 0);
+        assert_int_equal(info.instructions, 4);
+        assert_int_equal(kit_note(w, "UNENDED_BLOCK"), 1);
+        heddle_workload_free(w);
     }
+    kit_write(&kit, "cut.traceg", text);
+    heddle_workload *w = kit_trace(&kit, kit.path);
+    assert_int_equal(kit_note(w, "UNENDED_BLOCK"), 0);
+    heddle_workload_free(w);
     free(text);
 }
 

@@ -6,7 +6,8 @@
  * x,y,z` (version 6: cluster lines) and for each warp `warp = w`, `insts = n`
  * and n instruction lines.  Blank lines may stand anywhere.  Lines nobody
  * knows are passed over and counted for the lint, but not between the
- * instructions of a warp, and a file may not end inside a block.
+ * instructions of a warp.  A file may end without its last #END_TB, but not
+ * before all warps of the block are there.
  *
  * What an instruction touches.  Generic accesses are told apart by the windows
  * [base, base + 16 MB) of shared and local memory (the traces of different
@@ -871,10 +872,8 @@ static int number_block(struct hd_trace_text *t, const char *line)
     return 0;
 }
 
-static int end_block(struct hd_trace_text *t, const char *line)
+static int end_block(struct hd_trace_text *t)
 {
-    if (!t->in_block || !t->numbered)
-        return bad_line(t, line, "expected #BEGIN_TB and a thread block first");
     if (end_warp(t) != 0)
         return t->err->code;
     for (uint32_t w = 0; w < t->warps; w++) {
@@ -1028,7 +1027,10 @@ static int other_line(struct hd_trace_text *t, const char *p)
         return 0;
     }
     if (hd_scan_is(p, "#END_TB") != NULL)
-        return end_block(t, p);
+        return t->in_block && t->numbered
+                   ? end_block(t)
+                   : bad_line(t, p,
+                              "expected #BEGIN_TB and a thread block first");
     if (hd_scan_is(p, "cluster ") != NULL)
         return 0;
     if (!t->in_block && hd_scan_prefix(p) != NULL)
@@ -1109,8 +1111,14 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
 
     if (!h->done)
         return wrong(t, "the file ends inside its header");
-    if (t->in_block)
-        return wrong(t, "the file ends inside a thread block");
+    if (t->in_block) {
+        bool cut = t->in_warp && (!t->sized || t->lines_read < t->insts);
+        if (!t->numbered || t->seen != hd_ones(t->warps) || cut)
+            return wrong(t, "the file ends inside a thread block");
+        if (end_block(t) != 0)
+            return t->err->code;
+        note(t, HD_TN_UNENDED_BLOCK);
+    }
     if (k->blocks == 0)
         return wrong(t, "the file has no thread block");
     k->insts = t->warp.insts;

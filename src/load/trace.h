@@ -117,7 +117,8 @@ static inline uint32_t hd_trace_warps(const struct hd_trace_kernel *k)
     X(MISSING_BLOCKS, 0, "kernels with fewer blocks than their grid")          \
     X(REPLAY, 0, "REPLAY markers skipped")                                     \
     X(NO_NEWLINE, 0, "files whose last line has no end")                       \
-    X(NEW_TRACER, 0, "kernels of a tracer newer than version 6, read as that")
+    X(NEW_TRACER, 0, "kernels of a tracer newer than version 6, read as that") \
+    X(UNENDED_BLOCK, 0, "files whose last thread block has no #END_TB")
 
 enum hd_trace_note {
 #define X(code, fatal, text) HD_TN_##code,
