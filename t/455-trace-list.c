@@ -138,7 +138,8 @@ static void contexts(void **state)
     write_kernel("kernel-1-ctx_0xb.traceg", 0x40000);
     kit_write(&kit, "kernelslist_ctx_0xb.g", "kernel-1-ctx_0xb.traceg\n");
     snprintf(list, sizeof list, "%s", kit.path);
-    kit_write(&kit, "kernelslist_ctx_0xa.g", "kernel-1-ctx_0xa.traceg\n");
+    kit_write(&kit, "kernelslist_ctx_0xa.g",
+              "kernel-1-ctx_0xa.traceg\nMemset\n");
     kit_write(&kit, "kernelslist.g", "kernel-1.traceg\n");
     assert_int_equal(heddle_trace_contexts(kit.path, kit.text, 1024), 1);
     assert_int_equal(heddle_trace_contexts(kit.dir, kit.text, 1024), 3);
@@ -146,6 +147,7 @@ static void contexts(void **state)
         heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_non_null(w);
     expect_allocs(w, "pages 40000+20000\n");
+    assert_int_equal(kit_note(w, "LIST_LINE"), 0);
     assert_text(heddle_workload_name(w), "_ctx_0xb");
     heddle_workload_free(w);
     w = kit_trace(&kit, list);
@@ -163,12 +165,16 @@ static void contexts(void **state)
                         "k 1\n0.0 load 0 s0 /4 30000+4096\n0.0 exit 10\n");
     heddle_workload *other = heddle_trace_open(out, NULL, &status, NULL, 0);
     assert_true(heddle_workload_hash(w) != heddle_workload_hash(other));
+    /* each has the notes of its own list */
+    assert_int_equal(kit_note(w, "LIST_LINE"), 1);
+    assert_int_equal(kit_note(other, "LIST_LINE"), 0);
     heddle_workload_free(other);
     snprintf(out, sizeof out, "%s/one.hdt", kit.dir);
     assert_int_equal(heddle_trace_record(w, out, 0, kit.text, 1024), 0);
     heddle_workload_free(w);
     w = kit_trace(&kit, out);
     expect_allocs(w, "pages 30000+20000\n");
+    assert_int_equal(kit_note(w, "LIST_LINE"), 1);
     heddle_workload_free(w);
 }
 

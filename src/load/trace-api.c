@@ -203,8 +203,9 @@ int heddle_trace_note(const heddle_workload *w, uint32_t i,
     if (b == NULL || i >= HD_TN_COUNT)
         return HEDDLE_EINVAL;
     *out = rows[i];
-    out->count = b->note[i].count;
-    out->where = b->note[i].where;
+    const struct hd_trace_context *x = &b->context[context];
+    out->count = i < x->notes ? x->note[i].count : 0;
+    out->where = i < x->notes ? x->note[i].where : "";
     return 0;
 }
 

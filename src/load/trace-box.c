@@ -174,6 +174,7 @@ void hd_box_free(struct hd_box *b)
     for (size_t i = 0; i < b->contexts; i++) {
         free(b->context[i].alloc);
         free(b->context[i].range);
+        free(b->context[i].note);
     }
     for (size_t i = 0; i < b->strings; i++)
         free(b->string[i]);
@@ -239,9 +240,14 @@ int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
     struct hd_trace_context *c =
         hd_grow(&b->context, b->contexts, &b->room_contexts, sizeof *c);
 
-    if (s == NULL || c == NULL)
+    struct hd_trace_note_row *note = calloc(HD_TN_COUNT, sizeof *note);
+
+    if (s == NULL || c == NULL || note == NULL) {
+        free(note);
         return hd_err_memory(err);
-    c[b->contexts++] = (struct hd_trace_context){.name = s};
+    }
+    c[b->contexts++] = (struct hd_trace_context){
+        .name = s, .note = note, .notes = HD_TN_COUNT};
     return 0;
 }
 
@@ -575,15 +581,25 @@ static void index_storage(struct index *x)
     x->in.bad |= x->out == NULL && x->from != x->to;
 }
 
-static void index_notes(struct index *x)
+static void index_context_notes(struct index *x, struct hd_trace_context *c)
 {
-    uint64_t n = number(x, HD_TN_COUNT, HD_TN_COUNT);
-
-    for (uint64_t i = 0; i < n && !x->in.bad; i++) {
-        struct hd_trace_note_row *r = &x->b->note[i];
+    c->notes = table(x, c->notes, 2, &c->note, sizeof *c->note);
+    x->in.bad |= c->notes > HD_TN_COUNT;
+    for (size_t i = 0; i < c->notes && !x->in.bad; i++) {
+        struct hd_trace_note_row *r = &c->note[i];
         r->count = number(x, r->count, UINT64_MAX);
         plain(x, r->where, number(x, strlen(r->where), sizeof r->where - 1));
     }
+}
+
+/* An older file has one list for all address spaces: it is the first one's. */
+static void index_notes(struct index *x)
+{
+    struct hd_box *b = x->b;
+
+    for (size_t i = 0; i < b->contexts && !x->in.bad; i++)
+        if (i == 0 || x->out != NULL || x->in.p != x->in.end)
+            index_context_notes(x, &b->context[i]);
     x->in.bad |= x->in.p != x->in.end;
 }
 
@@ -857,6 +873,8 @@ static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
             return err->code;
     }
     struct hd_trace_context *y = &out->context[to];
+    if (x->notes != 0)
+        memcpy(y->note, x->note, x->notes * sizeof *y->note);
     y->local_low = x->local_low;
     y->local_words = x->local_words;
     y->local_base = x->local_base;
@@ -910,6 +928,5 @@ int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
         if (copy_kernel(in, i, context == HD_NONE ? from : 0, out, limit, err))
             return err->code;
     }
-    memcpy(out->note, in->note, sizeof out->note);
     return hd_box_finish(out, err);
 }

@@ -307,7 +307,8 @@ static int list_line(struct list *l, const char *p)
         l->odd_line = l->line;
         snprintf(l->odd, sizeof l->odd, "%.*s", (int)(q - p), p);
     }
-    hd_trace_note(l->box, HD_TN_LIST_LINE, l->path, l->line);
+    hd_trace_note(&l->box->context[l->box->contexts - 1], HD_TN_LIST_LINE,
+                  l->path, l->line);
     return 0;
 }
 

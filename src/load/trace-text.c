@@ -157,10 +157,10 @@ void hd_trace_text_free(struct hd_trace_text *t)
     free(t);
 }
 
-void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
-                   uint64_t line)
+void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
+                   const char *path, uint64_t line)
 {
-    struct hd_trace_note_row *r = &b->note[n];
+    struct hd_trace_note_row *r = &x->note[n];
 
     if (r->count++ != 0)
         return;
@@ -178,7 +178,7 @@ void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
 static void note(struct hd_trace_text *t, enum hd_trace_note n)
 {
     t->start.learning = false; /* a note is made for each line */
-    hd_trace_note(t->box, n, t->path, t->line);
+    hd_trace_note(t->x, n, t->path, t->line);
 }
 
 /* What is wrong with the line that is being read; returns the error. */

@@ -291,9 +291,9 @@ void hd_trace_text_free(struct hd_trace_text *t);
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
                          struct hd_pages *pages, struct hd_err *err);
 
-/* Counts a note of the lint; `line` 0: the file as a whole. */
-void hd_trace_note(struct hd_box *b, enum hd_trace_note n, const char *path,
-                   uint64_t line);
+/* Counts a note of an address space; `line` 0: the file as a whole. */
+void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
+                   const char *path, uint64_t line);
 
 /* ---- lists and paths (trace-list.c) -------------------------------------- */
 

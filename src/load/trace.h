@@ -229,6 +229,8 @@ struct hd_trace_context {
     /* the words of its local window that threads touch: from, how many */
     uint64_t local_low, local_words;
     uint64_t local_base; /* where the trace saw the local window */
+    struct hd_trace_note_row *note; /* what the reader noted, by its number */
+    size_t notes;
 };
 
 enum { HD_BOX_VERSION = 3 }; /* of the container's file */
@@ -250,7 +252,6 @@ struct hd_box {
     size_t contexts, room_contexts;
     char **string;
     size_t strings, room_strings;
-    struct hd_trace_note_row note[HD_TN_COUNT];
     uint64_t hash;       /* of the contents, however they are stored */
     uint64_t file_bytes; /* 0: not a file */
     struct hd_box_io {
