@@ -65,6 +65,7 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
 struct heddle_trace_note {
     const char *name; /* "ZERO_ADDRESS" */
     const char *text;
+    int told;  /* a run says it, too, with its results */
     int fatal; /* the trace is most likely wrong */
     uint64_t count;
     const char *where; /* the first: file:line */

@@ -72,6 +72,12 @@ HEDDLE_API const char *heddle_op_name(unsigned op);
  * (.hdt, `heddle trace convert`), so both give the same results.
  */
 
+enum { /* what headers can say */
+    HEDDLE_TRACE_REGISTERS = 255, /* of a thread, at most */
+    HEDDLE_TRACE_SHARED = 1 << 24, /* bytes of a block, at most */
+    HEDDLE_TRACE_BINARY = 35      /* version, at least: sm_35 */
+};
+
 struct heddle_trace_options {
     uint32_t context;  /* which address space, 0, 1, ... */
     uint64_t keep;     /* bytes of the compact form of a text trace that are

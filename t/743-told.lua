@@ -1,7 +1,8 @@
 -- 743-told.lua - pins: what of a run would go unnoticed is told with its results:
 -- a first kernel that was cut, a policy that nothing asks, walks whose results
--- are kept nowhere, pages that are smaller than vm.page; and pages are counted by
--- their size, as the page table has them.  A plain run is told nothing.
+-- are kept nowhere, pages that are smaller than vm.page, what is wrong with a
+-- trace; and pages are counted by their size, as the page table has them.  A plain
+-- run is told nothing.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -108,11 +109,61 @@ tap.is(small { ["vm.page"] = "64K" }, "ATAX: vm.page = 64K, but 3 of 67 base "
 tap.is(small { ["vm.page"] = "64K", ["vm.round"] = true }, "",
     "nothing where it is rounded up")
 
+-- ---- traces -----------------------------------------------------------------------
+
+local files = require "lib.files"
+local dir = files.folder()
+
+--- A trace of one warp, whose header says `registers`; it ends with `last`.
+local function trace(name, registers, last)
+    files.write(dir .. "/" .. name, ([[
+-kernel name = k
+-kernel id = 1
+-grid dim = (1,1,1)
+-block dim = (32,1,1)
+-nregs = %d
+-binary version = 20
+-accelsim tracer version = 4
+#traces format = x
+#BEGIN_TB
+thread block = 0,0,0
+warp = 0
+insts = 4
+0000 00000003 0 STG.E 2 R1 R4 4 1 0x0 4 0
+0010 00000003 0 STG.E 2 R1 R4 4 0 0x100 0x0 0
+0020 00000003 0 FROB 2 R1 R4 4 1 0x100 4 0
+0030 ffffffff 0 EXIT 0 0 0
+%s]]):format(registers, last))
+    return dir .. "/" .. name
+end
+
+do
+    local path = trace("w.traceg", 300, "")
+    require("heddle.trace").convert(path, dir .. "/w.hdt")
+    local want = {}
+    for i, line in ipairs {
+        "2 memory instructions with address 0 in an active lane; first: %s:13",
+        "1 unknown opcodes with addresses, taken as ALU; first: %s:15",
+        "1 files whose last thread block has no #END_TB; first: %s:16",
+        "1 kernels of more than 255 registers a thread; first: %s:5",
+        "1 kernels of a binary version below 35; first: %s:6" } do
+        want[i] = "w: " .. line:format(path)
+    end
+    want = table.concat(want, "\n")
+    for _, name in ipairs { "/w.traceg", "/w.hdt" } do
+        tap.is(told { apps = { H.trace(dir .. name, { label = "w" }) } }, want,
+            "what is wrong with a trace: " .. name)
+    end
+    local good = files.read(path):gsub("= 300", "= 255"):gsub("= 20", "= 35")
+        :gsub("insts = 4\n.*\n(0030)", "insts = 1\n%1") .. "#END_TB\n"
+    files.write(dir .. "/good.traceg", good)
+    tap.is(told { apps = { H.trace(dir .. "/good.traceg") } }, "",
+        "nothing of another")
+end
+
 -- ---- who looks at a number alone ------------------------------------------------
 
 do
-    local files = require "lib.files"
-    local dir = files.folder()
     local function said(body)
         files.write(dir .. "/x.lua", ([[
             local H = require "heddle"
@@ -140,6 +191,13 @@ do
         end
         H.run(list)]]:find "never asked[^\n]*\nheddle: and 4 more: told",
         "nor more than a few", files.read(dir .. "/err"))
+    trace("large.traceg", 21971, "#END_TB\n")
+    tap.ok(said([[H.sim { machine = "maxwell", apps = { H.trace(H.here(
+        "large.traceg")) } }:run()]]):find("^heddle: large.traceg: 2 memory "
+        .. "[^\n]*\nheddle: [^\n]*\nheddle: large.traceg: 1 kernels of more "
+        .. "than 255 registers a thread; first: [^\n]*:5\nheddle: [^\n]*version "
+        .. "below 35[^\n]*\nheddle: [^\n]*does not fit a core"),
+        "nor is it lost where the run fails", files.read(dir .. "/err"))
 end
 
 tap.done()

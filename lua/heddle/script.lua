@@ -356,6 +356,7 @@ function script.finish(ok, err)
         io.stderr:write("heddle: interrupted; what is known so far:\n")
         partial()
     end
+    say_unsaid()
     error(err, 0)
 end
 

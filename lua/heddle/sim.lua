@@ -25,6 +25,7 @@ local machines = require "heddle.machines"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
+local told = require "heddle.told"
 local workload = require "heddle.workload"
 
 local Sim = {}
@@ -141,17 +142,21 @@ local function new(o)
             .. "simulated whole; neither sample.every nor sample.launches is "
             .. "expected")
     end
-    local apps, workloads, extents = {}, {}, {}
+    local apps, workloads, extents, noted = {}, {}, {}, {}
     for i, a in ipairs(o.apps) do
         apps[i] = workload.from(a)
         workloads[i], extents[i] = apps[i].make()
+        local wrong = told.trace(apps[i].label, workloads[i])
+        table.move(wrong, 1, #wrong, #noted + 1, noted)
     end
+    script.tell { told = noted } -- though the run may come to no results
     serial = serial + 1
     local self = setmetatable({
         serial = serial,
         machine = machine,
         apps = apps,
         extents = extents,
+        noted = noted,
         label = o.label,
         interval = o.interval == "auto" and FIRST
             or math.tointeger(o.interval),

@@ -1,11 +1,27 @@
 --- told.lua - what of a run would go unnoticed, in words: results.told.
 --
 -- Nothing here is an error: the run is what was asked for.  But numbers look the
--- same when a policy never answered, a page size was not used, or only the first
--- of many kernels ran.
+-- same when a trace is wrong, a policy never answered, a page size was not used,
+-- or only the first of many kernels ran.
 --
 -- SPDX-License-Identifier: MIT
+local trace = require "heddle.trace"
+
 local told = {}
+
+--- What the reader of a trace noted, in words.
+function told.note(n)
+    return ("%d %s; first: %s"):format(n.count, n.text, n.where)
+end
+
+--- What is wrong with a workload that is a trace, in order.
+function told.trace(label, workload)
+    local out = {}
+    for _, n in ipairs(trace.notes(workload)) do
+        out[#out + 1] = n.told and label .. ": " .. told.note(n) or nil
+    end
+    return out
+end
 
 --- The total of a counter of an application (nil: of all), or 0.
 local function count(results, name, app)
@@ -98,6 +114,7 @@ function told.of(results, sim)
     if results.sample then
         say("%s", require("heddle.sampling").text(results.sample))
     end
+    table.move(sim.noted, 1, #sim.noted, #out + 1, out)
     cut(say, results, sim)
     policies(say, results, sim)
     bypass(say, results)

@@ -193,7 +193,11 @@ int heddle_trace_note(const heddle_workload *w, uint32_t i,
                       struct heddle_trace_note *out)
 {
     static const struct heddle_trace_note rows[] = {
-#define X(code, bad, words) {.name = #code, .text = words, .fatal = bad},
+#define X(code, level, words)                                                  \
+    {.name = #code,                                                            \
+     .text = words,                                                            \
+     .told = HD_TL_##level != HD_TL_CHECK,                                     \
+     .fatal = HD_TL_##level == HD_TL_WRONG},
         HD_TRACE_NOTES(X)
 #undef X
     };

@@ -914,18 +914,22 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         const char *name;
         size_t offset; /* of a uint32_t, or a uint64_t if wide */
         bool wide;
+        uint8_t note; /* of what is not in this range: */
+        uint32_t least, most;
     } field[] = {
-        {"-kernel id = ", offsetof(struct hd_trace_kernel, id), false},
-        {"-shmem = ", offsetof(struct hd_trace_kernel, shared_bytes), false},
-        {"-nregs = ", offsetof(struct hd_trace_kernel, regs), false},
-        {"-binary version = ", offsetof(struct hd_trace_kernel, binary), false},
-        {"-accelsim tracer version = ",
-         offsetof(struct hd_trace_kernel, version), false},
-        {"-cuda stream id = ", offsetof(struct hd_trace_kernel, stream), true},
-        {"-shmem base_addr = ", offsetof(struct hd_trace_kernel, shared_base),
-         true},
-        {"-local mem base_addr = ",
-         offsetof(struct hd_trace_kernel, local_base), true},
+#define AT(m) offsetof(struct hd_trace_kernel, m)
+        {"-kernel id = ", AT(id), false, 0, 0, 0},
+        {"-shmem = ", AT(shared_bytes), false, 0, 0, 0},
+        {"-nregs = ", AT(regs), false, HD_TN_BAD_REGISTERS, 0,
+         HEDDLE_TRACE_REGISTERS},
+        {"-binary version = ", AT(binary), false, HD_TN_BAD_BINARY,
+         HEDDLE_TRACE_BINARY, UINT32_MAX},
+        {"-accelsim tracer version = ", AT(version), false, HD_TN_NEW_TRACER, 0,
+         TRACER_KNOWN},
+        {"-cuda stream id = ", AT(stream), true, 0, 0, 0},
+        {"-shmem base_addr = ", AT(shared_base), true, 0, 0, 0},
+        {"-local mem base_addr = ", AT(local_base), true, 0, 0, 0},
+#undef AT
     };
     const char *p;
     uint64_t v;
@@ -936,9 +940,8 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         uint64_t max = field[i].wide ? UINT64_MAX : UINT32_MAX;
         if (set_number(p, max, &v) != 0)
             return bad_line(t, line, "expected a number");
-        if (field[i].offset == offsetof(struct hd_trace_kernel, version) &&
-            v > TRACER_KNOWN)
-            note(t, HD_TN_NEW_TRACER);
+        if (field[i].most != 0 && (v < field[i].least || v > field[i].most))
+            note(t, (enum hd_trace_note)field[i].note);
         char *to = (char *)&h->k + field[i].offset;
         if (field[i].wide)
             *(uint64_t *)(void *)to = v;

@@ -98,30 +98,38 @@ static inline uint32_t hd_trace_warps(const struct hd_trace_kernel *k)
     return (uint32_t)hd_ceil_div(hd_trace_threads(k), k->lanes);
 }
 
-/* What a lint tells: X(code, fatal, text). */
+/* What a reader notes: only `heddle trace check` says it, a run does too, or the
+ * trace is most likely wrong. */
+enum hd_trace_level { HD_TL_CHECK, HD_TL_RUN, HD_TL_WRONG };
+
+/* X(code, level, text); a container has them by number, so new ones come last. */
 #define HD_TRACE_NOTES(X)                                                      \
-    X(ZERO_ADDRESS, 1, "memory instructions with address 0 in an active lane") \
-    X(EMPTY_WARP, 0, "warps without an instruction")                           \
-    X(NO_EXIT, 0, "warps that do not end with EXIT")                           \
-    X(UNKNOWN_OPCODE, 1, "unknown opcodes with addresses, taken as ALU")       \
-    X(ODD_MODE, 0, "address modes that do not fit their mask")                 \
-    X(LDGSTS_TWICE, 0, "LDGSTS listed twice; the shared half was dropped")     \
-    X(MIXED_WINDOWS, 0, "generic instructions whose lanes mix memories")       \
-    X(NO_WINDOWS, 0,                                                           \
+    X(ZERO_ADDRESS, WRONG,                                                     \
+      "memory instructions with address 0 in an active lane")                  \
+    X(EMPTY_WARP, CHECK, "warps without an instruction")                       \
+    X(NO_EXIT, CHECK, "warps that do not end with EXIT")                       \
+    X(UNKNOWN_OPCODE, WRONG, "unknown opcodes with addresses, taken as ALU")   \
+    X(ODD_MODE, CHECK, "address modes that do not fit their mask")             \
+    X(LDGSTS_TWICE, CHECK, "LDGSTS listed twice; the shared half was dropped") \
+    X(MIXED_WINDOWS, CHECK, "generic instructions whose lanes mix memories")   \
+    X(NO_WINDOWS, CHECK,                                                       \
       "generic instructions without window bases, taken as global")            \
-    X(NO_WIDTH, 0, "memory instructions of width 0, taken as ALU")             \
-    X(WIDE_LANE, 0, "accesses wider than 32 bytes a lane, cut to 32")          \
-    X(HEADER_LINE, 0, "unknown header lines")                                  \
-    X(BODY_LINE, 0, "unknown lines between instructions")                      \
-    X(LIST_LINE, 0, "unknown lines of the kernel list")                        \
-    X(MISSING_BLOCKS, 0, "kernels with fewer blocks than their grid")          \
-    X(REPLAY, 0, "REPLAY markers skipped")                                     \
-    X(NO_NEWLINE, 0, "files whose last line has no end")                       \
-    X(NEW_TRACER, 0, "kernels of a tracer newer than version 6, read as that") \
-    X(UNENDED_BLOCK, 0, "files whose last thread block has no #END_TB")
+    X(NO_WIDTH, CHECK, "memory instructions of width 0, taken as ALU")         \
+    X(WIDE_LANE, CHECK, "accesses wider than 32 bytes a lane, cut to 32")      \
+    X(HEADER_LINE, CHECK, "unknown header lines")                              \
+    X(BODY_LINE, CHECK, "unknown lines between instructions")                  \
+    X(LIST_LINE, CHECK, "unknown lines of the kernel list")                    \
+    X(MISSING_BLOCKS, CHECK, "kernels with fewer blocks than their grid")      \
+    X(REPLAY, CHECK, "REPLAY markers skipped")                                 \
+    X(NO_NEWLINE, CHECK, "files whose last line has no end")                   \
+    X(NEW_TRACER, CHECK,                                                       \
+      "kernels of a tracer newer than version 6, read as that")                \
+    X(UNENDED_BLOCK, RUN, "files whose last thread block has no #END_TB")      \
+    X(BAD_REGISTERS, WRONG, "kernels of more than 255 registers a thread")     \
+    X(BAD_BINARY, WRONG, "kernels of a binary version below 35")
 
 enum hd_trace_note {
-#define X(code, fatal, text) HD_TN_##code,
+#define X(code, level, text) HD_TN_##code,
     HD_TRACE_NOTES(X)
 #undef X
         HD_TN_COUNT

@@ -166,7 +166,8 @@ static int notes(lua_State *L)
 {
 #define NOTE(m) HL_FIELD(struct heddle_trace_note, m)
     static const struct hl_field fields[] = {
-        NOTE(name), NOTE(text), NOTE(where), NOTE(count), NOTE(fatal), HL_END};
+        NOTE(name),  NOTE(text), NOTE(where), NOTE(count),
+        NOTE(fatal), NOTE(told), HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_trace_note n;
     lua_Integer at = 0;

@@ -7,6 +7,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
+local told = require "heddle.told"
 local trace = require "heddle.trace"
 
 local M = {
@@ -215,8 +216,7 @@ function M.check(args)
         trace.verify(w)
         local notes = trace.notes(w)
         for _, n in ipairs(notes) do
-            io.write(("%s %d %s; first: %s\n"):format(
-                n.fatal and "error:" or "note: ", n.count, n.text, n.where))
+            io.write(n.fatal and "error: " or "note:  ", told.note(n), "\n")
             fatal = fatal or n.fatal
         end
         if #notes == 0 then
