@@ -73,9 +73,10 @@ HEDDLE_API const char *heddle_op_name(unsigned op);
  */
 
 enum { /* what headers can say */
-    HEDDLE_TRACE_REGISTERS = 255, /* of a thread, at most */
+    HEDDLE_TRACE_REGISTERS = 255,  /* of a thread, at most */
     HEDDLE_TRACE_SHARED = 1 << 24, /* bytes of a block, at most */
-    HEDDLE_TRACE_BINARY = 35      /* version, at least: sm_35 */
+    HEDDLE_TRACE_BINARY = 35,      /* version, at least: sm_35 */
+    HEDDLE_TRACE_BINARY_MOST = 999
 };
 
 struct heddle_trace_options {
@@ -85,6 +86,11 @@ struct heddle_trace_options {
                           TMPDIR.  0: 64 MB */
     uint64_t resident; /* bytes of unpacked blocks; more is an error.  0:
                           256 MB */
+    /* What the headers of all kernels are to say; 0: what they do. */
+    uint32_t registers, binary_version;
+    uint32_t shared_bytes; /* where repair_shared is set, too: 0 is a size */
+    int repair_shared;
+    int strict; /* what is most likely wrong (heddle_trace.h) is an error */
 };
 
 /*

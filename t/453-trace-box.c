@@ -5,7 +5,8 @@
  * as the text; spilling to a temporary file changes nothing; a file cut at any
  * byte, or with any bit flipped, is an error that names it, never a crash;
  * an unfinished file leaves nothing behind; what cannot be written or found
- * has its own code; another version of the container is named, with what to do.
+ * has its own code; another version of the container is named, with what to do;
+ * options repair headers, and refuse what is wrong with a trace.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -208,6 +209,131 @@ static void limits(void **state)
     assert_int_equal(status, HEDDLE_EINVAL);
 }
 
+/* The trace in text and as a container, opened with the same options. */
+static void open_both(const struct heddle_trace_options *o,
+                      heddle_workload *w[2])
+{
+    char out[160];
+    int status;
+
+    snprintf(out, sizeof out, "%s/both.hdt", kit.dir);
+    assert_int_equal(heddle_trace_convert(kit.dir, out, kit.text, 1024), 0);
+    w[0] = heddle_trace_open(kit.dir, o, &status, kit.text, 1024);
+    w[1] = heddle_trace_open(out, o, &status, kit.text, 1024);
+}
+
+static void close_both(heddle_workload *w[2])
+{
+    heddle_workload_free(w[0]);
+    heddle_workload_free(w[1]);
+}
+
+static void expect_headers(heddle_workload *w[2], uint32_t registers,
+                           uint32_t shared, uint32_t binary)
+{
+    assert_int_equal(heddle_workload_hash(w[0]), heddle_workload_hash(w[1]));
+    for (int i = 0; i < 2; i++) {
+        struct heddle_trace_kernel k;
+        for (uint32_t n = 0; heddle_trace_kernel(w[i], n, &k) == 0; n++) {
+            assert_int_equal(k.registers, registers);
+            assert_int_equal(k.shared_bytes, shared);
+            assert_int_equal(k.binary, binary);
+        }
+    }
+}
+
+/* Options replace what headers say, of text and container alike: another
+ * workload, which records as one that always said so.  Bad ones are refused. */
+static void repairs(void **state)
+{
+    static const struct {
+        struct heddle_trace_options o;
+        const char *text;
+    } bad[] = {
+        {{.registers = 256}, "registers: a number from 1 to 255"},
+        {{.binary_version = 34}, "binary_version: a number from 35 to 999"},
+        {{.binary_version = 1000}, "not 1000"},
+        {{.repair_shared = 1, .shared_bytes = (1 << 24) + 1},
+         "shared_bytes: a number from 0 to 16777216"},
+    };
+    struct heddle_trace_options o = {0};
+    heddle_workload *w[2];
+    char out[160];
+    int status;
+
+    (void)state;
+    open_both(&o, w);
+    expect_headers(w, 16, 128, 0);
+    uint64_t hash = heddle_workload_hash(w[0]);
+    close_both(w);
+    o.registers = 16; /* what it says */
+    open_both(&o, w);
+    expect_headers(w, 16, 128, 0);
+    assert_int_equal(heddle_workload_hash(w[0]), hash);
+    close_both(w);
+    o = (struct heddle_trace_options){
+        .registers = 255, .binary_version = 90, .repair_shared = 1};
+    open_both(&o, w);
+    expect_headers(w, 255, 0, 90);
+    hash ^= heddle_workload_hash(w[0]);
+    assert_true(hash != 0);
+    snprintf(out, sizeof out, "%s/repaired.hdt", kit.dir);
+    assert_int_equal(heddle_trace_record(w[1], out, 0, kit.text, 1024), 0);
+    heddle_workload_free(w[1]);
+    w[1] = kit_trace(&kit, out);
+    expect_headers(w, 255, 0, 90);
+    close_both(w);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(
+            heddle_trace_open(kit.dir, &bad[i].o, &status, kit.text, 1024));
+        assert_int_equal(status, HEDDLE_EINVAL);
+        assert_text(kit.text, bad[i].text);
+    }
+}
+
+/* Where strict, what is most likely wrong is an error that names the first
+ * place in the text; a repaired header is not wrong any more. */
+static void strict(void **state)
+{
+    static const char *const list = "%s/kernelslist.g";
+    struct heddle_trace_options o = {.strict = 1};
+    heddle_workload *w[2];
+    char path[160], was[1024], text[64];
+
+    (void)state;
+    open_both(&o, w);
+    expect_headers(w, 16, 128, 0);
+    close_both(w);
+    snprintf(path, sizeof path, list, kit.dir);
+    size_t n;
+    unsigned char *p = kit_read(path, &n);
+    assert_true(n < sizeof was);
+    memcpy(was, p, n);
+    free(p);
+    kit_write(&kit, "kernel-9.traceg",
+              "-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-nregs = 256\n"
+              "-shmem = 128\n-binary version = 0\n#BEGIN_TB\n"
+              "thread block = 0,0,0\nwarp = 0\ninsts = 1\n"
+              "0000 ffffffff 0 EXIT 0 0\n#END_TB\n");
+    kit_write(&kit, "kernelslist.g", "kernel-9.traceg\n");
+    for (int i = 0; i < 3; i++) {
+        o.registers = i > 0 ? 32 : 0;
+        o.binary_version = i > 1 ? 35 : 0;
+        open_both(&o, w);
+        if (i == 2)
+            break;
+        assert_true(w[0] == NULL && w[1] == NULL);
+        snprintf(text, sizeof text, "kernel-9.traceg:%d: kernels of %s",
+                 i == 0 ? 3 : 5, i == 0 ? "more than 255" : "a binary version");
+        assert_text(kit.text, text);
+    }
+    expect_headers(w, 32, 128, 35);
+    assert_int_equal(kit_note(w[1], "BAD_REGISTERS"), 0);
+    assert_int_equal(kit_note(w[1], "BAD_BINARY"), 0);
+    close_both(w);
+    kit_write_n(&kit, "kernelslist.g", was, n);
+}
+
 /* Opens and unpacks; what fails must fail in words. */
 static int try_file(const char *path)
 {
@@ -340,7 +466,8 @@ int main(void)
         cmocka_unit_test(round_trip), cmocka_unit_test(spill),
         cmocka_unit_test(limits),     cmocka_unit_test(truncation),
         cmocka_unit_test(flips),      cmocka_unit_test(nothing_left_behind),
-        cmocka_unit_test(versions),
+        cmocka_unit_test(versions),   cmocka_unit_test(repairs),
+        cmocka_unit_test(strict),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

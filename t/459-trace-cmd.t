@@ -1,7 +1,8 @@
 #!/bin/sh
 # 459-trace-cmd.t - pins: heddle trace convert, record, dump, info and check:
-# what they print, exit status 65 and 66, messages with file and line, and that
-# a trace and its conversion print the same.
+# what they print, exit status 65 and 66, messages with file and line, what is
+# wrong with a trace, other headers, and that a trace and its conversion print the
+# same.
 #
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
@@ -113,6 +114,19 @@ has err "cut.hdt: cut off" "is called so"
 sed 's/0x2000 0x1abc8/0x2000 0x0/' "$dir/app/kernel-1.traceg" >"$dir/odd.traceg"
 expect 65 "check of a zero address" "$H" trace check "$dir/odd.traceg"
 has out "odd.traceg:26" "says where"
+expect 65 "strict" "$H" trace dump "$dir/odd.traceg" strict=true
+has err "odd.traceg:26: memory instructions with address 0" "is an error"
+expect 0 "convert what is wrong" "$H" trace convert "$dir/odd.traceg" "$dir/odd.hdt"
+has err "odd: 1 memory instructions with address 0 in an active lane; first:" \
+    "says so"
+expect 65 "check of its container" "$H" trace check "$dir/odd.hdt"
+has out "odd.traceg:26" "says where in the text"
+expect 0 "record with another header" "$H" trace record "$dir/app" \
+    "$dir/repaired.hdt" registers=64 shared_bytes=512 binary_version=90
+expect 0 "info of it" "$H" trace info "$dir/repaired.hdt"
+has out "64 registers, 512 B shared, sm_90" "is the header"
+expect 64 "with one that cannot be" "$H" trace dump "$dir/app" registers=256
+has err "option registers: expected a whole number from 1 to 255" "is refused"
 expect 73 "a place that cannot be" "$H" trace convert "$dir/app" "$dir/no/a.hdt"
 expect 64 "no verb" "$H" trace
 expect 64 "an unknown option" "$H" trace dump "$dir/app" blok=1

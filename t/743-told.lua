@@ -159,6 +159,18 @@ do
     files.write(dir .. "/good.traceg", good)
     tap.is(told { apps = { H.trace(dir .. "/good.traceg") } }, "",
         "nothing of another")
+    local fixed = { registers = 32, binary_version = 70, shared_bytes = 0 }
+    local repaired = told { apps = { H.trace(path, fixed) } }
+    tap.ok(repaired:find "#END_TB" and not repaired:find "kernels",
+        "nor of a header that is repaired", repaired)
+    fixed.strict = true
+    for _, name in ipairs { "/w.traceg", "/w.hdt" } do
+        local ok, err = pcall(H.sim, { machine = "maxwell",
+            apps = { H.trace(dir .. name, fixed) } })
+        tap.ok(not ok and err.code == -4 and err.message:find(path
+            .. ":13: memory instructions with address 0", 1, true),
+            "strict: an error with its place: " .. name, err.message)
+    end
 end
 
 -- ---- who looks at a number alone ------------------------------------------------

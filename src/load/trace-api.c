@@ -31,12 +31,87 @@
 #define RESIDENT (256ull << 20)
 #define DUMPED   ((size_t)1 << 30) /* bytes of a frame */
 
+static const struct heddle_trace_note note_rows[] = {
+#define X(code, level, words)                                                  \
+    {.name = #code,                                                            \
+     .text = words,                                                            \
+     .told = HD_TL_##level != HD_TL_CHECK,                                     \
+     .fatal = HD_TL_##level == HD_TL_WRONG},
+    HD_TRACE_NOTES(X)
+#undef X
+};
+
 static int no_context(const char *path, uint32_t context, size_t n,
                       struct hd_err *err)
 {
     return hd_err_set(err, HEDDLE_EINVAL,
                       "%s: it has %zu address spaces, 0 to %zu; there is no %u",
                       path, n, n - 1, context);
+}
+
+/* Whether an option is given and out of range. */
+static int check_range(bool given, const char *name, uint32_t v, uint32_t least,
+                       uint32_t most, struct hd_err *err)
+{
+    if (!given || (v >= least && v <= most))
+        return 0;
+    return hd_err_set(err, HEDDLE_EINVAL,
+                      "%s: a number from %u to %u is expected, not %u", name,
+                      least, most, v);
+}
+
+static int check_options(const struct heddle_trace_options *o,
+                         struct hd_err *err)
+{
+    check_range(o->registers != 0, "registers", o->registers, 1,
+                HEDDLE_TRACE_REGISTERS, err);
+    check_range(o->binary_version != 0, "binary_version", o->binary_version,
+                HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST, err);
+    check_range(o->repair_shared, "shared_bytes", o->shared_bytes, 0,
+                HEDDLE_TRACE_SHARED, err);
+    return err->code;
+}
+
+/* Forgets a note, if there is any. */
+static void forget(struct hd_trace_context *x, enum hd_trace_note n)
+{
+    if (n < x->notes)
+        x->note[n].count = 0;
+}
+
+/* Headers say what the options do; no note of them is left. */
+static int repair(struct hd_box *b, const struct heddle_trace_options *o,
+                  struct hd_err *err)
+{
+    for (size_t i = 0; i < b->kernels; i++) {
+        struct hd_trace_kernel *k = &b->kernel[i];
+        k->regs = o->registers != 0 ? o->registers : k->regs;
+        k->binary = o->binary_version != 0 ? o->binary_version : k->binary;
+        k->shared_bytes = o->repair_shared ? o->shared_bytes : k->shared_bytes;
+    }
+    for (size_t i = 0; i < b->contexts; i++) {
+        if (o->registers != 0)
+            forget(&b->context[i], HD_TN_BAD_REGISTERS);
+        if (o->binary_version != 0)
+            forget(&b->context[i], HD_TN_BAD_BINARY);
+    }
+    bool any = o->registers != 0 || o->binary_version != 0 || o->repair_shared;
+    return any ? hd_box_hash(b, err) : 0;
+}
+
+/* Nothing that is most likely wrong. */
+static int check_strict(const struct hd_trace_context *x, struct hd_err *err)
+{
+    for (uint32_t i = 0; i < x->notes; i++) {
+        const struct hd_trace_note_row *r = &x->note[i];
+        if (r->count != 0 && note_rows[i].fatal)
+            return hd_err_set(err, HEDDLE_EDATA,
+                              "%s: %s (%llu; the first is here), an error with "
+                              "`strict'",
+                              r->where, note_rows[i].text,
+                              (unsigned long long)r->count);
+    }
+    return 0;
 }
 
 heddle_workload *heddle_trace_open(const char *path,
@@ -51,7 +126,8 @@ heddle_workload *heddle_trace_open(const char *path,
 
     o = o != NULL ? o : &plain;
     uint32_t context = o->context;
-    if (hd_trace_input_open(path, &in, &err) == 0) {
+    if (check_options(o, &err) == 0 &&
+        hd_trace_input_open(path, &in, &err) == 0) {
         if (in.form == HD_TF_BOX) {
             box = hd_box_open(path, &err);
             if (box != NULL && context >= box->contexts)
@@ -66,7 +142,8 @@ heddle_workload *heddle_trace_open(const char *path,
         }
         hd_trace_input_free(&in);
     }
-    if (err.code == 0)
+    if (err.code == 0 && repair(box, o, &err) == 0 &&
+        (!o->strict || check_strict(&box->context[context], &err) == 0))
         s = hd_trace_source(box, context,
                             o->resident != 0 ? o->resident : RESIDENT, &err);
     *status = err.code;
@@ -192,21 +269,12 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
 int heddle_trace_note(const heddle_workload *w, uint32_t i,
                       struct heddle_trace_note *out)
 {
-    static const struct heddle_trace_note rows[] = {
-#define X(code, level, words)                                                  \
-    {.name = #code,                                                            \
-     .text = words,                                                            \
-     .told = HD_TL_##level != HD_TL_CHECK,                                     \
-     .fatal = HD_TL_##level == HD_TL_WRONG},
-        HD_TRACE_NOTES(X)
-#undef X
-    };
     uint32_t context;
     const struct hd_box *b = box_of(w, &context);
 
     if (b == NULL || i >= HD_TN_COUNT)
         return HEDDLE_EINVAL;
-    *out = rows[i];
+    *out = note_rows[i];
     const struct hd_trace_context *x = &b->context[context];
     out->count = i < x->notes ? x->note[i].count : 0;
     out->where = i < x->notes ? x->note[i].where : "";

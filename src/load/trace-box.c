@@ -666,16 +666,32 @@ static int write_index(struct hd_box *b, const struct hd_bytes *index,
     return hd_save_keep(&io->save, err);
 }
 
+/* The index, and the hash of the contents that it describes. */
+static int make_index(struct hd_box *b, struct hd_bytes *index,
+                      struct hd_err *err)
+{
+    size_t logical = hd_index_write(b, index);
+
+    if (index->oom)
+        return hd_err_memory(err);
+    b->hash = XXH3_64bits(index->p, logical);
+    return 0;
+}
+
+int hd_box_hash(struct hd_box *b, struct hd_err *err)
+{
+    struct hd_bytes index = {0};
+    int r = make_index(b, &index, err);
+
+    hd_bytes_free(&index);
+    return r;
+}
+
 int hd_box_finish(struct hd_box *b, struct hd_err *err)
 {
     struct hd_bytes index = {0};
-    size_t logical = hd_index_write(b, &index);
-    int r = 0;
+    int r = make_index(b, &index, err);
 
-    if (index.oom)
-        r = hd_err_memory(err);
-    else
-        b->hash = XXH3_64bits(index.p, logical);
     if (r == 0 && b->io.file)
         r = write_index(b, &index, err);
     hd_bytes_free(&index);

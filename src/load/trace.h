@@ -316,6 +316,8 @@ int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
 int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
 /* No more is written: fixes the hash, and completes and names the file. */
 int hd_box_finish(struct hd_box *b, struct hd_err *err);
+/* Finds the hash of the contents again: a kernel's header has changed. */
+int hd_box_hash(struct hd_box *b, struct hd_err *err);
 
 /* ---- reading ------------------------------------------------------------ */
 

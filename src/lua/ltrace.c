@@ -32,9 +32,17 @@ HL_MODULE int luaopen_heddle_trace(lua_State *L);
 
 static int open_trace(lua_State *L)
 {
-#define OPTION(m) HL_FIELD(struct heddle_trace_options, m)
-    static const struct hl_field known[] = {OPTION(context), OPTION(keep),
-                                            OPTION(resident), HL_END};
+#define OPTION(m)       HL_FIELD(struct heddle_trace_options, m)
+#define RANGE(m, from, to) HL_OPTION(struct heddle_trace_options, m, from, to)
+    static const struct hl_field known[] = {
+        OPTION(context),
+        OPTION(keep),
+        OPTION(resident),
+        RANGE(registers, 1, HEDDLE_TRACE_REGISTERS),
+        RANGE(shared_bytes, 0, HEDDLE_TRACE_SHARED),
+        RANGE(binary_version, HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST),
+        OPTION(strict),
+        HL_END};
     const char *path = luaL_checkstring(L, 1);
     struct heddle_trace_options o = {0};
     heddle_workload **w;
@@ -42,6 +50,8 @@ static int open_trace(lua_State *L)
     int status;
 
     hl_options(L, 2, "a trace", known, &o);
+    o.repair_shared =
+        lua_istable(L, 2) && lua_getfield(L, 2, "shared_bytes") != LUA_TNIL;
     w = hl_workload_box(L);
     *w = heddle_trace_open(path, &o, &status, text, ROOM);
     return *w != NULL ? 1 : hl_raise(L, status, text);

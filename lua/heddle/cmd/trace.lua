@@ -22,11 +22,12 @@ usage: heddle trace convert IN OUT
 A trace is an Accel-Sim kernelslist.g, the directory it lies in, one .traceg or
 .traceg.xz, or heddle's own container (.hdt).
 
-  convert   writes a container of all address spaces of IN
+  convert   writes a container of all address spaces of IN, and says what is
+            wrong with them, which the container keeps
   record    writes what an application does, run without time; APP is one of
             `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file that
             returns one made with app{} or H.generator; name=value sets its
-            parameters (size=T, lanes=64)
+            parameters (size=T, lanes=64), or options of H.trace (registers=32)
   dump      prints every memory instruction, one a line: kernel block warp pc
             mask opcode space bytes addresses (of the active lanes); kernels
             count from 1, block is the index in the grid, from 0.  FILE may
@@ -90,6 +91,12 @@ function M.convert(args)
     expect(plain, 2, "convert IN OUT")
     nothing_left(named)
     trace.convert(plain[1], plain[2])
+    for i = 0, trace.contexts(plain[2]) - 1 do
+        local w = trace.open(plain[2], { context = i })
+        for _, text in ipairs(told.trace(trace.info(w).name, w)) do
+            io.stderr:write("heddle: ", text, "\n")
+        end
+    end
 end
 
 function M.record(args)
