@@ -68,6 +68,11 @@ static const char *const trace_words[] = {" ",
                                           "",
                                           "\r",
                                           "UTMAPF",
+                                          " # a comment\n",
+                                          "0 0 0 0 0010 ffffffff",
+                                          "-nregs = 300\n",
+                                          ".256",
+                                          "\x1f\x8b",
                                           NULL};
 
 /* Local memory may find no place beside addresses up to 2^48: in words. */
