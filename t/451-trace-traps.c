@@ -394,7 +394,8 @@ static void header_errors(void **state)
         {"-grid dim = (1,1,1)\n#traces\n", "no `-block dim"},
         {"-block dim = (1,1,1)\n#traces\n", "no `-grid dim"},
         {"-grid dim = (1,1,1)\n-block dim = (0,1,1)\n#traces\n", "cannot be"},
-        {"-grid dim = (1,1,1)\n-block dim = (2048,2,1)\n#traces\n", "cannot be"},
+        {"-grid dim = (1,1,1)\n-block dim = (2048,2,1)\n#traces\n",
+         "cannot be"},
         {"-grid dim = (1,1,1)\n-block dim = (32,1,1)\n#traces\n",
          "the file has no thread block"},
         {"-grid dim = (1,1,1)\nhello\n", "expected a header line"},
@@ -495,14 +496,14 @@ static void truncation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opcodes),       cmocka_unit_test(widths),
-        cmocka_unit_test(atomics),       cmocka_unit_test(windows),
-        cmocka_unit_test(wide),
-        cmocka_unit_test(no_windows),    cmocka_unit_test(ldgsts),
-        cmocka_unit_test(local_memory),  cmocka_unit_test(new_tracers),
-        cmocka_unit_test(notes),         cmocka_unit_test(errors),
-        cmocka_unit_test(header_errors), cmocka_unit_test(block_twice),
-        cmocka_unit_test(zero_byte),     cmocka_unit_test(truncation),
+        cmocka_unit_test(opcodes),     cmocka_unit_test(widths),
+        cmocka_unit_test(atomics),     cmocka_unit_test(windows),
+        cmocka_unit_test(wide),        cmocka_unit_test(no_windows),
+        cmocka_unit_test(ldgsts),      cmocka_unit_test(local_memory),
+        cmocka_unit_test(new_tracers), cmocka_unit_test(notes),
+        cmocka_unit_test(errors),      cmocka_unit_test(header_errors),
+        cmocka_unit_test(block_twice), cmocka_unit_test(zero_byte),
+        cmocka_unit_test(truncation),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -356,7 +356,10 @@ function script.finish(ok, err)
         io.stderr:write("heddle: interrupted; what is known so far:\n")
         partial()
     end
-    say_unsaid()
+    local _, text = require("heddle.cli").describe(err)
+    if text ~= core.no_memory then -- of which nothing else is the reason
+        say_unsaid()
+    end
     error(err, 0)
 end
 

@@ -2,12 +2,12 @@
  * trace-text.c - the text trace of a kernel, into a container.
  *
  * A header of `-name = value` lines up to #traces or the first block, with
- * comments (# ...) before, between and behind them; then thread blocks between #BEGIN_TB and #END_TB, each `thread block =
- * x,y,z` (version 6: cluster lines) and for each warp `warp = w`, `insts = n`
- * and n instruction lines.  Blank lines may stand anywhere.  Lines nobody
- * knows are passed over and counted for the lint, but not between the
- * instructions of a warp.  A file may end without its last #END_TB, but not
- * before all warps of the block are there.
+ * comments (# ...) before, between and behind them; then thread blocks between
+ * #BEGIN_TB and #END_TB, each `thread block = x,y,z` (version 6: cluster lines)
+ * and for each warp `warp = w`, `insts = n` and n instruction lines.  Blank
+ * lines may stand anywhere.  Unknown lines are passed over and counted, but not
+ * between the instructions of a warp.  A file may end without its last #END_TB,
+ * but not before all warps of the block are there.
  *
  * What an instruction touches.  Generic accesses are told apart by the windows
  * [base, base + 16 MB) of shared and local memory (the traces of different

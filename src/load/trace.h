@@ -32,7 +32,7 @@
 #include "source.h"
 
 enum {
-    HD_TRACE_VA_BITS = 48,  /* four-level page tables reach no further */
+    HD_TRACE_VA_BITS = 48,   /* four-level page tables reach no further */
     HD_TRACE_MAX_WARPS = 64, /* of a block: 2048 threads */
     HD_TRACE_MAX_BYTES = 32  /* of a lane: accesses of 256 bits */
 };
@@ -98,11 +98,11 @@ static inline uint32_t hd_trace_warps(const struct hd_trace_kernel *k)
     return (uint32_t)hd_ceil_div(hd_trace_threads(k), k->lanes);
 }
 
-/* What a reader notes: only `heddle trace check` says it, a run does too, or the
- * trace is most likely wrong. */
+/* What a reader notes: only `heddle trace check` says it, a run does too, or
+ * the trace is most likely wrong. */
 enum hd_trace_level { HD_TL_CHECK, HD_TL_RUN, HD_TL_WRONG };
 
-/* X(code, level, text); a container has them by number, so new ones come last. */
+/* X(code, level, text).  A container has them by number: new ones come last. */
 #define HD_TRACE_NOTES(X)                                                      \
     X(ZERO_ADDRESS, WRONG,                                                     \
       "memory instructions with address 0 in an active lane")                  \
@@ -237,7 +237,8 @@ struct hd_trace_context {
     /* the words of its local window that threads touch: from, how many */
     uint64_t local_low, local_words;
     uint64_t local_base; /* where the trace saw the local window */
-    struct hd_trace_note_row *note; /* what the reader noted, by its number */
+    /* what the reader noted, by its number */
+    struct hd_trace_note_row *note;
     size_t notes;
 };
 
