@@ -212,4 +212,5 @@ do
         "nor is it lost where the run fails", files.read(dir .. "/err"))
 end
 
+os.execute("rm -rf " .. dir)
 tap.done()
