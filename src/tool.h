@@ -83,6 +83,22 @@ uint64_t heddle_state_hash(const heddle_sim *s);
 int heddle_save(const char *path, const void *bytes, size_t n, char *error,
                 size_t room);
 
+/* ---- texts ------------------------------------------------------------ */
+
+/*
+ * Whether a text of n bytes can stand in a line of a file, a page or a list: it
+ * is UTF-8 without control characters.  HEDDLE_EINVAL: it cannot, and `why`
+ * says which byte ("byte 2 is a line feed (0x0a)").
+ */
+int heddle_line_check(const char *text, size_t n, char *why, size_t room);
+/*
+ * Writes a text of n bytes as it can be shown: each byte of what cannot stand in
+ * a line is \xNN, but for the control characters of `keep`.  What there is no
+ * room for is left off, whole characters at a time.  Returns the length.
+ */
+size_t heddle_line_escape(const char *text, size_t n, const char *keep,
+                          char *out, size_t room);
+
 /* ---- timelines ------------------------------------------------------- */
 
 /*

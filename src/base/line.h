@@ -1,0 +1,15 @@
+/*
+ * line.h - texts that stand in a line of a file, a page or a list.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_LINE_H
+#define HD_LINE_H
+
+#include "diag.h"
+
+/* Whether a text can: the error, of this code, names `what` it is and the byte
+ * that cannot.  Returns err->code. */
+int hd_line_check(const char *what, const char *text, int code,
+                  struct hd_err *err);
+
+#endif
