@@ -27,6 +27,7 @@
 #include <zstd.h>
 
 #include "base/grow.h"
+#include "base/line.h"
 #include "simulation.h"
 
 /* What one source saved, and how that is freed. */
@@ -304,19 +305,28 @@ static void pack(const heddle_snapshot *k, const struct heddle_checkpoint *c,
     hd_bytes_add(out, c->more, c->bytes);
 }
 
+static void add_text(struct hd_bytes *b, const char *s)
+{
+    hd_bytes_add(b, s, strlen(s));
+}
+
 int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
                           const struct heddle_checkpoint *c, char *error,
                           size_t room)
 {
     struct hd_bytes raw = {0}, out = {0};
     struct hd_err err = {0};
-    char head[512];
     size_t n = 0;
     int rc;
 
-    snprintf(head, sizeof head, "%sbuild %.200s\nnote %.200s\n\n", magic,
-             c->build, c->note);
-    hd_bytes_add(&out, head, strlen(head));
+    if (hd_line_check("note", c->note, HEDDLE_EINVAL, &err) != 0)
+        return hd_err_tell(&err, error, room);
+    add_text(&out, magic);
+    add_text(&out, "build ");
+    add_text(&out, c->build);
+    add_text(&out, "\nnote ");
+    add_text(&out, c->note);
+    add_text(&out, "\n\n");
     pack(k, c, &raw);
     if (hd_bytes_room(&out, ZSTD_compressBound(raw.n) + SUM))
         n = ZSTD_compress(out.p + out.n, out.room - out.n, raw.p, raw.n, LEVEL);

@@ -87,10 +87,11 @@ int heddle_save(const char *path, const void *bytes, size_t n, char *error,
 
 /*
  * Whether a text of n bytes can stand in a line of a file, a page or a list: it
- * is UTF-8 without control characters.  HEDDLE_EINVAL: it cannot, and `why`
- * says which byte ("byte 2 is a line feed (0x0a)").
+ * is UTF-8 without control characters.  HEDDLE_EINVAL: it cannot, and `error`
+ * says so of `what` it is, with the byte and its place.
  */
-int heddle_line_check(const char *text, size_t n, char *why, size_t room);
+int heddle_line_check(const char *what, const char *text, size_t n,
+                      char *error, size_t room);
 /*
  * Writes a text of n bytes as it can be shown: each byte of what cannot stand in
  * a line is \xNN, but for the control characters of `keep`.  What there is no

@@ -32,9 +32,9 @@ static size_t encode(uint32_t c, char *out)
 
 static int check(const char *text, size_t n)
 {
-    char why[64];
+    char error[256];
 
-    return heddle_line_check(text, n, why, sizeof why);
+    return heddle_line_check("name", text, n, error, sizeof error);
 }
 
 static void test_characters(void **state)
@@ -83,12 +83,13 @@ static void test_words(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char why[64] = "";
+        char error[256] = "";
 
-        assert_int_equal(
-            heddle_line_check(cases[i].text, cases[i].n, why, sizeof why),
-            HEDDLE_EINVAL);
-        assert_string_equal(why, cases[i].why);
+        assert_int_equal(heddle_line_check("name", cases[i].text, cases[i].n,
+                                           error, sizeof error),
+                         HEDDLE_EINVAL);
+        if (strstr(error, cases[i].why) == NULL)
+            fail_msg("%s: %s is expected", error, cases[i].why);
     }
     assert_int_equal(hd_line_check("note", "plain", HEDDLE_EINVAL, &err), 0);
     assert_int_equal(hd_line_check("note", "a\nb", HEDDLE_EPOLICY, &err),

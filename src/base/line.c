@@ -73,9 +73,11 @@ static const char *kind(const unsigned char *p, size_t bytes)
     }
 }
 
-int heddle_line_check(const char *text, size_t n, char *why, size_t room)
+int heddle_line_check(const char *what, const char *text, size_t n,
+                      char *error, size_t room)
 {
     const unsigned char *p = (const unsigned char *)text;
+    char shown[256];
 
     for (size_t i = 0, bytes; i < n; i += bytes) {
         bytes = character(p + i, n - i);
@@ -83,8 +85,11 @@ int heddle_line_check(const char *text, size_t n, char *why, size_t room)
             continue;
         if (bytes == 2) /* the second byte says which */
             i++;
-        snprintf(why, room, "byte %zu is %s (0x%02x)", i + 1,
-                 kind(p + i, bytes), p[i]);
+        heddle_line_escape(text, n, "", shown, sizeof shown);
+        snprintf(error, room,
+                 "%s \"%s\": byte %zu is %s (0x%02x); one line of text in "
+                 "UTF-8, without control characters, is expected",
+                 what, shown, i + 1, kind(p + i, bytes), p[i]);
         return HEDDLE_EINVAL;
     }
     return HEDDLE_OK;
@@ -118,14 +123,9 @@ size_t heddle_line_escape(const char *text, size_t n, const char *keep,
 int hd_line_check(const char *what, const char *text, int code,
                   struct hd_err *err)
 {
-    char why[64], shown[256];
-    size_t n = strlen(text);
+    char error[sizeof err->text];
 
-    if (heddle_line_check(text, n, why, sizeof why) == HEDDLE_OK)
+    if (heddle_line_check(what, text, strlen(text), error, sizeof error) == 0)
         return 0;
-    heddle_line_escape(text, n, "", shown, sizeof shown);
-    return hd_err_set(err, code,
-                      "%s \"%s\": %s; one line of text in UTF-8, without "
-                      "control characters, is expected",
-                      what, shown, why);
+    return hd_err_set(err, code, "%s", error);
 }

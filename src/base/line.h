@@ -7,8 +7,8 @@
 
 #include "diag.h"
 
-/* Whether a text can: the error, of this code, names `what` it is and the byte
- * that cannot.  Returns err->code. */
+/* heddle_line_check of a text that ends with a zero; the error has this code.
+ * Returns err->code. */
 int hd_line_check(const char *what, const char *text, int code,
                   struct hd_err *err);
 

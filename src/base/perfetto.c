@@ -20,6 +20,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "../tool.h"
 #include "perfetto.h"
 
 enum wire { VARINT, FIXED64, BYTES };
@@ -87,8 +88,13 @@ static void fixed(struct hd_bytes *b, uint32_t field, uint64_t v)
     hd_bytes_add(b, bytes, sizeof bytes);
 }
 
+/* Names may come from traces; a field of text is UTF-8. */
 static void text(struct hd_bytes *b, uint32_t field, const char *s)
 {
+    char shown[1024];
+
+    heddle_line_escape(s, strlen(s), "", shown, sizeof shown);
+    s = shown;
     tag(b, field, BYTES);
     hd_bytes_put(b, strlen(s));
     hd_bytes_add(b, s, strlen(s));

@@ -9,8 +9,10 @@
  * SPDX-License-Identifier: MIT
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "../base/line.h"
 #include "param.h"
 
 uint32_t hd_param_count(const struct heddle_param *params)
@@ -34,10 +36,21 @@ static uint32_t choices(const struct heddle_param *q)
 
 int hd_param_check(const struct hd_param_of *of, int code, struct hd_err *err)
 {
+    char what[128];
+
+    if (hd_line_check(of->kind, of->name, code, err) != 0)
+        return code;
     if (hd_param_count(of->params) > HEDDLE_MAX_PARAMS)
         return hd_err_set(err, code, "%s %s has more than %d parameters",
                           of->kind, of->name, HEDDLE_MAX_PARAMS);
     for (const struct heddle_param *q = of->params; q && q->name; q++) {
+        snprintf(what, sizeof what, "%s %s: parameter", of->kind, of->name);
+        if (hd_line_check(what, q->name, code, err) != 0)
+            return code;
+        snprintf(what, sizeof what, "%s %s: %s: unit", of->kind, of->name,
+                 q->name);
+        if (hd_line_check(what, q->unit ? q->unit : "", code, err) != 0)
+            return code;
         if (q->def < q->min || q->def > q->max)
             return hd_err_set(err, code,
                               "%s %s: the default of %s is out of its range",

@@ -25,6 +25,7 @@
 
 #include "../base/numbers.h"
 #include "../core/env.h"
+#include "../tool.h"
 
 #include <stdio.h>
 
@@ -201,6 +202,12 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
     return 0;
 }
 
+/* A name of the file, which may be anything, as it can be shown. */
+static void show(const char *name, char *out, size_t room)
+{
+    heddle_line_escape(name, strlen(name), "", out, room);
+}
+
 static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
 {
     struct replayer *t = self;
@@ -208,7 +215,7 @@ static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
 
     *out = (struct hd_alloc){.name = "pages"};
     if (i < x->allocs) {
-        snprintf(out->name, sizeof out->name, "%s", x->alloc[i].name);
+        show(x->alloc[i].name, out->name, sizeof out->name);
         out->base.v = x->alloc[i].base;
         out->bytes = x->alloc[i].bytes;
         return true;
@@ -254,7 +261,7 @@ static int launch(void *self, struct hd_launch *out)
                               .lanes = k->lanes,
                               .regs = k->regs,
                               .shared_bytes = k->shared_bytes};
-    snprintf(out->name, sizeof out->name, "%s", k->name);
+    show(k->name, out->name, sizeof out->name);
     memcpy(out->grid, k->grid, sizeof out->grid);
     memcpy(out->block, k->block, sizeof out->block);
     t->s->warps = out->warps;
@@ -455,8 +462,7 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
                                    .self = t,
                                    .hash = XXH3_64bits(id, sizeof id),
                                    .free = free_source};
-    snprintf(t->source.name, sizeof t->source.name, "%s",
-             box->context[context].name);
+    show(box->context[context].name, t->source.name, sizeof t->source.name);
     return &t->source;
 }
 

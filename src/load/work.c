@@ -33,6 +33,7 @@
 
 #include "../base/bits.h"
 #include "../base/grow.h"
+#include "../base/line.h"
 #include "../base/numbers.h"
 #include "../core/env.h"
 #include "../core/library.h"
@@ -193,12 +194,16 @@ static int place(struct work *w, const struct heddle_work_buffer *b,
 {
     struct hd_alloc *to = &w->buffer[w->buffers];
     uint64_t align = b->align != 0 ? b->align : 256, va;
+    char what[128];
 
     if (memchr(b->name, 0, sizeof b->name) == NULL || b->name[0] == '\0')
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "workload %s: buffer %u needs a name of 1 to 31 "
                           "bytes",
                           w->source.name, w->buffers);
+    snprintf(what, sizeof what, "workload %s: buffer", w->source.name);
+    if (hd_line_check(what, b->name, HEDDLE_EPROGRAM, err) != 0)
+        return err->code;
     for (uint32_t i = 0; i < w->buffers; i++)
         if (strcmp(w->buffer[i].name, b->name) == 0)
             return hd_err_set(err, HEDDLE_EPROGRAM,
@@ -531,6 +536,10 @@ static int take_launch(struct work *w, struct heddle_work_call *c,
     char text[256];
 
     l->name[sizeof l->name - 1] = '\0';
+    snprintf(text, sizeof text, "workload %s, launch %u: kernel",
+             w->source.name, c->launch);
+    if (hd_line_check(text, l->name, HEDDLE_EPROGRAM, w->env->err) != 0)
+        return w->env->err->code;
     for (int i = 0; i < 3; i++) {
         l->grid[i] += l->grid[i] == 0;
         l->block[i] += l->block[i] == 0;

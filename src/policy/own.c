@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/line.h"
 #include "../sim.h"
 #include "registry.h"
 
@@ -45,8 +46,14 @@ int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
 
     for (const struct heddle_own *o = p->own; o != NULL && o->name; o++) {
         bool hist = o->kind == HEDDLE_OWN_HISTOGRAM;
-        char name[HD_OWN_ROOM];
+        const char *text[] = {o->name, o->unit};
+        char name[HD_OWN_ROOM], what[96];
         int i;
+
+        snprintf(what, sizeof what, "policy %s: counters", p->name);
+        for (i = 0; i < 2; i++)
+            if (hd_line_check(what, text[i], HEDDLE_EPOLICY, err) != 0)
+                return err->code;
 
         snprintf(name, sizeof name, "%s.%s", p->name, o->name);
         i = own->stat.v != NULL ? number_of(own, name, hist) : -1;

@@ -17,6 +17,7 @@
 #include "../base/bits.h"
 #include "../base/grow.h"
 #include "program.h"
+#include "../base/line.h"
 #include "../load/source.h"
 
 static void mix(heddle_program *p, const void *what, size_t bytes)
@@ -74,7 +75,7 @@ static int begin(heddle_program *p)
         return hd_err_set(&p->err, HEDDLE_EINVAL,
                           "program %s: it has workloads and cannot change",
                           p->name);
-    return 0;
+    return hd_line_check("program", p->name, HEDDLE_EPROGRAM, &p->err);
 }
 
 int heddle_program_align(heddle_program *p, uint64_t bytes)
@@ -96,9 +97,13 @@ int heddle_program_buffer(heddle_program *p, const char *name,
 {
     uint32_t width = heddle_type_bytes(type);
     struct hd_bufdef *b;
+    char what[128];
     uint64_t va;
 
     if (begin(p) != 0)
+        return p->err.code;
+    snprintf(what, sizeof what, "program %s: buffer", p->name);
+    if (hd_line_check(what, name, HEDDLE_EPROGRAM, &p->err) != 0)
         return p->err.code;
     va = hd_ceil_div(p->next_va, p->align) * p->align;
     if (width == 0 || p->nbuf == HD_MAX_BUFFERS)
