@@ -142,14 +142,6 @@ local function with_trace(err)
     return err
 end
 
---- A message as a terminal may see it: it may quote a file that is not text.
-local function printable(text)
-    local out = text:gsub("[%c\127]", function(c)
-        return (c == "\n" or c == "\t") and c or "?"
-    end)
-    return utf8.len(out) and out or (out:gsub("[\128-\255]", "?"))
-end
-
 --- Runs the command; returns the exit status.
 function cli.main(args)
     local ok, status = xpcall(dispatch, with_trace, args)
@@ -160,7 +152,7 @@ function cli.main(args)
     status, text = cli.describe(status)
     io.stdout:flush()
     if text then
-        io.stderr:write("heddle: ", printable(text), "\n")
+        io.stderr:write("heddle: ", core.text(text), "\n")
     end
     return status
 end

@@ -218,14 +218,14 @@ function config.config_write(path, what)
         resolved, title = what.resolved, what.machine and what.machine.name
         rounded = what.rounded
     end
-    require("heddle.report").emit(config.format(resolved, title, rounded),
-        path)
+    require("heddle.report").emit(config.format(resolved, title
+        and core.escape(title), rounded), path)
     return what
 end
 
 --- H.config_read(path): a machine with the settings of a file.
 function config.config_read(path)
-    local f, err = io.open(path, "r")
+    local f, err = io.open(core.path(path), "r")
     local text = f and f:read("a")
     if not text then
         fail(-5, "%s", err or path .. ": cannot be read")

@@ -95,6 +95,7 @@ function experiment.open(o)
         if type(o[name]) ~= "string" then
             error("experiment.open: " .. name .. " is a text", 2)
         end
+        core.line("experiment.open: " .. name, o[name])
     end
     local variant = variant_of(o)
     local id = experiment.id(o.name, variant)
@@ -305,7 +306,8 @@ end
 
 --- A table of details: a title and rows (report.table).
 function Experiment:table(title, rows)
-    self.tables[#self.tables + 1] = { title = title, rows = rows }
+    self.tables[#self.tables + 1] = {
+        title = core.line("a table: title", title), rows = rows }
 end
 
 --- Charts, drawn at the end: given before the runs, with series whose values come

@@ -305,6 +305,7 @@ function M.kernel(name, options, fn)
         or type(fn) ~= "function" then
         fail("kernel(name, { grid =, block = }, function(t) ... end)")
     end
+    core.line("kernel", name)
     known_names("kernel " .. name .. ": no option", options, KERNEL_OPTIONS)
     if options.args ~= nil and type(options.args) ~= "table" then
         fail("kernel %s: args: expected { name = value }, got %s", name,
@@ -331,9 +332,10 @@ end
 
 --- What can be told of the fields of an application before it is made.
 local function check_app(a, what)
-    if type(a.name) ~= "string" or a.name == "" or a.name:find "%c" then
+    if type(a.name) ~= "string" or a.name == "" then
         fail("%s: name: expected a text, got %s", what, tostring(a.name))
     end
+    core.line(what .. ": name", a.name)
     for _, key in ipairs { "params", "sizes" } do
         if a[key] ~= nil and type(a[key]) ~= "table" then
             fail("%s %s: %s: expected a table, got %s", what, a.name, key,

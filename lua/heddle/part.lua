@@ -62,7 +62,7 @@ end
 --- Calls fn(text, bad) for each line; bad(words, ...) raises with its place.
 local function each_line(path, fn)
     local f, err = io.stdin, nil
-    if path ~= "-" then f, err = io.open(path, "rb") end
+    if path ~= "-" then f, err = io.open(core.path(path), "rb") end
     if not f then fail(ENOINPUT, "%s", err) end
     local _ <close> = setmetatable({}, { __close = function()
         if f ~= io.stdin then f:close() end

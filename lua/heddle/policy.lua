@@ -489,7 +489,7 @@ end
 
 --- policy.load(path)
 function M.load(path)
-    local f, err = loadfile(path, "t", bridge.sandbox())
+    local f, err = loadfile(bridge.path(path), "t", bridge.sandbox())
     if not f then fail(can_read(path) and EPOLICY or ENOINPUT, "%s", err) end
     return run(f, path)
 end

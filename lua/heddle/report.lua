@@ -480,7 +480,7 @@ function report.table(rows)
                     v = ""
                 end
                 local text = type(v) == "number" and report.number(v)
-                    or tostring(v)
+                    or core.escape(tostring(v))
                 cells[r][c] = text
                 widths[c] = math.max(widths[c] or 0, width(text))
                 if r > 1 and (type(v) == "number"
@@ -729,7 +729,7 @@ report.emit = emit
 
 --- The results in a file that report.json wrote: a list, of one or more.
 function report.read(path)
-    local f, why = io.open(path, "rb")
+    local f, why = io.open(core.path(path), "rb")
     local text = f and f:read "a"
     if f then
         f:close()

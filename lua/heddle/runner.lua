@@ -56,7 +56,7 @@ local function plain_of(p)
         parts[#parts + 1] = tostring(k) .. "=" .. tostring(p[k])
     end
     local f = (p.use:find "%.lua$" or p.use:find "%.so$")
-        and io.open(p.use, "rb")
+        and io.open(core.path(p.use), "rb")
     if f then
         parts[#parts + 1] = f:read "a"
         f:close()

@@ -97,6 +97,7 @@ local function check_values(o)
         and type(o.label) ~= "number" then
         fail(-2, "H.sim: label: a text is expected, not a %s", type(o.label))
     end
+    core.line("H.sim: label", o.label or "")
     check_list("apps", o.apps)
     check_list("policies", o.policies or {})
     if o.interval ~= nil and o.interval ~= "auto" then

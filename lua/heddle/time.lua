@@ -416,7 +416,7 @@ function methods:what_if(o)
     local function alternative(i)
         self.time, self.progress, self.drawing = time.new(), false, false
         self.core:mute(true)
-        self.label = tostring(o[i].label or i)
+        self.label = core.line("what_if: label", tostring(o[i].label or i))
         for _, name in ipairs(o[i].unuse or {}) do
             if self:unuse(name) == 0 then
                 fail("there is no policy '%s' to unbind", tostring(name))

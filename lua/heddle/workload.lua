@@ -73,6 +73,7 @@ local function new(own, kind, name, options, make)
         .. (own.budget and " budget " .. own.budget or "")
         .. (own.start and " start " .. own.start or "")
     local head = kind == "trace" and header_of(name)
+    core.line(core.escape(name) .. ": label", tostring(own.label))
     return setmetatable({
         label = own.label,
         budget = own.budget,
@@ -143,9 +144,9 @@ function workload.trace(path, options)
         error(core.error(-2, ("H.trace: a path is expected, not a %s"):format(
             type(path))), 0)
     end
-    local base = path:match("([^/]+)/[^/]*%.g$") or path:match("[^/]+$")
-        or path
-    local rest, own = split(options, (base:gsub("%.hdt$", "")))
+    local base = core.path(path):match("([^/]+)/[^/]*%.g$")
+        or path:match("[^/]+$") or path
+    local rest, own = split(options, core.escape((base:gsub("%.hdt$", ""))))
     return new(own, "trace", path, rest,
         function()
             local trace = require "heddle.trace"
@@ -164,8 +165,8 @@ function workload.plugin(path, options)
         error(core.error(-2, ("H.plugin: a path is expected, not a %s"):format(
             type(path))), 0)
     end
-    local rest, own = split(options,
-        ((path:match("[^/]+$") or path):gsub("%.so$", "")))
+    local rest, own = split(options, core.escape(
+        ((core.path(path):match("[^/]+$") or path):gsub("%.so$", ""))))
     return new(own, "plugin", path, rest, function()
         local work, given = require "heddle.work", {}
         for _, k in ipairs(core.keys(rest)) do

@@ -102,7 +102,7 @@ static int print(lua_State *L)
 static int traceback(lua_State *L)
 {
     if (lua_isstring(L, 1) && !hl_is_no_memory(L, 1))
-        luaL_traceback(L, L, lua_tostring(L, 1), 1);
+        luaL_traceback(L, L, hl_shown(L, 1), 1);
     return 1;
 }
 

@@ -415,7 +415,7 @@ static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
     lua_State *T = p->T;
     int string = lua_type(T, -1) == LUA_TSTRING && lua_isnumber(T, -1);
     const char *got =
-        lua_isstring(T, -1) ? lua_tostring(T, -1) : luaL_typename(T, -1);
+        lua_isstring(T, -1) ? hl_shown(T, -1) : luaL_typename(T, -1);
 
     snprintf(text, sizeof text, "answered %s%.128s%s, expected %s",
              string ? "the text '" : "", got, string ? "'" : "", want);
@@ -429,11 +429,13 @@ static int64_t choice(struct lp *p, enum heddle_point i)
     const struct point *pt = &p->point[i];
     const char *s, *near;
     char want[128];
+    size_t n;
 
     if (lua_type(p->T, -1) == LUA_TSTRING) {
-        s = lua_tostring(p->T, -1);
+        s = lua_tolstring(p->T, -1, &n);
         for (int k = 0; k < pt->words; k++)
-            if (s == pt->word[k] || strcmp(s, pt->word[k]) == 0)
+            if (s == pt->word[k] || (n == strlen(pt->word[k]) &&
+                                     memcmp(s, pt->word[k], n) == 0))
                 return k;
         near = heddle_nearest(s, pt->word, (size_t)pt->words);
         snprintf(want, sizeof want, "%s%s%s%s", heddle_point_info(i)->limit,
@@ -894,7 +896,7 @@ static void *open_policy(void *ud, heddle_sim *s,
     lua_pushcfunction(L, new_thread);
     lua_pushlightuserdata(L, p);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-        heddle_policy_fail(s, lua_tostring(L, -1));
+        heddle_policy_fail(s, hl_error_text(L, -1));
         lua_pop(L, 1);
         free(p);
         return NULL;

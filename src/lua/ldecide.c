@@ -281,7 +281,7 @@ static int listen(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(L, 2); i++) {
         lua_rawgeti(L, 2, i);
-        points[point_of(L, luaL_checkstring(L, -1))] = 1;
+        points[point_of(L, hl_text(L, -1))] = 1;
         lua_pop(L, 1);
     }
     l = lua_newuserdatauv(L, sizeof *l, 1);

@@ -632,7 +632,7 @@ static void failed(struct lg *g, struct warp *x, int rc)
     lua_pushlightuserdata(H, x->T);
     rc = lua_pcall(H, 1, 1, 0);
     if (lua_isstring(H, -1) && (rc == LUA_OK || hl_is_no_memory(H, -1)))
-        end_with(x, lua_tostring(H, -1));
+        end_with(x, hl_shown(H, -1));
     else
         end_with(x, "an error that cannot be shown");
     lua_settop(H, H_KEPT);
@@ -1059,7 +1059,7 @@ int lg_open(lua_State *L)
     read_lists(L, g);
     o.ud = g;
     lua_getfield(L, SPEC, "text");
-    o.argument = luaL_checkstring(L, -1);
+    o.argument = hl_text(L, -1);
     w = hl_workload_box(L);
     lua_pushvalue(L, LG);
     lua_setiuservalue(L, -2, 1);

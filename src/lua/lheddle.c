@@ -102,19 +102,77 @@ static int text_of(lua_State *L)
     return 1;
 }
 
-const char *hl_error_text(lua_State *L, int i)
+const char *hl_escape(lua_State *L, int i, const char *keep)
+{
+    size_t n, room;
+    const char *text = luaL_checklstring(L, i, &n);
+    luaL_Buffer b;
+    char *out;
+
+    room = 4 * n + 1;
+    out = luaL_buffinitsize(L, &b, room);
+    luaL_pushresultsize(&b, heddle_line_escape(text, n, keep, out, room));
+    return lua_tostring(L, -1);
+}
+
+static int shown(lua_State *L)
+{
+    hl_escape(L, 1, "\n\t");
+    return 1;
+}
+
+const char *hl_shown(lua_State *L, int i)
 {
     i = lua_absindex(L, i);
-    if (lua_type(L, i) == LUA_TSTRING) {
+    if (hl_is_no_memory(L, i)) {
         lua_pushvalue(L, i);
         return lua_tostring(L, -1);
     }
+    lua_pushcfunction(L, shown);
+    lua_pushvalue(L, i);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK)
+        return lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return lua_pushliteral(L, "a text that cannot be shown");
+}
+
+const char *hl_text(lua_State *L, int i)
+{
+    size_t n, end;
+    const char *text = luaL_checklstring(L, i, &n);
+
+    end = strlen(text);
+    if (end < n)
+        hl_raisef(L, HEDDLE_EINVAL,
+                  "\"%s\": byte %I is a NUL (0x00), at which C ends a text; a "
+                  "path or a name has none",
+                  hl_shown(L, i), (LUAI_UACINT)end + 1);
+    return text;
+}
+
+int hl_path(lua_State *L)
+{
+    hl_text(L, 1);
+    lua_settop(L, 1);
+    return 1;
+}
+
+const char *hl_opt_text(lua_State *L, int i)
+{
+    return lua_isnoneornil(L, i) ? NULL : hl_text(L, i);
+}
+
+const char *hl_error_text(lua_State *L, int i)
+{
+    i = lua_absindex(L, i);
+    if (lua_type(L, i) == LUA_TSTRING)
+        return hl_shown(L, i);
     if (luaL_getmetafield(L, i, "__tostring") != LUA_TNIL) {
         lua_pop(L, 1);
         lua_pushcfunction(L, text_of);
         lua_pushvalue(L, i);
         if (lua_pcall(L, 1, 1, 0) == LUA_OK)
-            return lua_tostring(L, -1);
+            return hl_shown(L, -1);
         lua_pop(L, 1);
         return lua_pushliteral(L, "an error that cannot be shown");
     }
@@ -149,7 +207,7 @@ int hl_nearest(lua_State *L)
         names[n] = lua_tostring(L, -1);
         lua_pop(L, 1); /* the list has it */
     }
-    lua_pushstring(L, heddle_nearest(luaL_checkstring(L, 1), names, n));
+    lua_pushstring(L, heddle_nearest(hl_text(L, 1), names, n));
     return 1;
 }
 
@@ -239,10 +297,11 @@ static void get_field(lua_State *L, const struct hl_field *f, void *at)
     switch (f->kind) {
     case HL_TEXT:
         ok = lua_type(L, -1) == LUA_TSTRING;
-        *(const char **)at = lua_tostring(L, -1);
+        *(const char **)at = ok ? hl_text(L, -1) : NULL;
         break;
     case HL_CHARS:
-        text = luaL_checklstring(L, -1, &bytes);
+        text = hl_text(L, -1);
+        bytes = strlen(text);
         if (bytes >= f->room)
             luaL_error(L, "%s '%s' is longer than %d bytes", f->name, text,
                        f->room - 1);

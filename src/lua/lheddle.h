@@ -54,9 +54,21 @@ void hl_push_error(lua_State *L, int code, const char *text);
  * whose name begins with `but` (NULL: of any); "" if there is none. */
 void hl_push_where(lua_State *L, const char *but);
 
-/* Pushes the text of the error value at index i.  It does not raise, whatever
- * the value's __tostring does. */
+/* Pushes the text of the error value at index i, as messages have it
+ * (hl_shown).  It does not raise, whatever the value's __tostring does. */
 const char *hl_error_text(lua_State *L, int i);
+
+/* The text at index i, a path or a name that C takes: a NUL in it, where C would
+ * end it, is an error. */
+const char *hl_text(lua_State *L, int i);
+/* That, or NULL where there is none. */
+const char *hl_opt_text(lua_State *L, int i);
+/* path(text) -> the text, for the Lua half, whose io would cut it there */
+int hl_path(lua_State *L);
+/* Pushes the text at index i with escapes (heddle_line_escape). */
+const char *hl_escape(lua_State *L, int i, const char *keep);
+/* Pushes it as a message has it, with its lines and tabs.  It does not raise. */
+const char *hl_shown(lua_State *L, int i);
 
 /* A message handler: the error's text, with a traceback. */
 int hl_traceback(lua_State *L);

@@ -34,8 +34,8 @@ static int dram_set(lua_State *L)
     heddle_part_dram *d = dram_check(L);
 
     dram_expect(L, d,
-                heddle_part_dram_set(d, luaL_checkstring(L, 2),
-                                     luaL_checkstring(L, 3)));
+                heddle_part_dram_set(d, hl_text(L, 2),
+                                     hl_text(L, 3)));
     return 0;
 }
 
@@ -47,7 +47,7 @@ static int dram_get(lua_State *L)
 
     dram_expect(
         L, d,
-        heddle_part_dram_get(d, luaL_checkstring(L, 2), text, sizeof text));
+        heddle_part_dram_get(d, hl_text(L, 2), text, sizeof text));
     lua_pushstring(L, text);
     return 1;
 }
@@ -159,8 +159,8 @@ static int tags_set(lua_State *L)
     heddle_part_tags *t = tags_check(L);
 
     return tags_expect(L, t,
-                       heddle_part_tags_set(t, luaL_checkstring(L, 2),
-                                            luaL_checkstring(L, 3)));
+                       heddle_part_tags_set(t, hl_text(L, 2),
+                                            hl_text(L, 3)));
 }
 
 /* t:access(number, write) -> hit */

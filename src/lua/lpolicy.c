@@ -157,7 +157,7 @@ static int builtin(lua_State *L)
     if (lua_isinteger(L, 1))
         p = heddle_policy_builtin((uint32_t)lua_tointeger(L, 1));
     else
-        p = heddle_policy_find(luaL_checkstring(L, 1), &near);
+        p = heddle_policy_find(hl_text(L, 1), &near);
     if (p != NULL) {
         new_class(L, p);
         return 1;
@@ -171,7 +171,7 @@ static int plugin(lua_State *L)
 {
     char text[512];
     const struct heddle_policy *p =
-        heddle_policy_load(luaL_checkstring(L, 1), text, sizeof text);
+        heddle_policy_load(hl_text(L, 1), text, sizeof text);
 
     if (p != NULL) {
         new_class(L, p);
@@ -206,7 +206,7 @@ static int use(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     struct lp_class *c = lp_class_check(L, 2);
-    const char *at = luaL_checkstring(L, 3), *name[HEDDLE_MAX_PARAMS];
+    const char *at = hl_text(L, 3), *name[HEDDLE_MAX_PARAMS];
     uint64_t value[HEDDLE_MAX_PARAMS];
     uint32_t n = lp_values(L, 4, name, value);
     int rc;
@@ -223,8 +223,8 @@ static int unuse(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
 
-    lua_pushinteger(L, heddle_unuse(s, luaL_optstring(L, 2, NULL),
-                                    luaL_optstring(L, 3, NULL)));
+    lua_pushinteger(L, heddle_unuse(s, hl_opt_text(L, 2),
+                                    hl_opt_text(L, 3)));
     return 1;
 }
 
@@ -498,7 +498,8 @@ int lp_keys(lua_State *L)
 
 static int raise_error(lua_State *L)
 {
-    return hl_raise(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+    luaL_checkstring(L, 2);
+    return hl_raise(L, (int)luaL_checkinteger(L, 1), hl_shown(L, 2));
 }
 
 int luaopen_heddle_bridge(lua_State *L)
@@ -510,7 +511,8 @@ int luaopen_heddle_bridge(lua_State *L)
         {"enter", enter},     {"reach", reach},       {"run", run},
         {"sandbox", sandbox}, {"class", class},       {"builtin", builtin},
         {"plugin", plugin},   {"describe", describe}, {"keys", lp_keys},
-        {"raise", raise_error},     {"nearest", hl_nearest}, {NULL, NULL}};
+        {"raise", raise_error},     {"nearest", hl_nearest},
+        {"path", hl_path},    {NULL, NULL}};
 
     luaL_newlib(L, functions);
     hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);

@@ -499,7 +499,7 @@ static int children(lua_State *L)
  * whether it could be made */
 static int save(lua_State *L)
 {
-    const char *path = luaL_checkstring(L, 1);
+    const char *path = hl_text(L, 1);
     size_t n = 0;
     const char *text = luaL_optlstring(L, 2, NULL, &n);
     char error[1024];
@@ -557,7 +557,7 @@ static int make_dir(lua_State *L)
  * that begin with a dot; nil where it is none */
 static int list_dir(lua_State *L)
 {
-    DIR *dir = opendir(luaL_checkstring(L, 1));
+    DIR *dir = opendir(hl_text(L, 1));
     struct dirent *e;
     lua_Integer n = 0;
 

@@ -112,7 +112,7 @@ static uint32_t buffer_flags(lua_State *L, int at)
 static int program_buffer(lua_State *L)
 {
     heddle_program *p = program_check(L);
-    const char *name = luaL_checkstring(L, 2);
+    const char *name = hl_text(L, 2);
     int type = luaL_checkoption(L, 3, NULL, type_names);
     lua_Integer given = luaL_checkinteger(L, 4);
     uint64_t count = given > 0 ? (uint64_t)given : 0;
@@ -315,7 +315,7 @@ static int host_call(void *ud, heddle_host *h, struct heddle_launch *l)
         result = lua_toboolean(L, -1);
     else
         result = heddle_host_fail(h, HEDDLE_EPROGRAM,
-                                  lua_isstring(L, -1) ? lua_tostring(L, -1)
+                                  lua_isstring(L, -1) ? hl_shown(L, -1)
                                                       : "the host failed");
     d->h = NULL;
     lua_settop(L, 2);
@@ -401,7 +401,7 @@ HL_RELEASE(program_gc, PROGRAM, heddle_program, heddle_program_free)
 
 static int program_new(lua_State *L)
 {
-    const char *name = luaL_checkstring(L, 1);
+    const char *name = hl_text(L, 1);
     heddle_program **p = hl_box(L, PROGRAM, program_gc, program_methods);
 
     *p = heddle_program_new(name);

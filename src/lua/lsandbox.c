@@ -189,7 +189,7 @@ static int lib_note_metas(lua_State *L)
 /* metafield(t, name) */
 static int lib_metafield(lua_State *L)
 {
-    return luaL_getmetafield(L, 1, luaL_checkstring(L, 2)) != LUA_TNIL;
+    return luaL_getmetafield(L, 1, hl_text(L, 2)) != LUA_TNIL;
 }
 
 /* ---- texts, without addresses --------------------------------------------- */
@@ -284,7 +284,7 @@ static uint64_t cell_value(lua_State *L, const char *table, int i)
          lua_type(L, i) == LUA_TSTRING && (t = heddle_table_info(k)) != NULL;
          k++)
         if (strcmp(t->name, table) == 0 &&
-            heddle_word_value(t->value, lua_tostring(L, i), &v) == HEDDLE_OK)
+            heddle_word_value(t->value, hl_text(L, i), &v) == HEDDLE_OK)
             return v;
     return (uint64_t)luaL_checkinteger(L, i);
 }
@@ -301,7 +301,7 @@ static uint32_t index_at(lua_State *L, int n)
 static int lib_steer(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "steer"));
-    const char *table = luaL_checkstring(L, 1);
+    const char *table = hl_text(L, 1);
     uint32_t i = index_at(L, 2), j = index_at(L, 3);
     uint64_t value = cell_value(L, table, 4);
 
@@ -333,7 +333,7 @@ static uint32_t app_at(lua_State *L, int i)
 static int lib_setting(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "setting"));
-    const char *name = luaL_checkstring(L, 1);
+    const char *name = hl_text(L, 1);
     char text[256];
     uint64_t n;
 
@@ -353,7 +353,7 @@ static int lib_setting(lua_State *L)
 static int lib_tally(lua_State *L)
 {
     struct lp *p = running(L, "tally");
-    const char *name = luaL_checkstring(L, 1);
+    const char *name = hl_text(L, 1);
     lua_Integer n = luaL_optinteger(L, 2, 1);
     int number = lp_own(p, name);
 
@@ -382,7 +382,7 @@ static int lib_translate(lua_State *L)
         if (lua_getfield(L, 3, "core") != LUA_TNIL)
             core = (uint64_t)luaL_checkinteger(L, -1);
         if (lua_getfield(L, 3, "to") != LUA_TNIL &&
-            heddle_word_value(words, luaL_checkstring(L, -1), &to) != 0)
+            heddle_word_value(words, hl_text(L, -1), &to) != 0)
             return luaL_error(L, "translate: to is one of %s, not %s", words,
                               lua_tostring(L, -1));
     }
@@ -412,7 +412,7 @@ static int no_counter(lua_State *L, heddle_sim *s, const char *name)
 static int lib_counter(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "counter"));
-    const char *name = luaL_checkstring(L, 1);
+    const char *name = hl_text(L, 1);
     uint64_t sum;
 
     use(L, COUNTER_STEPS);
@@ -432,7 +432,7 @@ static int lib_counter(lua_State *L)
 static int lib_recent(lua_State *L)
 {
     heddle_sim *s = lp_sim(running(L, "recent"));
-    const char *fact = luaL_checkstring(L, 1);
+    const char *fact = hl_text(L, 1);
     uint64_t value;
 
     if (heddle_recent(s, fact, index_at(L, 2), &value) != 0)
@@ -473,7 +473,11 @@ static int lib_every(lua_State *L)
 /* raise(text): at the script's place. */
 static int lib_raise(lua_State *L)
 {
-    return lp_raise(L, "%s", luaL_checkstring(L, 1));
+    luaL_checkstring(L, 1);
+    hl_push_where(L, "=heddle/fence");
+    lua_pushvalue(L, 1);
+    lua_concat(L, 2);
+    return lua_error(L);
 }
 
 /* counted(f): Lua's function f, whose text is counted. */

@@ -49,7 +49,8 @@ HL_MODULE int luaopen_heddle(lua_State *L);
 /* core.error(code, message): makes an error value, for the Lua half. */
 static int make_error(lua_State *L)
 {
-    hl_push_error(L, (int)luaL_checkinteger(L, 1), luaL_checkstring(L, 2));
+    luaL_checkstring(L, 2);
+    hl_push_error(L, (int)luaL_checkinteger(L, 1), hl_shown(L, 2));
     return 1;
 }
 
@@ -58,6 +59,27 @@ static int error_text(lua_State *L)
 {
     lua_settop(L, 1);
     hl_error_text(L, 1);
+    return 1;
+}
+
+/* core.escape(text): as it can stand in a line */
+static int escape_text(lua_State *L)
+{
+    hl_escape(L, 1, "");
+    return 1;
+}
+
+/* core.line(what, text): the text, which has to be able to stand in a line */
+static int line_text(lua_State *L)
+{
+    char error[1024];
+    size_t n;
+    const char *text = luaL_checklstring(L, 2, &n);
+
+    hl_expect(L,
+              heddle_line_check(hl_text(L, 1), text, n, error, sizeof error),
+              error);
+    lua_settop(L, 2);
     return 1;
 }
 
@@ -108,14 +130,14 @@ static const char *value_text(lua_State *L, int i)
         if (whole)
             return lua_pushfstring(L, "%I", (LUAI_UACINT)n);
     }
-    return luaL_checkstring(L, i);
+    return hl_text(L, i);
 }
 
 /* config:set(name, value) */
 static int config_set(lua_State *L)
 {
     heddle_config *c = config_at_1(L);
-    const char *name = luaL_checkstring(L, 2);
+    const char *name = hl_text(L, 2);
 
     hl_expect(L, heddle_config_set(c, name, value_text(L, 3)),
               heddle_config_error(c));
@@ -129,7 +151,7 @@ static int config_get(lua_State *L)
     heddle_config *c = config_at_1(L);
     char out[256];
 
-    hl_expect(L, heddle_config_get(c, luaL_checkstring(L, 2), out, sizeof out),
+    hl_expect(L, heddle_config_get(c, hl_text(L, 2), out, sizeof out),
               heddle_config_error(c));
     lua_pushstring(L, out);
     return 1;
@@ -349,7 +371,7 @@ static HL_LIST(sim_objects, struct heddle_object_info, heddle_object(self(L), i,
 static int sim_look(lua_State *L)
 {
     heddle_sim *s = self(L);
-    const char *name = luaL_checkstring(L, 2);
+    const char *name = hl_text(L, 2);
     uint32_t instance = (uint32_t)luaL_optinteger(L, 3, 0);
     struct heddle_visitor v = push_rows(L);
 
@@ -417,7 +439,7 @@ static int sim_count(lua_State *L)
         .row = count_row, .number = no_number, .text = no_text, .ud = &n};
 
     expect(L, s,
-           heddle_look(s, luaL_checkstring(L, 2),
+           heddle_look(s, hl_text(L, 2),
                        (uint32_t)luaL_checkinteger(L, 3), &v));
     lua_pushinteger(L, n);
     return 1;
@@ -430,7 +452,7 @@ static int sim_total(lua_State *L)
     uint32_t app = (uint32_t)luaL_optinteger(L, 3, UINT32_MAX);
     uint64_t n;
 
-    if (heddle_counter_total(self(L), luaL_checkstring(L, 2), app, &n) != 0)
+    if (heddle_counter_total(self(L), hl_text(L, 2), app, &n) != 0)
         lua_pushnil(L);
     else
         lua_pushinteger(L, (lua_Integer)n);
@@ -472,15 +494,15 @@ static int sim_restore(lua_State *L)
 /* sim:write(snapshot, path, build, note, more) */
 static int sim_write(lua_State *L)
 {
-    struct heddle_checkpoint c = {.build = luaL_checkstring(L, 4),
-                                  .note = luaL_checkstring(L, 5)};
+    struct heddle_checkpoint c = {.build = hl_text(L, 4),
+                                  .note = hl_text(L, 5)};
     char text[512];
 
     c.more = luaL_checklstring(L, 6, &c.bytes);
     hl_expect(L,
               heddle_snapshot_write(
                   hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up"),
-                  luaL_checkstring(L, 3), &c, text, sizeof text),
+                  hl_text(L, 3), &c, text, sizeof text),
               text);
     return 0;
 }
@@ -489,8 +511,8 @@ static int sim_write(lua_State *L)
 static int sim_read(lua_State *L)
 {
     heddle_sim *s = self(L);
-    const char *path = luaL_checkstring(L, 2);
-    struct heddle_checkpoint c = {.build = luaL_checkstring(L, 3)};
+    const char *path = hl_text(L, 2);
+    struct heddle_checkpoint c = {.build = hl_text(L, 3)};
     heddle_snapshot **k = hl_box(L, SNAPSHOT, snapshot_free, NULL);
 
     expect(L, s, heddle_snapshot_read(s, path, k, &c));
@@ -798,6 +820,9 @@ int luaopen_heddle_core(lua_State *L)
     static const luaL_Reg fns[] = {
         {"error", make_error},
         {"text", error_text},
+        {"escape", escape_text},
+        {"line", line_text},
+        {"path", hl_path},
         {"settings", settings},
         {"counters", counters},
         {"histograms", histograms},

@@ -102,7 +102,7 @@ static sqlite3_stmt *statement(lua_State *L, sqlite3 *db, const char *sql)
 static int db_exec(lua_State *L)
 {
     sqlite3 *db = hl_unbox(L, 1, DATABASE, "this database was closed");
-    const char *sql = luaL_checkstring(L, 2);
+    const char *sql = hl_text(L, 2);
     int top = lua_gettop(L), rc = SQLITE_OK;
     lua_Integer n = 0;
     sqlite3_stmt *s;
@@ -134,7 +134,7 @@ static int db_open(lua_State *L)
 {
     static const luaL_Reg methods[] = {
         {"exec", db_exec}, {"close", db_close}, {NULL, NULL}};
-    const char *path = luaL_checkstring(L, 1);
+    const char *path = hl_text(L, 1);
     sqlite3 **db = hl_box(L, DATABASE, db_close, methods);
 
     if (sqlite3_open(path, db) != SQLITE_OK)

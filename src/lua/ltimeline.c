@@ -82,7 +82,7 @@ static int write(lua_State *L)
     char text[512];
 
     hl_expect(L,
-              heddle_timeline_write(self(L), luaL_checkstring(L, 2), &info,
+              heddle_timeline_write(self(L), hl_text(L, 2), &info,
                                     text, sizeof text),
               text);
     hl_push_fields(L, fields, &info);

@@ -26,7 +26,7 @@
 #include "../policy.h"
 #include "lheddle.h"
 
-enum { ROOM = 1024 };
+enum { ROOM = 1024, NAME = 4096 };
 
 HL_MODULE int luaopen_heddle_trace(lua_State *L);
 
@@ -43,7 +43,7 @@ static int open_trace(lua_State *L)
         RANGE(binary_version, HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST),
         OPTION(strict),
         HL_END};
-    const char *path = luaL_checkstring(L, 1);
+    const char *path = hl_text(L, 1);
     struct heddle_trace_options o = {0};
     heddle_workload **w;
     char text[ROOM];
@@ -63,7 +63,7 @@ static int contexts(lua_State *L)
 
     lua_pushinteger(
         L,
-        hl_expect(L, heddle_trace_contexts(luaL_checkstring(L, 1), text, ROOM),
+        hl_expect(L, heddle_trace_contexts(hl_text(L, 1), text, ROOM),
                   text));
     return 1;
 }
@@ -71,7 +71,7 @@ static int contexts(lua_State *L)
 static int convert(lua_State *L)
 {
     char text[ROOM];
-    int r = heddle_trace_convert(luaL_checkstring(L, 1), luaL_checkstring(L, 2),
+    int r = heddle_trace_convert(hl_text(L, 1), hl_text(L, 2),
                                  text, ROOM);
 
     hl_expect(L, r, text);
@@ -82,7 +82,7 @@ static int record(lua_State *L)
 {
     char text[ROOM];
     int r =
-        heddle_trace_record(hl_workload_check(L, 1), luaL_checkstring(L, 2),
+        heddle_trace_record(hl_workload_check(L, 1), hl_text(L, 2),
                             (uint32_t)luaL_optinteger(L, 3, 32), text, ROOM);
 
     hl_expect(L, r, text);
@@ -99,6 +99,13 @@ static int verify(lua_State *L)
 }
 
 /* ---- facts ---------------------------------------------------------------- */
+
+/* A name of the file, which may be anything, as it can be shown. */
+static const char *show(const char *name, char out[NAME])
+{
+    heddle_line_escape(name, strlen(name), "", out, NAME);
+    return out;
+}
 
 static int info(lua_State *L)
 {
@@ -120,12 +127,13 @@ static int info(lua_State *L)
                                              INFO(local_words),
                                              HL_END};
     struct heddle_trace_info i;
-    char hash[17];
+    char hash[17], name[NAME];
 
     if (heddle_trace_info(hl_workload_check(L, 1), &i) != 0) {
         lua_pushnil(L);
         return 1;
     }
+    i.name = show(i.name, name);
     hl_push_fields(L, fields, &i);
     snprintf(hash, sizeof hash, "%016" PRIx64, i.hash);
     hl_set_text(L, "hash", hash);
@@ -160,9 +168,11 @@ static int kernels(lua_State *L)
                                              HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
     struct heddle_trace_kernel k;
+    char name[NAME];
 
     lua_newtable(L);
     for (uint32_t i = 0; heddle_trace_kernel(w, i, &k) == 0; i++) {
+        k.name = show(k.name, name);
         hl_push_fields(L, fields, &k);
         dim(L, "grid", k.grid);
         dim(L, "block", k.block);

@@ -37,7 +37,7 @@ static const struct heddle_work *find(lua_State *L, const char *path)
 
 static int describe(lua_State *L)
 {
-    const struct heddle_work *work = find(L, luaL_checkstring(L, 1));
+    const struct heddle_work *work = find(L, hl_text(L, 1));
 
     lua_createtable(L, 0, 4);
     hl_set_text(L, "name", work->name);
@@ -50,12 +50,12 @@ static int describe(lua_State *L)
 
 static int plugin(lua_State *L)
 {
-    const char *path = luaL_checkstring(L, 1);
+    const char *path = hl_text(L, 1);
     const struct heddle_work *work = find(L, path);
     const char *name[HEDDLE_MAX_PARAMS];
     uint64_t value[HEDDLE_MAX_PARAMS];
     struct heddle_work_options o = {.path = path,
-                                    .argument = luaL_optstring(L, 3, NULL),
+                                    .argument = hl_opt_text(L, 3),
                                     .names = name,
                                     .values = value,
                                     .n = lp_values(L, 2, name, value)};

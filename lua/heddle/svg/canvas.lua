@@ -5,6 +5,8 @@
 -- width of a text is estimated, wide rather than narrow.
 --
 -- SPDX-License-Identifier: MIT
+local core = require "heddle.core"
+
 local canvas = {}
 
 local FONT = "font-family='DejaVu Sans, Verdana, sans-serif'"
@@ -12,7 +14,7 @@ local FONT = "font-family='DejaVu Sans, Verdana, sans-serif'"
 -- ---- numbers and texts ------------------------------------------------------
 
 local function escape(s)
-    return (tostring(s):gsub("[&<>'\"]", {
+    return (core.escape(tostring(s)):gsub("[&<>'\"]", {
         ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["'"] = "&#39;",
         ['"'] = "&quot;",
     }))
