@@ -6,9 +6,11 @@ one of the list that heddle_policy(7) prints (policy.reach, work.reach), and eac
 the list is there, whatever the script has put into Lua's libraries; nothing of what
 is shared can be changed; no text that code can get has an address; the budget,
 and the first Ctrl-C, end whatever a function of the list was asked to do, with
-huge counts, metamethods that lie and handlers that do not end; an error of a
-weak table made late; the patterns and lists of the fence are Lua's own, case by
-case at random; equal runs are equal, in one process and in two.
+huge counts, metamethods that lie and handlers that do not end, and what is
+printed; an error of a weak table made late; metatables that a script gives to
+numbers, strings and so on are refused where code behind the fence would see them;
+the patterns and lists of the fence are Lua's own, case by case at random; equal
+runs are equal, in one process and in two.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -279,6 +281,71 @@ local failed, counted = inside(function(q, state)
 end)
 tap.is(failed, nil, "no address in any text")
 tap.ok(counted and counted.n > 10, "and it was looked for")
+
+-- ---- metatables of types --------------------------------------------------------
+
+-- One is for the whole state, so code behind the fence would see what the script
+-- has put there.
+do
+    local function f() end
+    local policy = { name = "p", tlb_fill = f }
+    local sim <close> = machine(policy)
+    local made = H.generator { name = "g", source = "this test",
+        buffers = { H.kernel.f32("a", 4096) },
+        kernels = { { name = "k", grid = 1, block = 32,
+            warp = function(t, b) t:load(b.a, t.gid) end } } }
+    for _, case in ipairs {
+        { 0, "numbers have", "__call", "debug.setmetatable(0, nil)" },
+        { nil, "nil has", "__index", "debug.setmetatable(nil, nil)" },
+        { true, "booleans have", "__add", "debug.setmetatable(true, nil)" },
+        { print, "functions have", "__len", "debug.setmetatable(print, nil)" },
+        { "", "strings have", "__call", 'getmetatable("").__call = nil' },
+    } do
+        local v, what, event, mend = table.unpack(case, 1, 4)
+        local before = debug.getmetatable(v)
+        local other <close> = machine(nil, { apps = { made } })
+        if before then
+            before[event] = os.clock
+        else
+            debug.setmetatable(v, { [event] = os.clock, other = 1 })
+        end
+        local text = what .. " the metamethod " .. event .. ", which "
+        mend = "; take it away: " .. mend
+        local ok, e = pcall(sim.run, sim, 1)
+        local bound, b = pcall(sim.use, sim, { name = "q", walk_pick = f })
+        local opened, o = pcall(machine, nil, { apps = { made } })
+        local done, d = pcall(other.run, other, 1)
+        local plain = pcall(sim.unuse, sim, "p") and pcall(sim.run, sim, 1)
+            and pcall(sim.use, sim, "srrip") and sim:unuse "srrip" == 1
+        if before then
+            before[event] = nil
+        else
+            debug.setmetatable(v, nil)
+        end
+        e, b, o, d = tostring(e), tostring(b), tostring(o), tostring(d)
+        tap.ok(not ok and e:find(text .. "policy code", 1, true)
+            and e:find(mend, 1, true), what .. " it: no run", e)
+        tap.ok(not bound and b:find(text .. "policy code", 1, true),
+            what .. " it: nothing is bound", b)
+        tap.ok(not opened and o:find(text .. "a generator", 1, true),
+            what .. " it: no generator", o)
+        tap.ok(not done and d:find(text .. "a generator", 1, true),
+            what .. " it: nor does one go on", d)
+        tap.ok(plain, what .. " it: without code behind a fence all goes on")
+        sim:use(policy)
+    end
+    debug.setmetatable(0, { other = 1 })
+    tap.ok(pcall(sim.run, sim, 1), "what is no metamethod is of no matter")
+    debug.setmetatable(0, nil)
+end
+
+do
+    local file = io.stdout
+    tap.raises(function() machine { name = "p", tlb_fill = function()
+        file:write ""
+    end } end, "the local 'file' holds a file, which policy code cannot use",
+        "nor does one write to a file that a local holds")
+end
 
 -- ---- the budget ends all of it ------------------------------------------------
 
@@ -634,6 +701,24 @@ for _ = 1, 5000 do
     end
 end
 tap.is(first, nil, "lists as Lua's own")
+
+-- ---- what is printed counts ---------------------------------------------------
+
+local printing = folder .. "/print.lua"
+files.write(printing, [[
+local H = require "heddle"
+local text = ("x"):rep(4000)
+local sim <close> = H.sim { machine = "maxwell", progress = false,
+    apps = { H.app("GUP", { size = "T" }) } }
+sim:use({ name = "p", tlb_fill = function()
+    while true do print(text, 1) end
+end }, { instructions = 100000 })
+print(select(2, pcall(sim.run, sim)))
+]])
+local printed = files.output(heddle .. " run " .. printing)
+tap.ok(#printed > 80000 and #printed < 110000
+    and printed:find("more than 100000 instructions in one call", 1, true),
+    "a step a byte is printed", #printed)
 
 -- ---- equal runs --------------------------------------------------------------------
 

@@ -537,8 +537,15 @@ local function without_addresses(...)
     return unpack(args, 1, args.n)
 end
 
+--- A step a byte: what is written to a file costs more than what is looked at.
 local function shown(...)
-    print(without_addresses(...))
+    local args, bytes = pack(...), 0
+    for i = 1, args.n do
+        args[i] = C.tostring(args[i])
+        bytes = bytes + #args[i] + 1
+    end
+    use(bytes)
+    print(unpack(args, 1, args.n))
 end
 
 local function formatted(...)
@@ -644,7 +651,7 @@ local DIFFERENT = {
     { "", "next", C.next, ORDER },
     { "", "pairs", ordered_pairs, ORDER },
     { "", "pcall", C.pcall, BUDGET },
-    { "", "print", shown, "shows no addresses" },
+    { "", "print", shown, "shows no addresses; counts its bytes" },
     { "", "rawset", checked_rawset, "of tables whose metatable is not protected" },
     { "", "setmetatable", checked_setmetatable, "no __mode, __gc or __pairs" },
     { "", "tonumber", C.counted(tonumber), LENGTH },
@@ -800,6 +807,9 @@ local function enter(entered, note)
     visit_value = function(v, name, depth)
         if type(v) == "table" then
             visit_table(v, name, depth + 1)
+        elseif io.type(v) then
+            fail("the local '%s' holds a file, which %s cannot use: %s; print "
+                .. "writes to standard output", name, kind.code, kind.depends)
         elseif type(v) ~= "function" then
             return
         elseif debug.getinfo(v, "S").what ~= "C" then

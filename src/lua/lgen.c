@@ -810,16 +810,20 @@ static int find_changed(lua_State *L)
     return lua_error(L);
 }
 
-/* After launches 1, 2, 4, ... and at the end. */
-static int check_locals(struct lg *g, struct heddle_work_call *c)
+static int check_types(lua_State *L)
 {
-    uint32_t done = c->launch - 1;
+    const char *wrong = lp_sandbox_types(L, &lg_fence);
+
+    return wrong != NULL ? lua_error(L) : 0;
+}
+
+/* Calls f(locals, generator), which raises where something is wrong. */
+static int check(struct lg *g, struct heddle_work_call *c, lua_CFunction f)
+{
     lua_State *H = g->H;
     int rc = 0;
 
-    if (done == 0 || ((done & (done - 1)) != 0 && done < g->launches))
-        return 0;
-    lua_pushcfunction(H, find_changed);
+    lua_pushcfunction(H, f);
     lua_pushvalue(H, H_LOCALS);
     lua_pushlightuserdata(H, g);
     if (lua_pcall(H, 2, 0, 0) != LUA_OK)
@@ -831,8 +835,13 @@ static int check_locals(struct lg *g, struct heddle_work_call *c)
 static int launch(struct heddle_work_call *c, struct heddle_work_launch *out)
 {
     struct lg *g = c->self;
+    uint32_t done = c->launch - 1;
 
-    if (check_locals(g, c) < 0)
+    if (check(g, c, check_types) < 0)
+        return HEDDLE_EPROGRAM;
+    /* after launches 1, 2, 4, ... and at the end */
+    if (done > 0 && ((done & (done - 1)) == 0 || done >= g->launches) &&
+        check(g, c, find_changed) < 0)
         return HEDDLE_EPROGRAM;
     if (c->launch > g->launches)
         return 0;

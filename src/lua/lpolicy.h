@@ -146,6 +146,10 @@ void lp_sandbox_reach(lua_State *L, const struct lp_fence *fence);
  * no budget; raises what it raises. */
 void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
                      int results);
+/* What is wrong with the metatables of types (numbers, strings, ...), which
+ * code behind the fence would see: pushed; or NULL.  Binding asks, and so does
+ * each run: it costs less than a microsecond. */
+const char *lp_sandbox_types(lua_State *L, const struct lp_fence *fence);
 /* Whether a table that code behind the fence has made a metatable of has become
  * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
  * any more. */

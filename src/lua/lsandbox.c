@@ -44,6 +44,7 @@
 
 #define WORLD    "heddle.sandbox.world"
 #define PRISTINE "heddle.sandbox.pristine"
+#define STRINGS  "heddle.sandbox.strings"
 
 /* What the registry has of a fence, at the fence's address: a list. */
 enum {
@@ -602,7 +603,6 @@ static int text_index(lua_State *L)
     return 1;
 }
 
-/* Done whenever something is bound, as a script may have changed it since. */
 static void guard_texts(lua_State *L)
 {
     lp_world(L);
@@ -622,6 +622,127 @@ static void guard_texts(lua_State *L)
     lua_pushcclosure(L, text_index, 2);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 2);
+}
+
+/* ---- metatables of types -------------------------------------------------- */
+
+/* Values of these types have one metatable for the whole state, behind the
+ * fence, too; a sample of each, and what takes a metamethod away. */
+enum { NIL, BOOLEAN, NUMBER, TEXT, FUNCTION, TYPES };
+
+static const struct {
+    const char *what, *mend;
+} types[TYPES] = {
+    [NIL] = {"nil has", "debug.setmetatable(nil, nil)"},
+    [BOOLEAN] = {"booleans have", "debug.setmetatable(true, nil)"},
+    [NUMBER] = {"numbers have", "debug.setmetatable(0, nil)"},
+    [TEXT] = {"strings have", "getmetatable(\"\").%s = nil"},
+    [FUNCTION] = {"functions have", "debug.setmetatable(print, nil)"},
+};
+
+static void push_sample(lua_State *L, int type)
+{
+    switch (type) {
+    case NIL:
+        lua_pushnil(L);
+        break;
+    case BOOLEAN:
+        lua_pushboolean(L, 1);
+        break;
+    case NUMBER:
+        lua_pushinteger(L, 0);
+        break;
+    case TEXT:
+        lua_pushliteral(L, "");
+        break;
+    default:
+        lua_pushcfunction(L, lib_no_seed);
+        break;
+    }
+}
+
+/* Pushes the metamethods that Lua's string library gives to strings. */
+static void push_own_metas(lua_State *L)
+{
+    lua_State **S;
+
+    if (lua_getfield(L, LUA_REGISTRYINDEX, STRINGS) != LUA_TNIL)
+        return;
+    lua_pop(L, 1);
+    S = push_pristine(L);
+    lua_newtable(L);
+    lua_pushliteral(*S, "");
+    lua_getmetatable(*S, -1);
+    copy_own(L, *S, 0);
+    lua_close(*S);
+    *S = NULL;
+    lua_remove(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, STRINGS);
+}
+
+/* The first metamethod, by name, that a script has put into the metatable at
+ * the top of the stack, over the library's own; or NULL. */
+static const char *added_meta(lua_State *L, int type)
+{
+    const char *first = NULL;
+    int own = lua_gettop(L) - 1;
+
+    for (lua_pushnil(L); lua_next(L, own + 1) != 0; lua_pop(L, 1)) {
+        const char *name =
+            lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+
+        if (strncmp(name, "__", 2) != 0)
+            continue;
+        if (type == TEXT) {
+            int same = strcmp(name, "__index") == 0; /* guard_texts has it */
+
+            lua_getfield(L, own, name);
+            same |= lua_rawequal(L, -1, -2);
+            lua_pop(L, 1);
+            if (same)
+                continue;
+        }
+        if (first == NULL || strcmp(name, first) < 0)
+            first = name;
+    }
+    return first;
+}
+
+const char *lp_sandbox_types(lua_State *L, const struct lp_fence *fence)
+{
+    guard_texts(L);
+    push_own_metas(L);
+    for (int type = 0; type < TYPES; type++) {
+        const char *name;
+
+        push_sample(L, type);
+        if (lua_getmetatable(L, -1)) {
+            lua_remove(L, -2);
+            name = added_meta(L, type);
+            if (name != NULL) {
+                lua_pushfstring(L, types[type].mend, name);
+                return lua_pushfstring(
+                    L,
+                    "%s the metamethod %s, which %s would see: %s; take it "
+                    "away: %s",
+                    types[type].what, name, fence->code, fence->depends,
+                    lua_tostring(L, -1));
+            }
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return NULL;
+}
+
+/* Done whenever something is bound, as a script may have changed them since. */
+static void guard_types(lua_State *L, const struct lp_fence *fence)
+{
+    const char *wrong = lp_sandbox_types(L, fence);
+
+    if (wrong != NULL)
+        lp_raise(L, "%s", wrong);
 }
 
 /* ---- a fence -------------------------------------------------------------- */
@@ -752,6 +873,7 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
     const struct lp_fence *outer = w->fence;
     int rc;
 
+    guard_types(L, fence);
     w->fence = fence;
     rc = lua_pcall(L, n, results, 0);
     w->fence = outer;
@@ -799,7 +921,7 @@ void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
                       struct lp_locals *locals, int keep)
 {
     i = lua_absindex(L, i);
-    guard_texts(L);
+    guard_types(L, fence);
     push_of(L, fence, ENTER);
     lua_pushvalue(L, i);
     if (locals != NULL) {

@@ -235,6 +235,22 @@ static uint64_t opt_cycles(lua_State *L, int i)
 
 /* ---- running -------------------------------------------------------------- */
 
+/* The policies in Lua, if it has some, see no metatables that the script has
+ * given to types since. */
+static void check_types(lua_State *L, const heddle_sim *s)
+{
+    struct heddle_use_info u;
+    const char *wrong = NULL;
+    uint32_t i = 0;
+
+    while (heddle_used(s, i, &u) == 0 && u.policy->close != lp_bridge_close)
+        i++;
+    if (heddle_used(s, i, &u) == 0)
+        wrong = lp_sandbox_types(L, &lp_policy_fence);
+    if (wrong != NULL)
+        hl_raise(L, HEDDLE_EPOLICY, wrong);
+}
+
 /* sim:run([cycles]) -> "ok", "done" or "stopped" */
 static int sim_run(lua_State *L)
 {
@@ -248,6 +264,7 @@ static int sim_run(lua_State *L)
     if (lp_world(L)->spent != NULL) /* a finaliser does */
         return hl_raise(L, HEDDLE_EINVAL,
                         "a simulation cannot run inside policy code");
+    check_types(L, s);
     if (in) {
         outer = in->running;
         in->running = s;
