@@ -96,13 +96,40 @@ answers 200 "lines without returns"
 say 'GET / HTTP/1.1\r\nHost: example.org\r\n\r\n'
 answers 403 "another host's name"
 hasnot out "<html" "shows nothing"
+one='Host: localhost\r\n'
+shown() { printf %s "$1" | tr -d '\\'; }
+for bad in '' "$one$one" "${one}host: example.org\r\n" 'Host : localhost\r\n' \
+    'Host: local host\r\n' 'Host: localhost:80a\r\n' 'Host: localhost/\r\n' \
+    'Host: local%2host\r\n' 'Host: [::1\r\n' 'Host: a@localhost\r\n' \
+    'X: y\r\n Host: localhost\r\n' 'Host: localhost\r\n x\r\n' \
+    'Hosts: localhost\r\n' '\r\nHost: localhost\r\n'; do
+    say "GET / HTTP/1.1\r\n$bad\r\n"
+    answers 400 "HTTP/1.1 without one well-formed Host: $(shown "$bad")"
+done
+say 'GET / HTTP/1.1\r\n\r\n'
+has out 'a Host header is expected, there is none' "is told what is missing"
+for bad in "$one$one" 'Host: local host\r\n'; do
+    say "GET / HTTP/1.0\r\n$bad\r\n"
+    answers 400 "nor HTTP/1.0 with such: $(shown "$bad")"
+done
+for good in "Host: $(printf '\t') localhost $(printf '\t')\r\n" 'HOST: LOCALHOST:\r\n' \
+    'X: y\r\nHost: 127.0.0.1:080\r\nHosts: x\r\n'; do
+    say "GET / HTTP/1.1\r\n$good\r\n"
+    answers 200 "well-formed: $(shown "$good")"
+done
+for other in 'Host:\r\n' 'Host: [::1]:80\r\n' 'Host: local%68ost\r\n' \
+    'Host: localhost.example.org\r\n'; do
+    say "GET / HTTP/1.1\r\n$other\r\n"
+    answers 403 "well-formed, but not here: $(shown "$other")"
+done
 say 'POST / HTTP/1.0\r\nContent-Length: 0\r\n\r\n'
 answers 405 "POST"
 has out "Allow: GET" "is told what is allowed"
 say 'HEAD / HTTP/1.0\r\n\r\n'
 answers 405 "HEAD"
 for bad in 'rubbish\r\n\r\n' '\r\n\r\n' 'GET /\r\n\r\n' 'GET x HTTP/1.0\r\n\r\n' \
-    ' \n\n' 'GET / FTP/1.0\r\n\r\n' 'GET \0/ HTTP/1.0\r\n\r\n'; do
+    ' \n\n' 'GET / FTP/1.0\r\n\r\n' 'GET \0/ HTTP/1.0\r\n\r\n' \
+    'GET / HTTP/1.\r\n\r\n' 'GET / HTTP/1.0 x\r\n\r\n'; do
     say "$bad"
     answers 400 "not HTTP"
 done

@@ -10,9 +10,10 @@
  *
  * HTTP/1.0 as far as a browser, curl and a script need it: one request a
  * connection, GET alone, no body, no header that the caller sees.  It listens
- * on 127.0.0.1 and nowhere else, and answers a request only if its Host, where
- * it has one, is that address or localhost: a name that somebody else's page
- * has turned into 127.0.0.1 is refused, so that no other page reads this one.
+ * on 127.0.0.1 and nowhere else, and answers a request only if its Host, which
+ * HTTP/1.0 may leave out, is that address or localhost: a name that somebody
+ * else's page has turned into 127.0.0.1 is refused, so that no other page reads
+ * this one.
  *
  * A client is not trusted.  What it sends has 8 KB of room and 10 seconds; what
  * it is sent has 10 seconds for each piece that it takes; MOST of them are
@@ -37,6 +38,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,27 +181,83 @@ static void refuse(struct client *c, int status, const char *text)
     reply(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* Whether a request names this machine: it has no Host, or one of these, with
- * any port. */
-static bool meant_here(const char *head)
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define DIGITS  "0123456789"
+#define SIGNS   LETTERS DIGITS "-._~!$&'()*+,;="
+
+/* Bytes of the host that a text of n bytes begins with, if it is a host and, at
+ * will, a port (RFC 3986, 3.2.2 and 3.2.3); SIZE_MAX: it is not. */
+static size_t host_of(const char *text, size_t n)
+{
+    size_t host = text[0] == '[' ? 1 + strspn(text + 1, SIGNS ":")
+                                 : strspn(text, SIGNS "%"),
+           end;
+
+    if (text[0] == '[' && text[host++] != ']')
+        return SIZE_MAX;
+    for (size_t i = 0; i < host; i++)
+        if (text[i] == '%' && strspn(text + i + 1, DIGITS "ABCDEFabcdef") < 2)
+            return SIZE_MAX;
+    end = host;
+    if (text[end] == ':')
+        end += 1 + strspn(text + end + 1, DIGITS);
+    return end == n ? host : SIZE_MAX;
+}
+
+static bool is_here(const char *host, size_t n)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
 
-    for (const char *line = head; (line = strchr(line, '\n')) != NULL;) {
-        size_t n;
+    for (size_t i = 0; i < 2; i++)
+        if (n == strlen(names[i]) && strncasecmp(host, names[i], n) == 0)
+            return true;
+    return false;
+}
 
+/* Refuses a request that does not say once, in a well-formed header, that it is
+ * meant for this machine (RFC 9112, 3.2); before HTTP/1.1 it need not say so.
+ * The headers are the lines behind `line`, up to an empty one. */
+static bool meant_here(struct client *c, const char *line, bool needed)
+{
+    const char *host = NULL;
+    size_t hosts = 0, bytes = 0, n;
+
+    while ((line = strchr(line, '\n')) != NULL && line[1] != '\0') {
         line++;
-        if (strncasecmp(line, "host:", 5) != 0)
+        n = strcspn(line, "\n");
+        n -= n > 0 && line[n - 1] == '\r';
+        if (n == 0)
+            break;
+        if (line[0] == ' ' || line[0] == '\t') {
+            refuse(c, 400, "a header in one line is expected\n");
+            return false;
+        }
+        if (strncasecmp(line, "host", 4) != 0 ||
+            strchr(" \t:", line[4]) == NULL)
             continue;
-        line += 5;
-        line += strspn(line, " \t");
-        n = strcspn(line, ": \t\r\n");
-        for (size_t i = 0; i < 2; i++)
-            if (n == strlen(names[i]) && strncasecmp(line, names[i], n) == 0)
-                return true;
-        return false;
+        hosts++;
+        host = line + 4 + (line[4] == ':');
+        bytes = n - (size_t)(host - line);
     }
-    return true;
+    if (hosts != 1) {
+        if (hosts > 1)
+            refuse(c, 400, "one Host header is expected, there are more\n");
+        else if (needed)
+            refuse(c, 400,
+                   "HTTP/1.1: a Host header is expected, there is "
+                   "none\n");
+        return hosts == 0 && !needed;
+    }
+    for (; bytes > 0 && strchr(" \t", *host) != NULL; bytes--)
+        host++;
+    while (bytes > 0 && strchr(" \t", host[bytes - 1]) != NULL)
+        bytes--;
+    n = host_of(host, bytes);
+    if (n == SIZE_MAX)
+        refuse(c, 400, "Host: a host and, at will, a port are expected\n");
+    else if (!is_here(host, n))
+        refuse(c, 403, "the Host is expected to be 127.0.0.1 or localhost\n");
+    return n != SIZE_MAX && is_here(host, n);
 }
 
 /* The path of "GET path HTTP/1.x", ended with a zero in place; NULL: it was
@@ -211,7 +269,8 @@ static const char *path_of(struct client *c)
     line = strpbrk(c->request, "\r\n");
     end = path && path < line ? strchr(path + 1, ' ') : NULL;
     if (!end || end > line || strncmp(end, " HTTP/1.", 8) != 0 ||
-        path[1] != '/' || memchr(c->request, '\0', c->n)) {
+        strspn(end + 8, DIGITS) != 1 || end + 9 != line || path[1] != '/' ||
+        memchr(c->request, '\0', c->n)) {
         refuse(c, 400, "expected GET /path HTTP/1.0\n");
         return NULL;
     }
@@ -219,10 +278,8 @@ static const char *path_of(struct client *c)
         refuse(c, 405, "only GET is answered\n");
         return NULL;
     }
-    if (!meant_here(line)) {
-        refuse(c, 403, "the Host is expected to be 127.0.0.1 or localhost\n");
+    if (!meant_here(c, line, end[8] != '0'))
         return NULL;
-    }
     *end = '\0';
     return path + 1;
 }
