@@ -250,8 +250,8 @@ return {
     init = function(s, p, place)
         if p.tokens == 1 and place.l2tlbs ~= 1 then
             error("tokens say who fills an L2 TLB that all cores share: "
-                .. "l2tlb.mode = full and walk.per_core = false are expected, "
-                .. "or tokens = 0")
+                .. (place.l2tlbs == 0 and "l2tlb.mode = full"
+                or "walk.per_core = false") .. " is expected, or tokens = 0")
         end
         s.cores, s.apps, s.epoch = math.min(place.cores, 128), place.apps, 0
         s.app = {}

@@ -205,6 +205,16 @@ static int check_tlb(const struct hd_tlb_cfg *t, const char *name,
     return 0;
 }
 
+/* What a setting of faults is to be where the driver serves them, or NULL. */
+static const char *against_driver(const struct hd_fault_cfg *f)
+{
+    return f->batch != 1                     ? "fault.batch=1"
+           : f->serial                       ? "fault.serial=false"
+           : f->transfer != HD_TRANSFER_PAGE ? "fault.transfer=page"
+           : f->replay != HD_REPLAY_BATCH    ? "fault.replay=batch"
+                                             : NULL;
+}
+
 static int check_translation(const struct hd_machine *m, struct hd_err *err)
 {
     uint32_t k = m->sim.translation.kind;
@@ -227,15 +237,11 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
                           "vm.paging: faults are found by translation, which "
                           "sim.translation=off leaves out; for an ideal TLB "
                           "set l1tlb.mode=ideal");
-    if (m->uvm.mode == HD_DRIVER_DRIVER &&
-        (m->fault.batch != 1 || m->fault.serial ||
-         m->fault.transfer != HD_TRANSFER_PAGE ||
-         m->fault.replay != HD_REPLAY_BATCH))
+    if (m->uvm.mode == HD_DRIVER_DRIVER && against_driver(&m->fault) != NULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "uvm.mode: the driver has batches, transfers and "
-                          "replays of its own; fault.batch=1, "
-                          "fault.serial=false, fault.transfer=page and "
-                          "fault.replay=batch are expected with it");
+                          "replays of its own; %s is expected with it",
+                          against_driver(&m->fault));
     if (m->l1tlb.overlap == HD_OVERLAP_OFF && m->core.parked < HD_MAX_LINES)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.parked: %u; with l1tlb.overlap=off all lines of "

@@ -517,6 +517,11 @@ static void grown(void **state)
 
 static void bad_sizes(void **state)
 {
+    static const char *const ranges[] = {
+        "l1tlb.ranges: large_entries are expected, not 0",
+        "l1tlb.ranges: large_entries are expected in one set (large_ways = 0), "
+        "not in 2",
+        "l1tlb.ranges: group_index = false is expected"};
     struct memenv m;
     struct hd_tlb t;
     struct hd_tlb_cfg cfg = {.entries = 100, .ways = 16};
@@ -539,7 +544,7 @@ static void bad_sizes(void **state)
         assert_int_equal(
             hd_tlb_open(&t, memenv_open(&m, 1), &cfg, "l1tlb", 1, 0),
             HEDDLE_ECONFIG);
-        assert_text(m.err.text, "l1tlb.ranges: large_entries are expected");
+        assert_text(m.err.text, ranges[i]);
         memenv_close(&m);
     }
 }

@@ -50,7 +50,7 @@ end
 -- ---- fields ---------------------------------------------------------------------
 
 local BAD = {
-    { "name: expected a text, got ", "name", 5, true, "", "a\nb" },
+    { "name: expected a text, got ", "name", 5, true, "" },
     { "params: expected a table, got ", "params", 5, "x", true },
     { "parameter n: expected a number, a text", "params", { n = print } },
     { "parameter seed: expected a whole number", "params",
@@ -78,6 +78,7 @@ local BAD = {
 for _, case in ipairs(BAD) do
     for i = 3, #case do refused(case[1], -10, { [case[2]] = case[i] }) end
 end
+refused('generator: name "a\\x0ab": byte 2 is a line feed', -2, { name = "a\nb" })
 
 local BAD_KERNEL = {
     { "kernel one: grid: expected n or {x, y, z}", "grid", "x",

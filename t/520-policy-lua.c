@@ -221,7 +221,7 @@ static void tables_that_are_no_policy(void **state)
             "option where a policy is bound; params.x has no field 'a' (did you "
             "mean 'default'?); params.x has no field 'b'; summary must be a "
             "string, not a number; counters.k must be a table with unit and "
-            "meaning, its name letters, digits and _, 30 at most; counters.n has "
+            "meaning, not a number; counters.n has "
             "no field 'kin' (did you mean 'kind'?); watch.tlb_hit has no field "
             "'b'; watch.tlb_hit has no field 'c' (did you mean 'cycle'?); "
             "watch.tlb_hit: level is an "

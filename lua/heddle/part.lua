@@ -76,8 +76,12 @@ local function each_line(path, fn)
         if why then fail(EIO, "%s: %s", name, why) end
         if not line then return end
         n = n + 1
-        if #line > LONGEST or line:find("\0", 1, true) then
-            bad("the line has a zero byte or more than %d characters", LONGEST)
+        local zero = line:find("\0", 1, true)
+        if zero then
+            bad("byte %d of the line is a NUL", zero)
+        elseif #line > LONGEST then
+            bad("the line has %d bytes; at most %d are expected", #line,
+                LONGEST)
         end
         local text = line:match "^[ \t]*(.-)[\r\n]*$"
         if text ~= "" and text:byte() ~= 35 then fn(text, bad) end

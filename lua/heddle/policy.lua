@@ -171,9 +171,15 @@ local KINDS = { count = 0, peak = 1, histogram = 2, series = 3 }
 
 --- A counter of its own, as bridge.class takes it.
 local function read_counter(refuse, name, d)
-    if type(d) ~= "table" or not name:find "^[%a][%w_]*$" or #name > 30 then
-        refuse("counters.%s must be a table with unit and meaning, its name "
-            .. "letters, digits and _, 30 at most", name)
+    if type(d) ~= "table" then
+        refuse("counters.%s must be a table with unit and meaning, not a %s",
+            name, type(d))
+    elseif #name > 30 then
+        refuse("counters.%s: a name of at most 30 bytes is expected, not of %d",
+            name, #name)
+    elseif not name:find "^[%a][%w_]*$" then
+        refuse("counters.%s: a name of letters, digits and _ is expected, a "
+            .. "letter first", name)
     end
     for _, key in ipairs(names_in(refuse, "counters." .. name, d)) do
         if key ~= "kind" and key ~= "unit" and key ~= "meaning" then
@@ -182,9 +188,15 @@ local function read_counter(refuse, name, d)
         end
     end
     local kind = KINDS[d.kind or "count"]
-    if not kind or type(d.unit) ~= "string" or type(d.meaning) ~= "string" then
-        refuse("counters.%s needs a unit, a meaning and, if it is none that "
-            .. "adds up, a kind: count, peak, histogram or series", name)
+    if not kind then
+        refuse("counters.%s.kind is one of count, peak, histogram, series, not "
+            .. "'%s'", name, tostring(d.kind))
+    end
+    for _, field in ipairs { "unit", "meaning" } do
+        if type(d[field]) ~= "string" then
+            refuse("counters.%s.%s: a text is expected, not a %s", name, field,
+                type(d[field]))
+        end
     end
     return { name = name, unit = d.unit, meaning = d.meaning, kind = kind }
 end
@@ -247,7 +259,8 @@ end
 local function read_param(refuse, name, d)
     if math.type(d) == "integer" then d = { default = d } end
     if type(d) ~= "table" then
-        refuse("params.%s must be a table or an integer", name)
+        refuse("params.%s must be a table or an integer, not a %s", name,
+            math.type(d) or type(d))
     end
     if d.default == nil then refuse("params.%s needs a default", name) end
     local p = { name = name, meaning = text_field(refuse, d, "meaning", ""),
@@ -310,7 +323,8 @@ local function read_every(refuse, every, params)
     end
     cycles = type(cycles) == "number" and whole(cycles)
     if not cycles or cycles < 1 then
-        refuse "every needs a number of cycles, 1 or more, or the name of a parameter"
+        refuse("every needs a number of cycles, 1 or more, or the name of a "
+            .. "parameter, not %s", tostring(every[1]))
     end
     return cycles
 end
@@ -424,9 +438,12 @@ local function class_of(t, limits)
     if type(name) ~= "string" then
         fail(EPOLICY, "a policy needs a name: { name = \"...\", ... }; one that "
             .. "is there with options is { use = \"...\", ... }")
-    elseif #name < 1 or #name > 31 or name:find "[ \t\n,/\"%z]" then
-        fail(EPOLICY, "policy name '%s': 1 to 31 letters, digits or signs, "
-            .. "without blanks, commas, slashes or quotes", name)
+    elseif #name < 1 or #name > 31 then
+        fail(EPOLICY, "policy name '%s': 1 to 31 bytes are expected, not %d",
+            name, #name)
+    elseif name:find "[ ,/\"]" then
+        fail(EPOLICY, "policy name '%s': letters, digits and signs are expected, "
+            .. "not '%s'", name, name:match "[ ,/\"]")
     end
     -- All that is wrong is told together.
     local wrong, REFUSED = {}, {}

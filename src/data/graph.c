@@ -461,8 +461,9 @@ static int rmat_check(const struct heddle_graph_spec *r, struct hd_err *err)
         return hd_err_set(err, HEDDLE_EINVAL, "rmat: more than 2^31 - 1 edges");
     if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && r->a + r->b + r->c <= 1))
         return hd_err_set(err, HEDDLE_EINVAL,
-                          "rmat: a, b, c must be 0 or more, their sum at "
-                          "most 1");
+                          "rmat: a = %g, b = %g, c = %g; each 0 or more and "
+                          "their sum at most 1 are expected",
+                          r->a, r->b, r->c);
     return 0;
 }
 

@@ -238,7 +238,10 @@ static int put_next(struct hd_tracez *z, struct hd_bytes *out,
     }
     if (z->c.bad || z->pos > z->size) {
         z->pos = pos;
-        return wrong(z, "the index is truncated, or points outside the file", err);
+        return wrong(z,
+                     z->c.bad ? "the index is truncated"
+                              : "the index points outside the file",
+                     err);
     }
     hd_bytes_add(out, text, strlen(text));
     return err->code;

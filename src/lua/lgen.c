@@ -162,9 +162,14 @@ static struct warp *self(lua_State *L)
 {
     struct warp *x = generator(L)->running;
 
-    if (x == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != x->t)
-        luaL_error(L, "t belongs to another warp, or is not a t; write "
-                      "t:load(...), with a colon");
+    if (!lua_istable(L, 1))
+        luaL_error(L,
+                   "the t of the warp is expected, not a %s; write "
+                   "t:load(...), with a colon",
+                   luaL_typename(L, 1));
+    if (x == NULL || lua_topointer(L, 1) != x->t)
+        luaL_error(L, "the t of the warp that runs is expected, not another "
+                      "table; write t:load(...), with a colon");
     return x;
 }
 

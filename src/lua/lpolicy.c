@@ -102,6 +102,7 @@ static int class(lua_State *L)
         OF(cycles),       OF(cycle_param),
         OF(check),        HL_END};
     struct lp_class *c;
+    char error[512];
     const char *code;
     size_t bytes;
 
@@ -120,6 +121,9 @@ static int class(lua_State *L)
     hl_get_fields(L, 1, of_class, c);
     hl_get_fields(L, 1, of_policy, &c->policy);
     luaL_argcheck(L, c->policy.name != NULL, 1, "a name");
+    if (heddle_line_check("policy", c->policy.name, strlen(c->policy.name),
+                          error, sizeof error) != HEDDLE_OK)
+        hl_raise(L, HEDDLE_EPOLICY, error);
     luaL_argcheck(L, c->cycle_param + 1 <= HEDDLE_MAX_PARAMS, 1, "cycle_param");
     c->policy.abi = HEDDLE_POLICY_ABI;
     c->policy.params = c->param;

@@ -1252,11 +1252,16 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     if (rc != 0)
         return rc;
     sl->tags.tags.pc = (struct hd_pc){pc_of, sl};
+    if (l2->cfg.partition && l2->cfg.ways > HD_ASSOC_NARROW)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.partition: %u ways; at most %d can be "
+                          "shared",
+                          l2->cfg.ways, HD_ASSOC_NARROW);
     if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "l2cache.partition: %u ways cannot be shared by %u "
-                          "applications, or are more than %d",
-                          l2->cfg.ways, env->apps, HD_ASSOC_NARROW);
+                          "applications",
+                          l2->cfg.ways, env->apps);
     sl->bypass = (struct hd_slot){steered, sl, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",

@@ -172,9 +172,15 @@ static int set_param(heddle_part_tags *t, const char *name, const char *value)
 
     while (i < t->params && strcmp(t->param[i].name, name) != 0)
         i++;
-    if (i == MOST_PARAMS || strlen(name) >= PARAM_ROOM)
+    if (i == MOST_PARAMS)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
-                          "policy.%s: too many or too long parameters", name);
+                          "policy.%s: more than %d parameters", name,
+                          MOST_PARAMS);
+    if (strlen(name) >= PARAM_ROOM)
+        return hd_err_set(&t->err, HEDDLE_ECONFIG,
+                          "policy.%s: a name of at most %d bytes is expected, "
+                          "not of %zu",
+                          name, PARAM_ROOM - 1, strlen(name));
     if (strlen(value) >= PARAM_ROOM)
         return hd_err_set(&t->err, HEDDLE_ECONFIG,
                           "policy.%s: a number or a name is expected, not '%s'",

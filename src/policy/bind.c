@@ -389,15 +389,31 @@ static int check_watchers(const struct hd_slots_registry *r,
     uint32_t many[HEDDLE_NOTE_COUNT] = {0};
 
     for (const struct heddle_filter *f = p->filters;
-         f != NULL && f->field != NULL; f++)
-        if (f->note >= HEDDLE_NOTE_COUNT || p->watch[f->note] == NULL ||
-            note_field(f->note, f->field) == NULL ||
-            ++many[f->note] > HD_MAX_FILTERS)
-            return hd_err_set(
-                err, HEDDLE_EPOLICY,
-                "policy %s: a filter on %s of a note that it does not watch or "
-                "that has no such field, or the note's fifth",
-                p->name, f->field);
+         f != NULL && f->field != NULL; f++) {
+        const char *note = f->note < HEDDLE_NOTE_COUNT
+                               ? heddle_note_info(f->note)->name
+                               : NULL;
+
+        if (note == NULL)
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: a filter on %s of note %d, which "
+                              "there is not",
+                              p->name, f->field, (int)f->note);
+        if (p->watch[f->note] == NULL)
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: a filter on %s of %s, which it does "
+                              "not watch",
+                              p->name, f->field, note);
+        if (note_field(f->note, f->field) == NULL)
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: a filter on %s of %s, which has no "
+                              "such field",
+                              p->name, f->field, note);
+        if (++many[f->note] > HD_MAX_FILTERS)
+            return hd_err_set(err, HEDDLE_EPOLICY,
+                              "policy %s: more than %d filters on %s", p->name,
+                              HD_MAX_FILTERS, note);
+    }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n] && r->slots->watched[n] == HD_MAX_WATCHERS)
             return hd_err_set(

@@ -261,9 +261,13 @@ static void start(void *self, heddle_sim *s)
     struct mask *m = self;
 
     if (m->param[TOKENS] && m->l2tlbs != 1)
-        heddle_policy_fail(s, "policy mask: tokens say who fills an L2 TLB that "
-                              "all cores share: l2tlb.mode = full and "
-                              "walk.per_core = false are expected, or tokens = 0");
+        heddle_policy_fail(
+            s, m->l2tlbs == 0
+                   ? "policy mask: tokens say who fills an L2 TLB that all "
+                     "cores share: l2tlb.mode = full is expected, or tokens = 0"
+                   : "policy mask: tokens say who fills an L2 TLB that all "
+                     "cores share: walk.per_core = false is expected, or "
+                     "tokens = 0");
     for (uint32_t level = 0; level < LEVELS && m->param[BYPASS]; level++) {
         m->use[level] = use_of(s, level);
         if (level > 0)

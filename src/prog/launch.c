@@ -442,10 +442,15 @@ int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
     struct hd_kvm_state *st = h->vm->st;
     int e = on_device(h, buffer, "moves");
 
-    if (e == 0 && (st->moves == HD_LEN(st->move) || what > HEDDLE_MOVE_WRITTEN))
+    if (e == 0 && what > HEDDLE_MOVE_WRITTEN)
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: the host moves a buffer in way %d, which "
+                       "is none of enum heddle_move",
+                       h->vm->prog->name, (int)what);
+    if (e == 0 && st->moves == HD_LEN(st->move))
         e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
                        "program %s: the host touches or prefetches more than "
-                       "%d buffers before a launch, or in no known way",
+                       "%d buffers before a launch",
                        h->vm->prog->name, (int)HD_LEN(st->move));
     if (e != 0)
         return e;

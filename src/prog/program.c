@@ -91,6 +91,15 @@ int heddle_program_align(heddle_program *p, uint64_t bytes)
     return 0;
 }
 
+static const char *type_name(uint32_t type)
+{
+    static const char *const name[HEDDLE_TYPES] = {
+        [HEDDLE_U8] = "u8",   [HEDDLE_I32] = "i32", [HEDDLE_U32] = "u32",
+        [HEDDLE_I64] = "i64", [HEDDLE_F32] = "f32", [HEDDLE_F64] = "f64"};
+
+    return type < HEDDLE_TYPES ? name[type] : "?";
+}
+
 int heddle_program_buffer(heddle_program *p, const char *name,
                           enum heddle_type type, uint64_t count, uint32_t flags,
                           heddle_data *data)
@@ -106,10 +115,14 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     if (hd_line_check(what, name, HEDDLE_EPROGRAM, &p->err) != 0)
         return p->err.code;
     va = hd_ceil_div(p->next_va, p->align) * p->align;
-    if (width == 0 || p->nbuf == HD_MAX_BUFFERS)
+    if (width == 0)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
-                          "program %s, buffer %s: no such type, or more than "
-                          "%d buffers",
+                          "program %s, buffer %s: there is no type %d", p->name,
+                          name, (int)type);
+    if (p->nbuf == HD_MAX_BUFFERS)
+        return hd_err_set(&p->err, HEDDLE_EPROGRAM,
+                          "program %s, buffer %s: it is one more than the %d "
+                          "buffers that there can be",
                           p->name, name, HD_MAX_BUFFERS);
     if (count == 0 || count > HD_VA_BYTES / width ||
         va + count * width > HD_VA_FIRST + HD_VA_BYTES)
@@ -122,11 +135,18 @@ int heddle_program_buffer(heddle_program *p, const char *name,
                           "program %s, buffer %s: scratch buffers come after "
                           "all others",
                           p->name, name);
-    if (data != NULL && (data->type != type || data->count > count))
+    if (data != NULL && data->type != type)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
-                          "program %s, buffer %s: its data has another type "
-                          "or more than %llu elements",
-                          p->name, name, (unsigned long long)count);
+                          "program %s, buffer %s: its data is of type %s, and "
+                          "the buffer of %s",
+                          p->name, name, type_name(data->type),
+                          type_name(type));
+    if (data != NULL && data->count > count)
+        return hd_err_set(&p->err, HEDDLE_EPROGRAM,
+                          "program %s, buffer %s: its data has %llu elements, "
+                          "and the buffer %llu",
+                          p->name, name, (unsigned long long)data->count,
+                          (unsigned long long)count);
     b = hd_grow(&p->buf, p->nbuf, &p->room_buf, sizeof(*b));
     if (b == NULL)
         return hd_err_memory(&p->err);

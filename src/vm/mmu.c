@@ -381,6 +381,18 @@ static void open_hists(struct hd_mmu *m)
     m->walk_warps = hd_stats_hist(st, &hd_mmu_hists[WALK_WARPS]);
 }
 
+/* What entries of subregions do not go with, or NULL. */
+static const char *against_sub(const struct hd_mmu_wiring *w)
+{
+    if (w->l2tlb->mode.kind != HD_FULL)
+        return "l2tlb.mode = full";
+    if (w->walk->mode.kind != HD_FULL)
+        return "walk.mode = full";
+    if (w->walk->batch > 1)
+        return "walk.batch = 1";
+    return w->walk->per_core != 0 ? "walk.per_core = false" : NULL;
+}
+
 static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 {
     if (w->walk->mode.kind == HD_OFF)
@@ -397,15 +409,10 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
                           "walk.batch = %u, but walk.mode is not full: there are "
                           "no reads to put in order",
                           w->walk->batch);
-    if (w->l2tlb->sub_ways != 0 &&
-        (w->l2tlb->mode.kind != HD_FULL || w->walk->mode.kind != HD_FULL ||
-         w->walk->batch > 1 || w->walk->per_core != 0))
+    if (w->l2tlb->sub_ways != 0 && against_sub(w) != NULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "l2tlb.sub_ways = %u: entries of subregions need "
-                          "l2tlb.mode and walk.mode to be full, and walkers of "
-                          "all cores that take one walk each (walk.per_core = 0, "
-                          "walk.batch = 1)",
-                          w->l2tlb->sub_ways);
+                          "l2tlb.sub_ways = %u: entries of subregions need %s",
+                          w->l2tlb->sub_ways, against_sub(w));
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "bypass.entries = %u, but l2tlb.mode is not full: "

@@ -1924,22 +1924,38 @@ static int take_state(struct hd_ptables *t)
     return 0;
 }
 
+static int check_memory(const struct hd_vm_cfg *cfg, struct hd_err *err)
+{
+    unsigned long long bytes = cfg->memory_bytes;
+    uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
+
+    if (cfg->memory_bytes % HD_PAGE_BYTES != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu is not a multiple of the %u "
+                          "bytes of a frame",
+                          bytes, (unsigned)HD_PAGE_BYTES);
+    if (cfg->table_frames >= frames)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu are %llu frames; more than "
+                          "vm.table_frames = %u are expected",
+                          bytes, (unsigned long long)frames, cfg->table_frames);
+    if (cfg->paging == HD_PAGING_FAULT && frames > HD_HOST_FRAME)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu; with vm.paging=fault at most "
+                          "%llu (8 TB) are expected",
+                          bytes,
+                          (unsigned long long)HD_HOST_FRAME * HD_PAGE_BYTES);
+    return 0;
+}
+
 struct hd_ptables *hd_ptables_open(struct hd_env *env,
                                    const struct hd_vm_cfg *cfg)
 {
     struct hd_ptables *t;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
 
-    if (cfg->memory_bytes % HD_PAGE_BYTES != 0 || cfg->table_frames >= frames ||
-        (cfg->paging == HD_PAGING_FAULT && frames > HD_HOST_FRAME)) {
-        hd_err_set(
-            env->err, HEDDLE_ECONFIG,
-            "vm.memory_bytes: %llu is not a multiple of 4096 with more "
-            "than vm.table_frames = %u frames, or, with vm.paging=fault, "
-            "more than 8 TB",
-            (unsigned long long)cfg->memory_bytes, cfg->table_frames);
+    if (check_memory(cfg, env->err) != 0)
         return NULL;
-    }
     t = calloc(1, sizeof *t);
     if (t == NULL) {
         hd_err_memory(env->err);

@@ -97,12 +97,16 @@ int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
     c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
     if (!hd_pwc_on(c))
         return 0;
-    if (cfg->entries == 0 || cfg->entries % ways != 0 || line < 8 ||
-        !hd_is_pow2(line))
+    if (cfg->entries == 0 || cfg->entries % ways != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "pwc.entries: %u must be a multiple of pwc.ways = "
-                          "%u, and pwc.line = %u a power of two from 8",
-                          cfg->entries, ways, line);
+                          "pwc.entries: %u; a multiple of pwc.ways = %u is "
+                          "expected",
+                          cfg->entries, ways);
+    if (line < 8 || !hd_is_pow2(line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "pwc.line: %u; a power of two of at least 8 is "
+                          "expected",
+                          line);
     c->line_shift = hd_log2(line);
     sets = cfg->entries / ways;
     c->mask = hd_is_pow2(sets) ? sets - 1 : 0;

@@ -886,6 +886,41 @@ void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side)
     hd_tlb_bound(t);
 }
 
+/* Entries of subregions, and ranges: what of the arrays they need. */
+static int check_special(const struct hd_tlb *t, const char *at)
+{
+    const struct hd_tlb_cfg *cfg = &t->cfg;
+    struct hd_err *err = t->env->err;
+
+    if (cfg->sub_ways != 0 && t->base.ways > HD_ASSOC_NARROW)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.sub_ways = %u: sets of at most %d ways are "
+                          "expected, not of %u",
+                          at, cfg->sub_ways, HD_ASSOC_NARROW, t->base.ways);
+    if (cfg->sub_ways > t->base.ways)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.sub_ways = %u: at most the %u ways of a set are "
+                          "expected",
+                          at, cfg->sub_ways, t->base.ways);
+    if (cfg->sub_ways != 0 && cfg->large_entries != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.sub_ways = %u: %s.large_entries = 0 is expected, "
+                          "not %u",
+                          at, cfg->sub_ways, at, cfg->large_entries);
+    if (cfg->ranges && cfg->large_entries == 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.ranges: large_entries are expected, not 0", at);
+    if (cfg->ranges && t->large.sets != 1)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.ranges: large_entries are expected in one set "
+                          "(large_ways = 0), not in %u",
+                          at, t->large.sets);
+    if (cfg->ranges && cfg->group_index)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.ranges: group_index = false is expected", at);
+    return 0;
+}
+
 int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)
@@ -901,11 +936,14 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
         env->slots != NULL && level > 0 ? env->slots->told[level - 1] : nobody;
     t->level = level;
     t->instance = instance;
-    if (cfg->entries == 0 || !hd_is_pow2(group) || group > DEFAULT_MERGE)
+    if (cfg->entries == 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "%s: entries = %u and merge_pages = %u: at least one "
-                          "entry, and a group of 2, 4, 8 or 16 pages",
-                          at, cfg->entries, group);
+                          "%s.entries: 0; at least 1 is expected", at);
+    if (!hd_is_pow2(group) || group > DEFAULT_MERGE)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s.merge_pages: %u; a group of 2, 4, 8 or 16 pages "
+                          "is expected",
+                          at, group);
     memcpy(t->shift,
            (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(group), 9},
            sizeof t->shift);
@@ -914,18 +952,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     if (rc == 0)
         rc = open_array(t, &t->large, at, "large_", cfg->large_entries,
                         cfg->large_ways, &t->large_mask);
-    if (rc == 0 && cfg->sub_ways != 0 &&
-        (cfg->sub_ways > t->base.ways || t->base.ways > HD_ASSOC_NARROW ||
-         cfg->large_entries != 0))
-        rc = hd_err_set(env->err, HEDDLE_ECONFIG,
-                        "%s.sub_ways = %u: at most the ways of a set, %u, of "
-                        "which there are no more than 16, and no large_entries",
-                        at, cfg->sub_ways, t->base.ways);
-    if (rc == 0 && cfg->ranges && (t->large.sets != 1 || cfg->group_index))
-        rc = hd_err_set(env->err, HEDDLE_ECONFIG,
-                        "%s.ranges: large_entries are expected, in one set "
-                        "(large_ways = 0), and no group_index",
-                        at);
+    if (rc == 0)
+        rc = check_special(t, at);
     if (rc < 0)
         return rc;
     t->base_n = cfg->entries;

@@ -150,8 +150,11 @@ end
 local function check_vec(b, options, what)
     check_options(options, what, "vec")
     local n = options and options.vec or 1
-    if (n ~= 1 and n ~= 2 and n ~= 4) or n * WIDTH[b.type] > 16 then
-        fail("%s: vec is 1, 2 or 4, at most 16 bytes", what)
+    if n ~= 1 and n ~= 2 and n ~= 4 then
+        fail("%s: vec is 1, 2 or 4, not %s", what, tostring(n))
+    elseif n * WIDTH[b.type] > 16 then
+        fail("%s: vec = %d of %s are %d bytes; at most 16 are expected", what,
+            n, b.type, n * WIDTH[b.type])
     end
     return n
 end
