@@ -173,4 +173,5 @@ for _, note in ipairs { "", "plain", ("gr\u{fc}\u{df}e "):rep(500), "\\x0a" } do
 end
 sim:close()
 
+os.execute("rm -r " .. dir)
 return tap.done()

@@ -113,7 +113,7 @@ end
 
 -- ---- the rest ----------------------------------------------------------------
 
-local path = files.folder() .. "/trace"
+local path = os.tmpname()
 for text, want in pairs {
     ["0x40 REA\0D\n"] = ":1: byte 9 of the line is a NUL",
     ["0x40 READ" .. (" "):rep(5000) .. "\n"] = ":1: the line has 5010 bytes; at "
@@ -122,6 +122,7 @@ for text, want in pairs {
     files.write(path, text)
     tap.raises(function() part.dram({}):load(path) end, want, want)
 end
+os.remove(path)
 
 local function loads(vec, type)
     return machine({}, { H.kernel.app { name = "a",
