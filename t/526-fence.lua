@@ -755,5 +755,6 @@ tap.ok(one:find "^%-?%d+\n$", "equal runs in one process", one)
 tap.is(files.output("MALLOC_ARENA_MAX=1 FENCE=" .. ("x"):rep(5000) .. " "
     .. heddle .. " run --check " .. equal .. " 2>&1"), one, "and in two")
 
+os.execute("rm -r " .. folder)
 math.floor, string.trim = floor, nil
 tap.done()
