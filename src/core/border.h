@@ -64,7 +64,7 @@ struct hd_crossing hd_border_cross(struct hd_borders *of, enum hd_border b);
 void hd_border_back(const struct hd_crossing *c);
 
 #define hd_cross(env, b)                                                       \
-    __attribute__((cleanup(hd_border_back)))                                   \
+    __attribute__((cleanup(hd_border_back), unused))                           \
     const struct hd_crossing hd_crossing_here =                                \
         (hd_assert(hd_border_may(&(env)->ev->borders, b)),                     \
          hd_border_cross(&(env)->ev->borders, b))

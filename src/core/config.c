@@ -225,11 +225,12 @@ int hd_setting_info(uint32_t i, struct heddle_setting_info *out)
 
     for (uint32_t n = 0; n < hd_part_count; n++) {
         const struct hd_part_info *g = &hd_parts[n];
-        const struct hd_setting *s = &g->settings[i];
+        const struct hd_setting *s;
         if (i >= *g->n) {
             i -= *g->n;
             continue;
         }
+        s = &g->settings[i];
         snprintf(out->name, sizeof out->name, "%s.%s", g->name, s->name);
         out->type = type[s->type];
         out->unit = s->unit;

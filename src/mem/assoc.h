@@ -274,13 +274,15 @@ static inline uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set,
                                       uint64_t key, struct hd_who who,
                                       uint64_t *evicted)
 {
-    struct hd_assoc_set *s = &a->set[set];
-    uint64_t *word = &a->key[set * a->ways];
+    struct hd_assoc_set *s;
+    uint64_t *word;
     uint32_t free, way;
 
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
     if (HD_UNLIKELY((a->asked & (HD_ASSOC_WIDE | HD_ASSOC_ENTRY)) != 0))
         return hd_assoc_place_other(a, set, key, who, evicted);
+    s = &a->set[set];
+    word = &a->key[set * a->ways];
     free = ~hd_bytes_high(s->tag) & a->all;
     if (HD_LIKELY(free == 0)) {
         way = (uint32_t)(s->order >> a->last_shift) & 15;
