@@ -23,7 +23,9 @@
 #
 # Variables: CC CFLAGS CPPFLAGS LDFLAGS LDLIBS PREFIX DESTDIR V=1
 #   BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR LUACDIR BASHDIR ZSHDIR FISHDIR
-#   SANITIZER=address|undefined   a build of its own, in build/<variant>/
+#   SANITIZER=address|undefined|address,undefined
+#                                 a build of its own, in build/<variant>/
+#   CC=clang                      in build/<variant>-clang/
 #   VARIANT=debug                 -O0 with assertions, in build/debug/
 #   FAST=0                        without src/fast/, in build/<variant>-slow/
 
@@ -46,7 +48,9 @@ FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 
 # ---- no need to change anything below this line ------------------------
 SANITIZER ?=
-VARIANT ?= $(if $(SANITIZER),$(SANITIZER),release)
+comma := ,
+CLANG := $(if $(findstring clang,$(CC)),-clang)
+VARIANT ?= $(or $(subst $(comma),-,$(SANITIZER)),release)$(CLANG)
 FAST ?= 1
 override FAST := $(filter-out 0,$(FAST))
 B := build/$(VARIANT)$(if $(FAST),,-slow)
