@@ -59,10 +59,11 @@ static uint64_t *parts(const struct hd_kvm *vm, uint32_t ctx, uint32_t warp)
 uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
 {
     const struct hd_kvm *vm = self;
-    const uint64_t *part = parts(vm, ctx, warp);
+    const uint64_t *part;
 
     if (ctx < vm->contexts)
         return warp;
+    part = parts(vm, ctx, warp);
     for (uint32_t w = 0; w < vm->warps; w++)
         if (part[w] >> lane & 1)
             return w;
