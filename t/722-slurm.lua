@@ -343,10 +343,15 @@ local had = kept "store-one"
 tap.ok(had >= 8 and had < 40, "it was in the middle", had)
 kill_midway("KILL", "two")
 tap.ok(squeue() ~= "", "after a death they go on")
+text = kill_midway("TERM", "ended")
+tap.ok(text:find "the tasks on Slurm %(%d+%) go on; scancel %-%-name=heddle%-"
+    and text:find "%d+ of 40 results are kept in store%-ended; the next run goes on",
+    "SIGTERM says that they go on", text)
+tap.ok(squeue() ~= "", "and they do")
 _, expected = run("sweep.lua", "jobs=2")
-for _, name in ipairs { "one", "two" } do
+for _, name in ipairs { "one", "two", "ended" } do
     ok, text = run("sweep.lua", "jobs=slurm cache=store-" .. name)
-    tap.ok(ok and text == expected, "either way the same command ends it: "
+    tap.ok(ok and text == expected, "in each case the same command ends it: "
         .. name, text:sub(1, 500))
 end
 

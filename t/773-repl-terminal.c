@@ -2,7 +2,7 @@
  * 773-repl-terminal.c - pins what the REPL does on a terminal: prompts,
  * editing, history in the state directory, chunks of several lines edited as one,
  * completion by Tab (in a Turkish locale too), a pager, Ctrl-C at the prompt, in a
- * script and in a run, and Ctrl-D; and a session that stops, goes back, tries
+ * script and in a run, SIGTERM, and Ctrl-D; and a session that stops, goes back, tries
  * alternatives and draws a curve.
  *
  * A pseudo-terminal plays the user: each step types something and waits until
@@ -301,6 +301,31 @@ static void interrupts(void **state)
     assert_int_equal(close_terminal(t), 0);
 }
 
+/* At the prompt and in a command, with the history kept. */
+static void terminated(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct terminal *t = open_terminal();
+
+        await(t, "> ");
+        ask(t, "'a ' .. 'last word'", "a last word");
+        if (busy) {
+            type(t, "print 'loops' while true do end\r");
+            await(t, "\nloops");
+        }
+        kill(t->child, SIGTERM);
+        assert_int_equal(close_terminal(t), 143);
+        t = open_terminal();
+        await(t, "> ");
+        type(t, busy ? "\020\020" : "\020");
+        await(t, "'last word'");
+        clear_line(t);
+        type(t, "\004");
+        assert_int_equal(close_terminal(t), 0);
+    }
+}
+
 static void interrupted_run(void **state)
 {
     struct terminal *t = open_terminal();
@@ -485,6 +510,7 @@ int main(void)
         cmocka_unit_test(interrupted_run),  cmocka_unit_test(history_file),
         cmocka_unit_test(blocks),           cmocka_unit_test(pager),
         cmocka_unit_test(session),          cmocka_unit_test(hangup),
+        cmocka_unit_test(terminated),
     };
 
     int fd = posix_openpt(O_RDWR | O_NOCTTY);

@@ -20,8 +20,10 @@ local COMMANDS = { "run", "list", "explain", "apps", "diff", "compare", "view",
 --- sysexits by status code of heddle.h.
 local EXIT = {
     [-1] = 71, [-2] = 64, [-3] = 78, [-4] = 65, [-5] = 66, [-6] = 74,
-    [-7] = 70, [-8] = 70, [-9] = 70, [-10] = 65, [-11] = 73, [-130] = 130,
+    [-7] = 70, [-8] = 70, [-9] = 70, [-10] = 65, [-11] = 73,
 }
+
+local SIGINT = 2
 
 --- Raises a usage error (exit 64).
 function cli.usage(format, ...)
@@ -116,6 +118,12 @@ local function no_memory(p)
     return p.code == -1 or p.text:sub(-#last) == last
 end
 
+--- The exit status by the signal that came last; that of Ctrl-C where none has.
+function cli.signalled()
+    local signal = core.interrupted and select(2, core.interrupted()) or 0
+    return 128 + (signal > 0 and signal or SIGINT)
+end
+
 --- The exit status for an error value, and its text.
 function cli.describe(err)
     local p = core.problem(err)
@@ -126,6 +134,8 @@ function cli.describe(err)
         return p.exit, nil
     elseif p.usage then
         return 64, text
+    elseif p.code == -130 then
+        return cli.signalled(), text
     elseif p.code then
         return EXIT[p.code] or 70, text
     end

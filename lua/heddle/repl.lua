@@ -35,8 +35,9 @@
 -- Not on a terminal: no prompt, no editing, no colour, and errors name the
 -- line of the input.  An error or an interrupted command does not end the
 -- session; the exit status is then 1 at its end.  Ctrl-C while nothing runs
--- ends it with 130.  That FILE cannot be read or parsed, or was called with
--- arguments that it does not have, ends the command as in heddle run.
+-- ends it with 130; SIGTERM and SIGHUP always end it, with 143 and 129.  That
+-- FILE cannot be read or parsed, or was called with arguments that it does not
+-- have, ends the command as in heddle run.
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
@@ -54,6 +55,7 @@ local repl = {}
 local FRAMES = 8        -- of a traceback
 local KEEP = 1000       -- lines of the history file
 local INTERRUPTED = -130
+local CTRL_C = 130      -- the exit status
 
 -- ---- long values -----------------------------------------------------------
 
@@ -479,14 +481,14 @@ local function turn(session)
     return line ~= nil
 end
 
---- Reads until the end; returns the exit status.
+--- Reads until the end, or a signal that is not Ctrl-C; returns the exit status.
 local function loop(session)
-    while true do
+    while cli.signalled() == CTRL_C do
         local ok, go_on = pcall(turn, session)
         if not ok and is_interrupt(go_on) then
             -- Between commands, or at the moment when one ended.
             if not session.input and not session.busy then
-                return 130
+                return cli.signalled()
             end
             session.text = nil
             core.interrupted(true)
@@ -497,6 +499,7 @@ local function loop(session)
             return not session.input and session.failed and 1 or 0
         end
     end
+    return cli.signalled()
 end
 
 -- ---- the command -----------------------------------------------------------------

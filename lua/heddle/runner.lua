@@ -11,9 +11,10 @@
 -- of running one by one.  Jobs with equal options run once, and their results
 -- are kept: an alone run that several tables need costs its time once.
 --
--- Ctrl-C stops all simulations; what is known then (status "interrupted") is
--- in script.partial_results, and an error that the command turns into exit 130
--- follows.  How the processes are held together is lprocess.c.
+-- Ctrl-C stops all simulations, and so do SIGTERM and SIGHUP; what is known then
+-- (status "interrupted") is in script.partial_results, and an error that the
+-- command turns into exit 130, 143 or 129 follows.  How the processes are held
+-- together is lprocess.c.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -221,8 +222,8 @@ end
 --- Calls fn(i) for i = 1 .. n in processes, at most `most` at once, and
 -- ended(i, how it went) here as each ends; fn returns what ended gets, { ok =,
 -- result = }.  Calls tick() now and then, and before(i) here before a process
--- begins.  Returns whether Ctrl-C came: then all were asked to stop, and what they
--- said of it was handed on.
+-- begins.  Returns whether it was interrupted: then all were asked to stop, and
+-- what they said of it was handed on.
 function runner.spread(n, most, fn, ended, tick, before)
     local stopped, at = false, 1
     process.children(function(group)

@@ -28,7 +28,7 @@ local declared = false
 -- What results tell (told.lua) and no report has shown: in order, and by text.
 local unsaid = {}
 
---- The running simulations, for what is printed on Ctrl-C.
+--- The running simulations, for what is printed on an interrupt.
 script.live = setmetatable({}, { __mode = "k" })
 
 --- A usage error: text wherever it ends, in the command or in plain Lua.

@@ -28,8 +28,9 @@
 -- be one that the nodes share, in the same place.
 --
 -- Ctrl-C cancels the tasks: nothing of heddle's goes on by itself.  Where the
--- script dies instead, they go on and leave their results; what still waits when
--- the same command is given again finds those and ends at once.
+-- script dies instead, or is ended by SIGTERM or SIGHUP (its own time limit, a lost
+-- connection), they go on and leave their results; what still waits when the same
+-- command is given again finds those and ends at once.
 --
 -- Left out: Slurm's accounting (sacct), which needs a database; claims on jobs,
 -- which would have to be taken back from the dead; other schedulers.
@@ -545,7 +546,7 @@ function Series:first(places)
     end
 end
 
---- Waits in slices until nothing is missing; returns whether Ctrl-C came.
+--- Waits in slices until nothing is missing; returns whether it was interrupted.
 function Series:wait(group, tick)
     local asked, asking = process.time(), false
     while next(self.missing) do
@@ -596,6 +597,11 @@ function Series:clean()
     os.remove((self.folder:match "^(.*)/"))
 end
 
+--- Whether what has interrupted the script is a person's wish.
+local function by_ctrl_c()
+    return not core.interrupted or select(2, core.interrupted()) == 2
+end
+
 --- Runs list[at] for at in `order` on Slurm: { index, name (of its result in
 -- dir), title }.  look(list[at]) is how it went, or nil; the rest is as of
 -- runner.spread.  In a task it only looks.
@@ -623,16 +629,20 @@ function slurm.spread(series, dir, list, order, look, ended, tick, quiet)
         s:first(order)
         stopped = s:wait(group, tick)
     end)
-    if stopped or not ok then
+    local cancelled = not ok or stopped and by_ctrl_c()
+    if cancelled then
         s:cancel()
         s:collect()
+    elseif stopped then
+        s:say("the tasks on Slurm (%s) go on; scancel --name=%s ends them",
+            table.concat(s.ids, ", "), s.name)
     end
     if not ok then
         error(err, 0)
     elseif not stopped and next(s.again) then -- second copies
         shell(("scancel --user=$(id -u) --name=%s"):format(s.name))
     end
-    if stopped or #s.done == #order then
+    if cancelled or #s.done == #order then
         s:clean()
     end
     return stopped

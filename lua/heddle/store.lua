@@ -13,9 +13,10 @@
 --
 -- What is kept is all that H.run returns, some 200 KB a job.  A job that has no
 -- text (a function, a policy given as a table of functions, a program of the
--- script, a trace in text) is run each time, and a warning says so.  Ctrl-C ends
--- a series as it does that of H.run, and a line says how much of it is kept.  While
--- it runs, heddle view --follow shows how far it is (series.lua).
+-- script, a trace in text) is run each time, and a warning says so.  Ctrl-C,
+-- SIGTERM and SIGHUP end a series as they do that of H.run, and a line says how
+-- much of it is kept.  While it runs, heddle view --follow shows how far it is
+-- (series.lua).
 --
 -- With jobs = "slurm" the jobs run in tasks of Slurm (slurm.lua), which leave
 -- their results here.  Then jobs without a text are kept, too: by the script, the
@@ -291,7 +292,7 @@ local function warn(loose, dir)
     end
 end
 
---- On Ctrl-C: how many of n results another call finds.
+--- Of a series that was interrupted: how many of n results another call finds.
 local function interrupted(err, n, found, dir)
     if core.problem(err).code == -130 then
         for _, kept in ipairs(script.partial_results or {}) do

@@ -3,12 +3,13 @@
  * exit status.
  *
  * Everything a user sees (options, commands, messages) is lua/heddle/cli.lua;
- * this file does what Lua cannot.  Ctrl-C stops the simulation that runs at
- * its next event, or the script at its next instruction; a second one ends
- * the process at once.  SIGPIPE keeps its default, so that `heddle ... | head`
- * ends quietly.
+ * this file does what Lua cannot.  SIGINT (Ctrl-C), SIGTERM and SIGHUP stop the
+ * simulation that runs at its next event, or the script at its next
+ * instruction; a second Ctrl-C ends the process at once.  A SIGHUP that was
+ * ignored when the command began (nohup) stays so.  SIGPIPE keeps its default,
+ * so that `heddle ... | head` ends quietly.
  *
- * Exit: what cli.lua returns (sysexits), 71 without memory, 74 when standard
+ * Exit: what cli.lua returns (sysexits; 128 and the signal), 71 without memory, 74 when standard
  * output cannot be written.
  *
  * SPDX-License-Identifier: MIT
@@ -26,7 +27,7 @@
 
 #include "../lua/lheddle.h"
 
-enum { EXIT_SOFTWARE = 70, EXIT_OS = 71, EXIT_IO = 74, EXIT_INT = 130 };
+enum { EXIT_SOFTWARE = 70, EXIT_OS = 71, EXIT_IO = 74, EXIT_SIGNAL = 128 };
 
 /*
  * A signal handler has no argument, so what it needs is here: the one
@@ -49,11 +50,12 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar)
 static void on_interrupt(int sig)
 {
     int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+    int again = live.in.hit;
 
-    (void)sig;
-    if (live.in.hit)
-        _exit(EXIT_INT);
-    live.in.hit = 1;
+    if (!hl_interrupt_by(&live.in, sig))
+        return;
+    if (again)
+        _exit(EXIT_SIGNAL + sig);
     if (live.in.running)
         heddle_stop(live.in.running);
     else
@@ -62,15 +64,21 @@ static void on_interrupt(int sig)
 
 static void catch_signals(void)
 {
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
     struct sigaction sa;
 
+    sigaction(SIGHUP, NULL, &sa);
+    int from = sa.sa_handler == SIG_IGN;
     memset(&sa, 0, sizeof sa);
-    sa.sa_handler = on_interrupt;
-    sigemptyset(&sa.sa_mask);
-    sigaction(SIGINT, &sa, NULL); /* no SA_RESTART: a read in a REPL ends */
+    sa.sa_handler = on_interrupt; /* no SA_RESTART: a read in a REPL ends */
+    sigemptyset(&live.in.signals);
+    for (int i = from; i < 3; i++) {
+        sigaddset(&live.in.signals, signals[i]);
+        sigaction(signals[i], &sa, NULL);
+    }
 }
 
-/* core.interrupted([clear]) -> whether Ctrl-C was pressed */
+/* core.interrupted([clear]) -> whether a signal has come; the last one */
 static int interrupted(lua_State *L)
 {
     int hit = live.in.hit;
@@ -78,7 +86,8 @@ static int interrupted(lua_State *L)
     if (lua_toboolean(L, 1))
         live.in.hit = 0;
     lua_pushboolean(L, hit);
-    return 1;
+    lua_pushinteger(L, live.in.by);
+    return 2;
 }
 
 /* print, as Lua has it; C's own stream forgets why a write failed */
@@ -140,7 +149,7 @@ static int start(lua_State *L)
 }
 
 /* Of an error that cli.lua did not catch: memory has run out or, before its
- * first line, Ctrl-C. */
+ * first line, a signal. */
 static const char *text_of(lua_State *L)
 {
     if (!lua_isstring(L, -1)) {
@@ -171,7 +180,7 @@ int main(int argc, char **argv)
         status = (int)lua_tointeger(L, -1);
     } else {
         status = hl_is_no_memory(L, -1) ? EXIT_OS
-                 : live.in.hit          ? EXIT_INT
+                 : live.in.hit          ? EXIT_SIGNAL + live.in.by
                                         : EXIT_SOFTWARE;
         fprintf(stderr, "heddle: %s\n", text_of(L));
     }

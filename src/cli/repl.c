@@ -4,7 +4,8 @@
  *
  *     e = edit.open(complete)   nil where the command has no line editor
  *     e:read(prompt)            the line; nil at its end (Ctrl-D), false
- *                               after Ctrl-C, which clears the line
+ *                               after Ctrl-C, which clears the line, and after
+ *                               the other signals that interrupt
  *     e:remember(text)          adds it to the history; it may have several lines
  *     e:size()                  columns and rows of the terminal
  *     e:close()
@@ -366,7 +367,7 @@ static int edit_read(lua_State *L)
     if (was_hit(e)) {
         lua_sethook(L, NULL, 0, 0);
         e->in->hit = 0;
-        fputs("^C\n", stdout);
+        fputs(e->in->by == SIGINT ? "^C\n" : "\n", stdout);
         lua_pushboolean(L, 0);
     } else if (!line || n <= 0) {
         lua_pushnil(L);

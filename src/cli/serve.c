@@ -22,8 +22,9 @@
  * An answer that raises is status 500 with the error's text, and the loop goes
  * on.
  *
- * Ctrl-C comes through only where the loop waits, so it never tears an answer,
- * and ends it; the caller's next line then raises "interrupted", as everywhere.
+ * Ctrl-C, SIGTERM and SIGHUP come through only where the loop waits, so they never
+ * tear an answer, and end it; the caller's next line then raises "interrupted", as
+ * everywhere.
  *
  * libmicrohttpd does all that and TLS, posts, sessions and threads beside, for
  * the price of GnuTLS; for a page that one person looks at, this is enough.
@@ -77,6 +78,7 @@ struct server {
     size_t n;
     struct client *client[MOST];
     pid_t apart[APART]; /* processes that answer; 0: none */
+    sigset_t mask;      /* of the caller, and while the loop waits */
 };
 
 static double seconds(void)
@@ -437,9 +439,8 @@ static void welcome(struct server *s)
     s->client[s->n++] = c;
 }
 
-/* Waits for what comes next, with the signals of `mask`; false: Ctrl-C. */
-static bool wait_for(const struct server *s, struct pollfd *poll,
-                     const sigset_t *mask)
+/* Waits for what comes next, and for signals; false: one came. */
+static bool wait_for(const struct server *s, struct pollfd *poll)
 {
     double until = HUGE_VAL, left;
     struct timespec t;
@@ -457,7 +458,7 @@ static bool wait_for(const struct server *s, struct pollfd *poll,
         t.tv_sec = (time_t)left;
         t.tv_nsec = (long)((left - floor(left)) * 1e9);
     }
-    if (ppoll(poll, (nfds_t)(s->n + 1), s->n > 0 ? &t : NULL, mask) >= 0)
+    if (ppoll(poll, (nfds_t)(s->n + 1), s->n > 0 ? &t : NULL, &s->mask) >= 0)
         return true;
     for (size_t i = 0; i <= s->n; i++)
         poll[i].revents = 0;
@@ -507,16 +508,13 @@ static int run(lua_State *L)
     struct server *s = lua_touserdata(L, 5);
     struct hl_interrupt *in = hl_interrupt_of(L);
     struct pollfd poll[MOST + 1];
-    sigset_t mask;
 
-    sigprocmask(SIG_BLOCK, NULL, &mask);
-    sigdelset(&mask, SIGINT);
     listen_on(L, s, (uint16_t)lua_tointeger(L, 1));
     lua_pushvalue(L, 2);
     lua_pushinteger(L, s->port);
     lua_call(L, 1, 0);
     while (!in || !in->hit) {
-        if (wait_for(s, poll, &mask))
+        if (wait_for(s, poll))
             turn(L, s, poll);
     }
     return 0;
@@ -526,7 +524,7 @@ static int run(lua_State *L)
 static int loop(lua_State *L)
 {
     lua_Integer port = luaL_checkinteger(L, 1);
-    sigset_t set, old;
+    sigset_t set;
     struct server *s;
     int rc;
 
@@ -546,11 +544,10 @@ static int loop(lua_State *L)
     lua_pushcfunction(L, run);
     for (int i = 1; i <= 5; i++)
         lua_pushvalue(L, i);
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, &old);
+    hl_interrupt_signals(L, &set);
+    sigprocmask(SIG_BLOCK, &set, &s->mask);
     rc = lua_pcall(L, 5, 0, 0);
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    sigprocmask(SIG_SETMASK, &s->mask, NULL);
     return rc == LUA_OK ? 0 : lua_error(L);
 }
 

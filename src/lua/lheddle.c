@@ -462,6 +462,25 @@ void hl_require(lua_State *L, const char *module)
 
 /* ---- the process ---------------------------------------------------------- */
 
+void hl_interrupt_signals(lua_State *L, sigset_t *set)
+{
+    const struct hl_interrupt *in = hl_interrupt_of(L);
+
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    if (in)
+        *set = in->signals;
+}
+
+bool hl_interrupt_by(struct hl_interrupt *in, int sig)
+{
+    if (sig != SIGINT && in->by != 0 && in->by != SIGINT)
+        return false;
+    in->hit = 1;
+    in->by = sig;
+    return true;
+}
+
 struct hl_interrupt *hl_interrupt_of(lua_State *L)
 {
     struct hl_interrupt *in;

@@ -16,6 +16,7 @@
 #define LHEDDLE_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -196,21 +197,29 @@ heddle_sim *hl_sim_check(lua_State *L, int i);
 
 /*
  * The host program (the command, a REPL) may put a light userdata to one of
- * these into the registry under HL_INTERRUPT.  Its signal handler sets `hit`
- * and calls heddle_stop on `running` if that is not NULL.  A run that was
- * stopped so raises an error with code HL_EINTERRUPT.  Whoever catches it
- * clears `hit`.
+ * these into the registry under HL_INTERRUPT.  Its handler of the signals in
+ * `signals` asks hl_interrupt_by, and calls heddle_stop on `running` if that is
+ * not NULL.  A run that was stopped so raises an error with code HL_EINTERRUPT.
+ * What catches it clears `hit`; `by` stays.
  */
 #define HL_INTERRUPT  "heddle.interrupt"
 #define HL_EINTERRUPT (-130)
 
 struct hl_interrupt {
     volatile sig_atomic_t hit;
+    volatile sig_atomic_t by; /* the signal that came last, or 0 */
     heddle_sim *volatile running;
+    sigset_t signals;
 };
+
+/* Notes a signal; false where it changes nothing: timeout(1) sends SIGTERM twice,
+ * and what is printed after the first is not to be lost. */
+bool hl_interrupt_by(struct hl_interrupt *in, int sig);
 
 /* The host's, or NULL. */
 struct hl_interrupt *hl_interrupt_of(lua_State *L);
+/* The signals that interrupt: the host's, else Ctrl-C alone. */
+void hl_interrupt_signals(lua_State *L, sigset_t *set);
 
 /* ---- embed.c -------------------------------------------------------------- */
 

@@ -7,8 +7,9 @@
  *         group:start(key, fn)   true; false: the system has none to give now
  *         group:wait(seconds)    "ended", key, text, how   (how: nil, or what
  *                                went wrong with the process)
- *                                "interrupted" (Ctrl-C, told once), "waiting"
- *                                (so long also where there are none)
+ *                                "interrupted" (Ctrl-C, SIGTERM, SIGHUP; told
+ *                                once), "waiting" (so long also where there are
+ *                                none)
  *         group:count()          how many there are
  *         group:stop()           asks all to stop, as Ctrl-C does
  *     end)
@@ -21,9 +22,10 @@
  * with its parent, together with what it started (SIGTERM, which waits where a
  * file is being renamed).
  *
- * The parent.  As long as children() lasts, SIGINT is blocked and read from a
- * descriptor (signalfd) beside the pipes, hence can neither break off what the
- * caller does with a result nor be missed.  A child's text is read as it comes,
+ * The parent.  As long as children() lasts, the signals that interrupt (in a host
+ * program that names none, SIGINT) are blocked and read from a descriptor
+ * (signalfd) beside the pipes, hence can neither break off what the caller does
+ * with a result nor be missed.  A child's text is read as it comes,
  * and the child is waited for when its pipe ends.  Those that were asked to
  * stop and go on are ended after some seconds (fewer for children of children,
  * so that each has told its parent before that is ended itself).  A second
@@ -62,7 +64,7 @@
  * first process; half of it in each below.  A guess. */
 #define GRACE 4.0
 
-enum { EXIT_SOFTWARE = 70, EXIT_INT = 130, CHUNK = 65536 };
+enum { EXIT_SOFTWARE = 70, EXIT_SIGNAL = 128, CHUNK = 65536 };
 enum { MOST = 256 }; /* children at a time; more are told to wait */
 
 int luaopen_heddle_process(lua_State *L);
@@ -129,7 +131,7 @@ struct group {
     size_t n;
     int signals;  /* descriptor; -1 once the group is over */
     sigset_t old; /* signals that were blocked before */
-    int hits;     /* Ctrl-C */
+    int hits;     /* signals that say stop */
     bool told;
     double end_at; /* when those that go on are ended */
 };
@@ -172,20 +174,19 @@ static void end_all(struct group *g)
         reap(g, g->n - 1);
 }
 
-/* Waits for what was pressed since; the second time nobody waits any more. */
+/* Takes a signal that came; a second Ctrl-C waits for no child any more. */
 static void take_signals(struct group *g)
 {
     struct signalfd_siginfo info;
 
-    if (read(g->signals, &info, sizeof info) != sizeof info)
+    if (read(g->signals, &info, sizeof info) != sizeof info ||
+        (g->in && !hl_interrupt_by(g->in, (int)info.ssi_signo)))
         return;
     g->hits++;
-    if (g->in)
-        g->in->hit = 1;
     if (g->hits > 1) {
         end_all(g);
         if (g->in)
-            _exit(EXIT_INT);
+            _exit(EXIT_SIGNAL + (int)info.ssi_signo);
     }
 }
 
@@ -260,9 +261,11 @@ static void live(lua_State *L, struct group *g, pid_t parent, int fd)
         b.mask = o->old;
     setpgid(0, 0);
     signal(SIGTERM, end_group);
+    if (g->in)
+        sigdelset(&g->in->signals, SIGTERM);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
-        _exit(128 + SIGTERM);
+        _exit(EXIT_SIGNAL + SIGTERM);
     let_go(f);
     f->group = NULL;
     f->up = fd;
@@ -279,7 +282,9 @@ static void live(lua_State *L, struct group *g, pid_t parent, int fd)
     lua_pushlightuserdata(L, &b);
     rc = lua_pcall(L, 2, 0, 0);
     fflush(NULL);
-    _exit(rc == LUA_OK ? 0 : g->in && g->in->hit ? EXIT_INT : EXIT_SOFTWARE);
+    _exit(rc == LUA_OK            ? 0
+          : g->in && g->in->hit ? EXIT_SIGNAL + g->in->by
+                                : EXIT_SOFTWARE);
 }
 
 /* ---- the parent ----------------------------------------------------------- */
@@ -441,13 +446,12 @@ static int group_wait(lua_State *L)
     return 1;
 }
 
-/* SIGINT comes to the group from here on; -1: that cannot be had. */
-static int hold(struct group *g)
+/* Signals come to the group from here on; -1: that cannot be had. */
+static int hold(lua_State *L, struct group *g)
 {
     sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
+    hl_interrupt_signals(L, &set);
     g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (g->signals < 0)
         return -1;
@@ -486,7 +490,7 @@ static int children(lua_State *L)
     lua_getfield(L, LUA_REGISTRYINDEX, FAMILY);
     g->family = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    if (hold(g) != 0)
+    if (hold(L, g) != 0)
         return fail(L, "processes cannot be started");
     rc = lua_pcall(L, 1, 0, 0);
     release(g);
