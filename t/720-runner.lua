@@ -1,9 +1,11 @@
 -- 720-runner.lua - pins: jobs in processes give what they give one by one, in
 -- order; plain data crosses exactly; the first error of a job is raised, or
--- kept; a job that ends its process is an error, not a hang.
+-- kept; a job that ends its process is an error, not a hang; progress in a log is
+-- a line now and then.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local json = require "heddle.json"
 local runner = H.runner
@@ -188,6 +190,23 @@ do -- what several jobs begin with is made before the first of them begins
     end
     tap.ok(far[5].error, "what is wrong with a job is said when it runs")
     app.instance = instance
+end
+do -- progress, where standard error is no terminal
+    local path = os.tmpname()
+    files.write(path, [[
+local H = require "heddle"
+local function job() return 1 end
+H.run({ job, job, job }, { jobs = H.args { jobs = 1 }.jobs })]])
+    local function say(first, n)
+        return files.output(("HEDDLE_PROGRESS=%s %s run %s jobs=%d"):format(first,
+            files.HEDDLE, path, n))
+    end
+    for n = 1, 2 do
+        tap.ok(say("1e-9", n):find "^heddle: %d of 3 simulations, 0:00, ETA ",
+            n .. " at once say how far they are", say("1e-9", n))
+        tap.is(say("1e9", n) .. say("0", n), "", "not before its time, or never")
+    end
+    os.remove(path)
 end
 tap.raises(function() H.run({ work(1) }, { jobs = 0 }) end, "at least 1",
     "no process is not enough")

@@ -1,7 +1,9 @@
 --- progress.lua - one line on a terminal that says how far a run has come.
 --
--- Shown on standard error if that is a terminal, never elsewhere, and gone
--- when the run ends.  The share done is the mean over applications of budget
+-- Shown on standard error if that is a terminal, and gone when the run ends.
+-- Elsewhere a series alone says how far it is, in lines that become rare: a log
+-- shows within ten seconds that something happens, and after a day has a dozen of
+-- them.  The share done is the mean over applications of budget
 -- used or thread blocks retired, all launches together, and the time left is
 -- guessed from it; where a host function launches kernels nobody knows how many
 -- there will be, and the line has the share of the launch alone.
@@ -14,6 +16,11 @@ local process = require "heddle.process"
 
 --- Seconds between two lines.
 local PERIOD = 0.5
+
+--- Where there is no terminal: seconds of the process until the first line, those
+-- until each further one twice as many; 0: none.
+local FIRST = tonumber(os.getenv "HEDDLE_PROGRESS") or 8
+local start, due = process.time(), FIRST
 
 --- The share of an application's work that is done, 0 to 1; nil where nobody
 -- knows how much there is: a host function decides on the next launch.
@@ -68,6 +75,18 @@ local function clock(seconds)
 end
 
 progress.clock = clock
+
+--- A line on a series: in the place of the one before, or, where there is no
+-- terminal, when it is due.
+function progress.series(text)
+    local spent = process.time() - start
+    if process.isatty(2) then
+        io.stderr:write("\r\27[K", text)
+    elseif FIRST > 0 and spent >= due then
+        due = 2 * spent
+        io.stderr:write("heddle: ", text, "\n")
+    end
+end
 
 --- Set by what runs several series: a function whose text comes before theirs.
 progress.before = nil

@@ -258,11 +258,11 @@ function runner.spread(n, most, fn, ended, tick, before)
     return stopped
 end
 
---- A line on a terminal: how many are done, and when all will be.
+--- Says how many are done, and when all will be.
 local function show(done, total, spent, more)
     local eta = done > 0 and progress.clock(spent / done * (total - done))
         or "?"
-    io.stderr:write(("\r\27[K%s%d of %d simulations, %s, ETA %s%s"):format(
+    progress.series(("%s%d of %d simulations, %s, ETA %s%s"):format(
         progress.before and progress.before() or "", done, total,
         progress.clock(spent), eta, more or ""))
 end
@@ -347,9 +347,8 @@ function runner.series(jobs, n, o)
     local out, errors = {}, {}
     local order, same = plan(jobs, out)
     local done, start = 0, process.time()
-    local tty = o.progress ~= false and process.isatty(2)
     local function tick(more)
-        if tty then
+        if o.progress ~= false then
             show(done, #order, process.time() - start, more)
         end
     end
@@ -376,7 +375,7 @@ function runner.series(jobs, n, o)
         end, function(at, m) ended(order[at], m) end, tick,
             ahead(o.of or jobs, order))
     end
-    if tty and #order > 1 then
+    if o.progress ~= false and process.isatty(2) and #order > 1 then
         io.stderr:write("\r\27[K")
     end
     if stopped then
