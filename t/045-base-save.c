@@ -27,11 +27,12 @@
 #include <cmocka.h>
 
 #include "../src/base/save.h"
+#include "folder.h"
 #include "tool.h"
 
 enum { BYTES = 50000, WRITERS = 4, TURNS = 200 };
 
-static char dir[] = "/tmp/heddle-045-XXXXXX";
+static char dir[FOLDER];
 
 /* Files in the folder, hidden ones included; all but `keep` are removed. */
 static int files(const char *keep)
@@ -244,7 +245,7 @@ static int make_dir(void **state)
 {
     (void)state;
     umask(022);
-    return mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
+    return folder_make(dir) && chdir(dir) == 0 ? 0 : -1;
 }
 
 static int remove_dir(void **state)

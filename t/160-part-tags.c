@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "folder.h"
 #include "tool_part.h"
 #include "policy.h"
 #include "texts.h"
@@ -218,10 +219,10 @@ static void a_plugin(void **state)
         "{ return &p; }\n";
     static const char *const point[] = {"repl_victim", "l2_bypass"};
     const char *cc = getenv("CC");
-    char dir[] = "/tmp/heddle-tags-XXXXXX", path[64], command[256];
+    char dir[FOLDER], path[128], command[512];
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    assert_non_null(folder_make(dir));
     for (int k = 0; k < 2; k++) {
         heddle_part_tags *t = heddle_part_tlb_new();
         FILE *f;

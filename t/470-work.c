@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "folder.h"
 
 /* ---- what it does -------------------------------------------------------- */
 
@@ -224,12 +225,11 @@ static void what_is_no_plugin(void **state)
          "needs buffer(), launch(), next() and access()"},
         {"missing", NULL, "cannot load plug-in"},
     };
-    char dir[64], path[128], command[512], text[512];
+    char dir[FOLDER], path[128], command[512], text[512];
     const char *cc = getenv("CC");
 
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/heddle-work-%ld", (long)getpid());
-    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_non_null(folder_make(dir));
     for (size_t i = 0; i < HD_LEN(t); i++) {
         snprintf(path, sizeof path, "%s/%s.c", dir, t[i].name);
         if (t[i].source != NULL) {

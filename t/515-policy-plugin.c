@@ -16,10 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "policy-fake.h"
 #include "texts.h"
 
-static char dir[64];
+static char dir[FOLDER];
 
 /* Compiles source text (NULL: policies/plugin.c) to dir/name.so. */
 static void build(const char *name, const char *source, const char *flags)
@@ -116,8 +117,7 @@ static void what_is_no_plugin(void **state)
 static int make_dir(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/heddle-plugin-%ld", (long)getpid());
-    return mkdir(dir, 0700);
+    return folder_make(dir) ? 0 : -1;
 }
 
 static int remove_dir(void **state)

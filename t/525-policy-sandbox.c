@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "policy-lua.h"
 #include "texts.h"
 
@@ -205,11 +206,12 @@ static void write_file(const char *path, const char *contents)
 
 static void files(void **state)
 {
-    char path[64], use[128];
+    char dir[FOLDER], path[128], use[256];
     lua_State *L = lua_machine();
 
     (void)state;
-    snprintf(path, sizeof path, "/tmp/heddle-policy-%ld.lua", (long)getpid());
+    assert_non_null(folder_make(dir));
+    snprintf(path, sizeof path, "%s/policy.lua", dir);
     snprintf(use, sizeof use, "policy.use(nil, '%s')", path);
     write_file(path, "return { name = 'f', tlb_fill = function()"
                      " return 'none' end }");
@@ -223,6 +225,7 @@ static void files(void **state)
     write_file(path, "return {");
     assert_text(lua_do(L, use), "unexpected symbol");
     unlink(path);
+    rmdir(dir);
     lua_end(L);
 }
 

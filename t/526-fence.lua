@@ -757,4 +757,5 @@ tap.is(files.output("MALLOC_ARENA_MAX=1 FENCE=" .. ("x"):rep(5000) .. " "
 
 os.execute("rm -r " .. folder)
 math.floor, string.trim = floor, nil
+files.output("rm -r " .. files.quote(folder))
 tap.done()

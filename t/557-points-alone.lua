@@ -245,4 +245,5 @@ for _, p in ipairs(core.points()) do
         end
     end
 end
+files.output("rm -r " .. files.quote(dir))
 tap.done()

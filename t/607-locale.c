@@ -17,12 +17,13 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "heddle.h"
 #include "heddle_generate.h"
 #include "tool_part.h"
 #include "texts.h"
 
-static char dir[] = "/tmp/heddle-607-XXXXXX";
+static char dir[FOLDER];
 
 /* Skips the test where there is no such locale. */
 static void live_in(const char *name)
@@ -64,12 +65,12 @@ static void capitals(void **state)
 static int begin(void **state)
 {
     (void)state;
-    return mkdtemp(dir) ? setenv("LOCPATH", dir, 1) : -1;
+    return folder_make(dir) ? setenv("LOCPATH", dir, 1) : -1;
 }
 
 static int end(void **state)
 {
-    char line[64];
+    char line[128];
 
     (void)state;
     snprintf(line, sizeof line, "rm -rf %s", dir);

@@ -37,6 +37,7 @@
 #include <cmocka.h>
 
 #include "../src/base/rng.h"
+#include "folder.h"
 
 /* What a series may take to end: more than the 4 s that children have who do
  * not listen; and what is lost with it. */
@@ -120,7 +121,7 @@ static const char verify[] =
     "    end\n"
     "end\n";
 
-static char dir[] = "/tmp/heddle-721-XXXXXX";
+static char dir[FOLDER];
 
 static uint64_t number(const char *name, uint64_t otherwise)
 {
@@ -384,7 +385,7 @@ static int make_dir(void **state)
     (void)state;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     signal(SIGHUP, SIG_DFL); /* this may run below nohup itself */
-    if (!mkdtemp(dir) || chdir(dir) != 0)
+    if (!folder_make(dir) || chdir(dir) != 0)
         return -1;
     put("verify.lua", verify);
     return 0;

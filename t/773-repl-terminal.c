@@ -31,6 +31,7 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "texts.h"
 
 enum { PATIENCE_S = 20, ROOM = 1 << 18 };
@@ -42,7 +43,7 @@ struct terminal {
     char text[ROOM];
 };
 
-static char state_dir[] = "/tmp/heddle-773-XXXXXX";
+static char state_dir[FOLDER];
 
 static const char *command(void)
 {
@@ -489,7 +490,7 @@ static void hangup(void **state)
 static int make_state_dir(void **state)
 {
     (void)state;
-    return mkdtemp(state_dir) ? 0 : -1;
+    return folder_make(state_dir) ? 0 : -1;
 }
 
 static int remove_state_dir(void **state)

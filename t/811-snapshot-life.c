@@ -24,6 +24,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "folder.h"
 #include "kasm.h"
 #include "base/grow.h"
 #include "base/rng.h"
@@ -259,7 +260,7 @@ static void right_checksums(void **state)
 {
     struct heddle_checkpoint c = {
         .build = "b", .note = "", .more = "more", .bytes = 4};
-    char path[] = "/tmp/811-XXXXXX";
+    char dir[FOLDER], path[128];
     struct hd_rng r = hd_rng_make(1, 811);
     unsigned char *file, *raw, *bad;
     size_t bytes, lines, n;
@@ -268,7 +269,8 @@ static void right_checksums(void **state)
     FILE *f;
 
     (void)state;
-    close(mkstemp(path));
+    assert_non_null(folder_make(dir));
+    snprintf(path, sizeof path, "%s/snapshot", dir);
     make(&t);
     assert_int_equal(heddle_snapshot_write(t.k, path, &c, NULL, 0), 0);
     f = fopen(path, "rb");
@@ -301,6 +303,7 @@ static void right_checksums(void **state)
     free(raw);
     free(bad);
     unlink(path);
+    rmdir(dir);
     for (int i = 0; i < KINDS; i++)
         let_go(&t, i);
 }

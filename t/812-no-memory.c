@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "heddle_generate.h"
 #include "tool_part.h"
 #include "heddle_survey.h"
@@ -177,7 +178,7 @@ OVER void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 
 /* ---- runs ---------------------------------------------------------------- */
 
-static char dir[64] = "/tmp/heddle-812-XXXXXX";
+static char dir[FOLDER];
 static char said[2048]; /* the text of the run's error */
 
 static const char *in_dir(const char *name)
@@ -678,7 +679,7 @@ static void in_lua(void **unused)
 static int set_up(void **unused)
 {
     (void)unused;
-    if (mkdtemp(dir) == NULL || mkdir(in_dir("app"), 0700) != 0)
+    if (folder_make(dir) == NULL || mkdir(in_dir("app"), 0700) != 0)
         return -1;
     put_file("app/kernelslist.g",
              "MemcpyHtoD,0x0000000000001000,4096\nkernel-1.traceg\n");

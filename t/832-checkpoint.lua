@@ -16,7 +16,7 @@ local H = require "heddle"
 local args = H.args { case = "", path = "", seed = 1, text = "" }
 local dir = args.case == "" and files.folder()
 local text_trace = args.text ~= "" and args.text
-    or files.folder() .. "/kernel-1.traceg"
+    or dir .. "/kernel-1.traceg"
 
 local FAULTS = whole.join(whole.SMALL, { ["vm.paging"] = "fault",
     ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
@@ -317,7 +317,7 @@ do
     tap.ok(said:find "goes on at cycle %d+\n.*2: goes on at cycle %d+\n",
         "and says where it goes on", said)
     local left = files.output("ls -A " .. files.quote(dir))
-    tap.is(left, "err\nrun.lua\n", "no file is left of it")
+    tap.is(left, "err\nkernel-1.traceg\nrun.lua\n", "no file is left of it")
     files.write(path, taken { "GUP" })
     tap.ok(files.output(command):find "other settings", "another's is refused")
     files.output(("rm -f %s %s.2; %s >/dev/null & p=$!; while [ ! -e %s ] && "
@@ -327,4 +327,5 @@ do
         "other arguments are another script")
 end
 
+files.output("rm -r " .. files.quote(dir))
 tap.done()

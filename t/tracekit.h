@@ -19,11 +19,12 @@
 #include <cmocka.h>
 
 #include "core/env.h"
+#include "folder.h"
 #include "heddle_trace.h"
 #include "load/source.h"
 
 struct kit {
-    char dir[64];
+    char dir[FOLDER];
     char path[160]; /* of the last file */
     char text[1024];
     char *ops;
@@ -33,11 +34,8 @@ struct kit {
 static inline struct kit kit_open(void)
 {
     struct kit k = {0};
-    const char *tmp = getenv("TMPDIR");
 
-    snprintf(k.dir, sizeof k.dir, "%s/heddle-t-XXXXXX",
-             tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(k.dir));
+    assert_non_null(folder_make(k.dir));
     return k;
 }
 
