@@ -269,8 +269,10 @@ end
 tap.ok(files.output(files.HEDDLE .. " explain policy.distance.predicted"):find(
     "counter of the policy distance.*translations"), "explain knows them")
 
+local out = files.folder()
 local ok, text = files.command(files.HEDDLE .. " run scenarios/tlb-policies.lua "
-    .. "scale=quick jobs=2 out=" .. files.folder())
+    .. "scale=quick jobs=2 out=" .. out)
+files.output("rm -r " .. files.quote(out))
 tap.ok(ok and text:find "victim_tlb", "the scenario runs", text)
 
 tap.done()

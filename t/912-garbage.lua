@@ -396,4 +396,5 @@ for seed = 1, 3 do
         ("status %s\n%s"):format(status, out:sub(-2000)))
     tap.is(said:match "(%d+) slow", "0", "none took long", out)
 end
+files.output("rm -r " .. files.quote(folder))
 tap.done()
