@@ -369,7 +369,7 @@ static void in_a_simulation(void **state)
 {
     (void)state;
     simulation_by(SIGTERM, SIGTERM, 143);
-    simulation_by(SIGHUP, SIGTERM, 129);
+    simulation_by(SIGHUP, SIGHUP, 129);
 }
 
 static void below_nohup(void **state)

@@ -303,7 +303,7 @@ do
     os.remove(path)
     for i = 1, 3 do -- in the first and in the second simulation
         local wait = i < 3 and path or path .. ".2"
-        files.output(("rm -f %s; %s >/dev/null & p=$!; while [ ! -e %s ] && "
+        files.output(("rm -f %s; %s >/dev/null 2>&1 & p=$!; while [ ! -e %s ] && "
             .. "kill -0 $p; do sleep 0.02; done; sleep 0.%d; kill -9 $p; wait")
             :format(i > 1 and "none" or files.quote(path), command,
                 files.quote(wait), i))
