@@ -212,7 +212,35 @@ static void refresh_when_due(void **state)
     assert_int_equal(g.log[3].cycle, 2012);
     assert_int_equal(v[1].end, 2012 + 109 + 12 + 14);
     assert_int_equal(rig_total(&g, ST_REFRESHES), 1);
+    assert_int_equal(rig_total(&g, ST_PRECHARGES), 1); /* of one open row */
     rig_close(&g);
+}
+
+/* Rows that a refresh closes are precharges, each of its own, of no
+ * application; banks that are closed have none. */
+static void refresh_closes_rows(void **state)
+{
+    struct hd_dram_cfg c = base();
+    struct item v[9];
+    struct rig g;
+
+    (void)state;
+    strcpy(c.map, "A");
+    memset(v, 0, sizeof v);
+    for (uint32_t open = 0; open < 8; open += 7) {
+        for (uint32_t i = 0; i <= open; i++)
+            v[i] = (struct item){
+                .address = i * 4096, .cycle = 1500 + 20 * i, .bytes = 32};
+        v[open + 1] = (struct item){.address = 0, .cycle = 2100, .bytes = 32};
+        rig_open(&g, &c, 1);
+        rig_run(&g, v, open + 2);
+        assert_int_equal(rig_total(&g, ST_REFRESHES), 1);
+        assert_int_equal(rig_total(&g, ST_PRECHARGES), open + 1);
+        assert_int_equal(
+            *hd_count(&g.dram->stat, 0, g.dram->others, ST_PRECHARGES),
+            open + 1);
+        rig_close(&g);
+    }
 }
 
 /* ---- the checker by hand ------------------------------------------------- */
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(four_activates),
         cmocka_unit_test(data_times),
         cmocka_unit_test(refresh_when_due),
+        cmocka_unit_test(refresh_closes_rows),
         cmocka_unit_test(checker_pairs),
         cmocka_unit_test(checker_states),
     };

@@ -1,9 +1,10 @@
 /*
  * 159-dram-classes - pins the three queues of a channel: where they are apart,
  * a request waits for a place in its own and no other, is asked for its class
- * once, and is woken by a place of that class; silver turns go round, last
- * what their application was given, skip who wants none and pass on when idle;
- * and the check finds a command that goes before a golden request.
+ * once, and is woken by a place of that class; where they are shared, any place
+ * will do; silver turns go round, last what their application was given, skip
+ * who wants none and pass on when idle; and the check finds a command that goes
+ * before a golden request.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -106,6 +107,31 @@ static void shared(void **state)
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(v[i].klass, 2 - i);
     assert_int_equal(g.waiting, 0);
+    rig_close(&g);
+}
+
+/* One place for all: the next request takes it, of whatever class it is. */
+static void one_place(void **state)
+{
+    struct hd_dram_cfg c = base();
+    struct item v[6];
+    struct rig g;
+
+    (void)state;
+    c.queues = 0;
+    c.queue = 1;
+    for (uint32_t i = 0; i < 6; i++)
+        v[i] = item(i, 2 - i % 3, 0, 0);
+    open_rig(&g, &c);
+    g.shows = true;
+    rig_run(&g, v, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(v[i].klass, 2 - i % 3);
+        assert_int_not_equal(v[i].end, 0);
+        assert_true(i == 0 || v[i].accepted > v[i - 1].accepted);
+    }
+    assert_int_equal(g.waiting, 5);
+    assert_int_equal(g.dram->lane[0].ch->waiters, 0);
     rig_close(&g);
 }
 
@@ -335,9 +361,13 @@ static void check_finds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(apart),          cmocka_unit_test(shared),
-        cmocka_unit_test(turns_go_round), cmocka_unit_test(no_turns_by_default),
-        cmocka_unit_test(soak),           cmocka_unit_test(check_minds_copies),
+        cmocka_unit_test(apart),
+        cmocka_unit_test(shared),
+        cmocka_unit_test(one_place),
+        cmocka_unit_test(turns_go_round),
+        cmocka_unit_test(no_turns_by_default),
+        cmocka_unit_test(soak),
+        cmocka_unit_test(check_minds_copies),
         cmocka_unit_test(check_finds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

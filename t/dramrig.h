@@ -71,7 +71,7 @@ struct item {
     uint32_t kind, app, level, bytes;
     uint32_t copy; /* no request: a copy has its banks for so many cycles */
     uint64_t accepted, end; /* end: reads, cycle after the last datum */
-    uint32_t req, held;     /* apart queues: its request waits for a place */
+    uint32_t req, held;     /* shown: its request waits for a place */
     uint32_t klass;         /* as it was sent */
 };
 
@@ -89,6 +89,7 @@ struct rig {
     struct item *item;
     uint32_t items;
     uint32_t waiting; /* blocked requests, each waits for itself */
+    bool shows; /* requests when it asks for places, as apart queues want */
     struct hd_dramcmd *log;
     uint32_t logged, log_room;
 };
@@ -117,7 +118,7 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
                       now + hd_ticks(&g->clk, HD_CLK_DRAM, i->copy));
         return;
     }
-    if (!g->dram->apart && !hd_dram_takes(g->dram, c, HD_NONE)) {
+    if (!g->shows && !hd_dram_takes(g->dram, c, HD_NONE)) {
         g->waiting++;
         hd_dram_wait(g->dram, c, HD_NONE, g->id, 0, a);
         return;
@@ -134,7 +135,7 @@ static void rig_event(void *self, hd_time now, uint32_t what, uint32_t a,
         r->bytes = (uint16_t)i->bytes;
     }
     i->req = req;
-    i->held = g->dram->apart && !hd_dram_takes(g->dram, c, req);
+    i->held = g->shows && !hd_dram_takes(g->dram, c, req);
     if (i->held) {
         g->waiting++;
         hd_dram_wait(g->dram, c, req, g->id, 0, a);
@@ -178,6 +179,7 @@ static inline void rig_open(struct rig *g, const struct hd_dram_cfg *cfg,
     g->client.reply = rig_reply;
     g->client.self = g;
     g->dram = hd_dram_open(&g->env, cfg, &g->reqs, &g->client);
+    g->shows = g->dram->apart;
     g->id = hd_events_component(&g->ev, "driver", rig_event, g);
 }
 
