@@ -432,6 +432,28 @@ static const struct heddle_policy top = {
                [HEDDLE_POINT_page_size] = large_for_1},
 };
 
+/* Pages that were asked for, and of them those in a whole 2 MB. */
+static struct {
+    uint64_t pages, whole;
+} saw;
+
+static int64_t count_whole(void *self, const void *question)
+{
+    const struct heddle_q_frame_place *q = question;
+
+    (void)self;
+    saw.pages++;
+    saw.whole += q->whole;
+    return (int64_t)q->next;
+}
+
+static const struct heddle_policy wholes = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "wholes",
+    .summary = "the next frame",
+    .answer = {[HEDDLE_POINT_frame_place] = count_whole},
+};
+
 static const struct heddle_policy bad = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "bad",
@@ -476,6 +498,47 @@ static void asked(void **state)
     memenv_close(&m);
 }
 
+/* Whether the 2 MB around a page are all of its allocation: to the byte. */
+static void whole_regions(void **state)
+{
+    enum { PAGE = 4096 };
+    static const struct {
+        uint64_t base, bytes, pages, whole;
+    } want[] = {
+        {2 * MB, 2 * MB, 512, 512},
+        {2 * MB, 2 * MB - PAGE + 1, 512, 512}, /* the last page in part */
+        {2 * MB, 2 * MB - PAGE, 511, 0},
+        {2 * MB, 2 * MB + 1, 513, 512},
+        {2 * MB + PAGE - 1, 2 * MB - PAGE + 1, 512, 512},
+        {2 * MB + PAGE, 2 * MB - PAGE, 511, 0},
+        {2 * MB + PAGE, 4 * MB - PAGE, 1023, 512},
+        {2 * MB + PAGE, 4 * MB - 2 * PAGE, 1022, 0},
+        {2 * MB, 6 * MB, 1536, 1536},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        struct memenv m;
+        struct vmslots s;
+        struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
+        struct hd_env *env = memenv_open(&m, 1);
+        struct hd_ptables *t;
+
+        memset(&saw, 0, sizeof saw);
+        vmslots_open(&s, env, 1);
+        t = hd_ptables_open(env, &cfg);
+        vmslots_use(&s, &wholes, "");
+        assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){want[i].base},
+                                        want[i].bytes, &m.err),
+                         0);
+        assert_int_equal(saw.pages, want[i].pages);
+        assert_int_equal(saw.whole, want[i].whole);
+        vmslots_close(&s);
+        hd_ptables_close(t);
+        memenv_close(&m);
+    }
+}
+
 /* All of 3 GB in 4 KB pages: the tables' size, and what the arena holds. */
 static void whole_memory(void **state)
 {
@@ -501,11 +564,12 @@ static void whole_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base_pages),  cmocka_unit_test(medium_pages),
-        cmocka_unit_test(large_pages), cmocka_unit_test(border_page),
-        cmocka_unit_test(reshape),     cmocka_unit_test(rounded),
-        cmocka_unit_test(exhausted),   cmocka_unit_test(runs),
-        cmocka_unit_test(asked),       cmocka_unit_test(whole_memory),
+        cmocka_unit_test(base_pages),   cmocka_unit_test(medium_pages),
+        cmocka_unit_test(large_pages),  cmocka_unit_test(border_page),
+        cmocka_unit_test(reshape),      cmocka_unit_test(rounded),
+        cmocka_unit_test(exhausted),    cmocka_unit_test(runs),
+        cmocka_unit_test(asked),        cmocka_unit_test(whole_regions),
+        cmocka_unit_test(whole_memory),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
