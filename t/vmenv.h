@@ -39,6 +39,7 @@ struct vm {
     struct hd_pwc_cfg pwc;
     struct hd_bypass_cfg bypass;
     struct hd_msc_cfg msc;
+    struct hd_prefetch_cfg prefetch;
     struct hd_link_cfg link_cfg; /* with vm_cfg.paging = HD_PAGING_FAULT: */
     struct hd_fault_cfg fault_cfg;
     struct hd_driver_cfg driver_cfg;
@@ -166,6 +167,7 @@ static struct vm *vm_new(void)
                                  .ways = 16,
                                  .latency = 10,
                                  .ports = 4};
+    v->prefetch = (struct hd_prefetch_cfg){1, 1};
     v->memory_latency = 100;
     v->memory_back = 7;
     v->link_cfg = (struct hd_link_cfg){54485, 7958387833, 0, HD_LINK_FLAT};
@@ -197,6 +199,7 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .pwc = &v->pwc,
                               .bypass = &v->bypass,
                               .msc = &v->msc,
+                              .prefetch = &v->prefetch,
                               .cores = VM_CORES,
                               .line = 128,
                               .treqs = &v->treqs,
