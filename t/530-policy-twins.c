@@ -1,8 +1,9 @@
 /*
  * Every policy of policies/ that has a C twin gives the same answers to the
  * same questions: random streams of replacement events (with `last` now and
- * then), ready sets, DRAM candidates, and epochs, asked of two machines of
- * slots.
+ * then), ready sets, DRAM candidates, epochs, and pages on the host, asked of
+ * two machines of slots.  And a partition of the cores gives each application
+ * those that it should have.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -291,9 +292,81 @@ static void mask(void **state)
                epochs, 20000);
 }
 
+/* ---- cores ----------------------------------------------------------------
+ */
+
+static void cores(struct log *l)
+{
+    for (uint64_t c = 0; c < FAKE_CORES; c++) {
+        struct heddle_q_core_partition q = {
+            .core = c, .cores = FAKE_CORES, .apps = FAKE_APPS};
+        keep(l, fake_ask(fake, HEDDLE_POINT_core_partition, &q));
+    }
+}
+
+static void partitions(void **state)
+{
+    static const struct {
+        const char *options;
+        int64_t owner[FAKE_CORES];
+    } want[] = {
+        {"{}", {0, 1, 1}},
+        {"{ app0 = 1 }", {0, 1, 1}},
+        {"{ app0 = 2 }", {0, 0, 1}},
+        {"{ app0 = 3 }", {0, 0, 0}},
+        {"{ app1 = 1 }", {0, 0, 1}},
+        {"{ app1 = 2 }", {0, 1, 1}},
+        {"{ app1 = 3 }", {1, 1, 1}},
+        {"{ app0 = 1, app1 = 1 }", {0, 1, 1}},
+        {"{ app0 = 1, app1 = 2 }", {0, 1, 1}},
+        {"{ app0 = 2, app1 = 1 }", {0, 0, 1}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        struct log c = play("cores", want[i].options, cores);
+
+        assert_memory_equal(c.v, want[i].owner, sizeof want[i].owner);
+        free(c.v);
+        compare("cores", want[i].options, cores, FAKE_CORES);
+    }
+}
+
+/* ---- pages on the host ----------------------------------------------------
+ */
+
+static void granules(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(17, 5);
+
+    for (int i = 0; i < 20000; i++) {
+        struct heddle_q_migrate q = {.pages = 16,
+                                     .writes = hd_rng_below(&r, 8) == 0,
+                                     .accesses = hd_rng_below(&r, 40),
+                                     .trips = hd_rng_below(&r, 5),
+                                     .frames = 1 + hd_rng_below(&r, 1000),
+                                     .evicted = hd_rng_below(&r, 2),
+                                     .most = 65536};
+        q.free = hd_rng_below(&r, (uint32_t)q.frames + 1);
+        keep(l, fake_ask(fake, HEDDLE_POINT_migrate, &q));
+    }
+}
+
+static void delayed(void **state)
+{
+    (void)state;
+    compare("delayed", "{}", granules, 20000);
+    compare("delayed", "{ td = 1 }", granules, 20000);
+    compare("delayed", "{ adapt = 1 }", granules, 20000);
+    compare("delayed", "{ td = 3, adapt = 1, penalty = 7 }", granules, 20000);
+    compare("delayed", "{ td = 65535, adapt = 1, penalty = 1000 }", granules,
+            20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(delayed), cmocka_unit_test(partitions),
         cmocka_unit_test(lru),     cmocka_unit_test(fifo),
         cmocka_unit_test(random_), cmocka_unit_test(srrip),
         cmocka_unit_test(gto),     cmocka_unit_test(lrr),

@@ -54,6 +54,20 @@ end
 tap.ok(changed >= 6, "the policies differ from one another",
     changed .. " differ from the default")
 
+local split = run("cores", { app0 = 1 })
+tap.is(whole.difference(split, (run("policies/cores.lua", { app0 = 1 }))), nil,
+    "cores: C and Lua alike")
+tap.ok(whole.difference(split, (run("cores"))), "cores: not as an even split")
+for name, params in pairs {
+    ["3 cores are given to applications, the machine has 2"] = { app1 = 3 },
+    ["app2 is set, but applications are 0 to 1"] = { app2 = 1 },
+} do
+    for _, form in ipairs { "cores", "policies/cores.lua" } do
+        tap.raises(function() run(form, params, { ["core.count"] = 2 }) end,
+            name, form .. ": " .. name)
+    end
+end
+
 for name, extra in pairs {
     lru = {}, gto = {}, lrr = { ["core.scheduler"] = "lrr" }, frfcfs = {},
 } do
