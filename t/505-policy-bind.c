@@ -5,6 +5,8 @@
  * unbinds who stands in the way, a failed use changes nothing, and a policy
  * that comes back gets its old place in the arena.  A structure is quiet until
  * somebody answers, steers, watches, hears or checks something of its own.
+ * What a policy has in time is said by name; and a snapshot can be restored
+ * under the policies it was taken with, but for those that only watch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -378,6 +380,120 @@ static void quiet_but_for_notes_and_tables(void **state)
     fake_close(f);
 }
 
+/* ---- what samples and snapshots ask ---------------------------------------
+ */
+
+static uint64_t no_period(const void *state)
+{
+    (void)state;
+    return 0;
+}
+
+/* What a policy alone has in time, if these points have not; NULL: nothing. */
+static const char *timed(const struct heddle_policy *p, uint64_t timeless)
+{
+    struct fake *f = fake_open();
+    const char *what = NULL, *name;
+
+    assert_int_equal(use(f, p, "", 0), 0);
+    name = hd_slots_timed(&f->slots, timeless, &what);
+    if (name != NULL)
+        assert_string_equal(name, p->name);
+    else
+        assert_null(what);
+    fake_close(f);
+    return what;
+}
+
+static void state_in_time(void **state)
+{
+    const uint64_t fill = 1ull << HEDDLE_POINT_tlb_fill,
+                   bypass = 1ull << HEDDLE_POINT_l2_bypass;
+    struct heddle_policy seldom = none, sees = none;
+    struct fake *f = fake_open();
+    const char *what;
+
+    (void)state;
+    assert_null(hd_slots_timed(&f->slots, 0, &what));
+    fake_close(f);
+    assert_string_equal(timed(&tokens, 0), "tlb_fill");
+    assert_string_equal(timed(&tokens, fill), "l2_bypass");
+    assert_string_equal(timed(&tokens, bypass), "tlb_fill");
+    assert_null(timed(&tokens, fill | bypass));
+    assert_null(timed(&tokens, UINT64_MAX));
+    assert_string_equal(timed(&none, UINT64_MAX), "epochs");
+    seldom.period = no_period;
+    assert_null(timed(&seldom, 0));
+    sees.period = no_period;
+    sees.watch[HEDDLE_NOTE_tlb_hit] = watch;
+    assert_string_equal(timed(&sees, UINT64_MAX), "tlb_hit");
+    /* the first that has, not the first */
+    f = fake_open();
+    assert_int_equal(use(f, &seldom, "", 0), 0);
+    assert_int_equal(use(f, &tokens, "", 0), 0);
+    assert_string_equal(hd_slots_timed(&f->slots, fill, &what), "tokens");
+    assert_string_equal(what, "l2_bypass");
+    fake_close(f);
+}
+
+/* State of a script, which is outside the arena. */
+static void *outside(void *ud, heddle_sim *s, const struct heddle_place *p,
+                     const uint64_t *values)
+{
+    static char script;
+
+    (void)ud, (void)s, (void)p, (void)values;
+    return &script;
+}
+
+/* Whether a snapshot of these policies can be restored under those: "" or the
+ * error. */
+static void restored(const struct heddle_policy *taken,
+                     const struct heddle_policy *bound, const char *want)
+{
+    struct fake *f = fake_open(), *g = fake_open();
+    struct hd_slots_mark m[HEDDLE_MAX_BOUND];
+    struct hd_err err = {0, ""};
+    int rc;
+
+    if (taken != NULL)
+        assert_int_equal(use(f, taken, "", 0), 0);
+    if (bound != NULL)
+        assert_int_equal(use(g, bound, "", 0), 0);
+    hd_slots_marks(&f->slots, m);
+    rc = hd_slots_same(&g->slots, m, &err);
+    assert_int_equal(rc, *want ? HEDDLE_EINVAL : 0);
+    if (*want ? strstr(err.text, want) == NULL : err.text[0] != '\0')
+        fail_msg("\"%s\", expected \"%s\"", err.text, want);
+    fake_close(f);
+    fake_close(g);
+}
+
+static void of_a_snapshot(void **state)
+{
+    static const struct heddle_policy watches = {
+        .abi = HEDDLE_POLICY_ABI,
+        .name = "watches",
+        .open = outside,
+        .watch = {[HEDDLE_NOTE_tlb_hit] = watch}};
+    struct heddle_policy code = other;
+
+    (void)state;
+    code.code = 1;
+    restored(NULL, NULL, "");
+    restored(&other, &other, "");
+    restored(&other, NULL, "its policy other is not bound here");
+    restored(NULL, &other, "its policy other is bound here only");
+    restored(&other, &evict, "its policy other is in the place of another");
+    restored(&other, &code, "its policy other is another here (code, ");
+    /* those that only watch come and go, and have places of their own */
+    restored(&watches, NULL, "");
+    restored(NULL, &watches, "");
+    restored(&watches, &watches, "");
+    restored(&watches, &other, "its policy other is bound here only");
+    restored(&other, &watches, "its policy other is not bound here");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +508,8 @@ int main(void)
         cmocka_unit_test(many_policies),
         cmocka_unit_test(quiet_but_for_points),
         cmocka_unit_test(quiet_but_for_notes_and_tables),
+        cmocka_unit_test(state_in_time),
+        cmocka_unit_test(of_a_snapshot),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
