@@ -502,6 +502,40 @@ static void unmapped(void **state)
     vm_close(v);
 }
 
+/* Reads that are sent ahead of their time, as soon as that is known, are
+ * counted from the instant on at which they leave, not a tick sooner, when
+ * somebody looks: ticks are finer than L2 cycles. */
+static void counted_when_they_leave(void **state)
+{
+    struct vm *v = vm_new();
+    uint32_t early = 0;
+
+    (void)state;
+    v->memory_back = 8; /* whole L2 cycles */
+    start(v);
+    assert_true(v->mmu->ahead);
+    for (uint32_t i = 0; i < 5; i++)
+        vm_ask(v, 31 * i, i % VM_CORES, 0, i % 2, A + i);
+    for (uint64_t t = 0; t < 1000; t++) {
+        uint64_t left = 0, level = 0;
+        vm_run(v, t);
+        hd_env_sync(v->env);
+        for (uint32_t i = 0; i < v->reads; i++)
+            left += v->read[i].at <= t;
+        early += v->reads > left;
+        for (uint32_t l = 0; l < 4; l++)
+            level += vm_walks(v, 0, HD_WALK_LEVEL + l) +
+                     vm_walks(v, 1, HD_WALK_LEVEL + l);
+        assert_int_equal(vm_walks(v, 0, HD_WALK_REFERENCES) +
+                             vm_walks(v, 1, HD_WALK_REFERENCES),
+                         left);
+        assert_int_equal(level, left);
+    }
+    assert_true(early > 50);
+    vm_finish(v);
+    vm_close(v);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -521,6 +555,7 @@ int main(void)
         cmocka_unit_test(per_core),
         cmocka_unit_test(contradictions),
         cmocka_unit_test(unmapped),
+        cmocka_unit_test(counted_when_they_leave),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
