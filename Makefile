@@ -17,6 +17,8 @@
 #   make deb        packages for Debian of that, in build/deb/
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make path       the functions that a cold load runs, by file
+#   make mutate     small faults put into the engine: which does no test see?
+#                   MUTATE="seed=2 count=20 area=vm tests=all"; an hour
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
 #   make lint       luacheck, shell and man page checks
 #   make clean      remove build/
@@ -177,11 +179,15 @@ $(B)/libbinding.a: $(LUA_OBJ) $(B)/embed.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcsD $@ $^
 
-$(B)/t/%: t/%.c $(B)/libheddle.a $(B)/libbinding.a
+.PRECIOUS: $(B)/t/%.o
+$(B)/t/%.o: t/%.c Makefile $(B)/options
 	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -c -o $@ $<
+
+$(B)/t/%: $(B)/t/%.o $(B)/libheddle.a $(B)/libbinding.a
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -o $@ $< $(LDFLAGS) \
-	    $(filter %.o,$^) $(B)/libbinding.a $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libbinding.a \
+	    $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
 
 $(B)/t/940-fuzz: $(B)/embed.o
 
@@ -252,6 +258,11 @@ bench-instructions: all $(B)/bench/engine
 bench-parts: $(BENCH_BIN)
 	@for b in $(BENCH_PARTS:%=$(B)/bench/%); do \
 	    echo "== $$b"; $$b || exit 1; done
+
+# Small faults in the engine, one at a time, and which tests see them.
+mutate: all tests
+	@env -u MAKEFLAGS -u MAKELEVEL CC='$(CC)' CFLAGS='$(CFLAGS)' \
+	    VARIANT=$(VARIANT) SANITIZER=$(SANITIZER) src/dev/mutate $(MUTATE)
 
 # The way of a load that misses everywhere, by gcc's counters.
 path:
@@ -399,6 +410,6 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm test soak bench \
-    bench-instructions bench-parts fuzz lint path install \
-    install-command install-library uninstall html dist deb clean help always
+.PHONY: all tests demo check check-slurm test soak bench bench-instructions \
+    bench-parts fuzz lint mutate path install install-command install-library \
+    uninstall html dist deb clean help always
