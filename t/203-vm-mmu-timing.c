@@ -536,6 +536,31 @@ static void counted_when_they_leave(void **state)
     vm_close(v);
 }
 
+/* Reads that leave with an L2 cycle have a number, by which the memory orders
+ * them, and say so by their client; those in between have none. */
+static void numbered_on_cycles(void **state)
+{
+    (void)state;
+    for (uint64_t back = 7; back <= 8; back++) {
+        struct vm *v = vm_new();
+        uint32_t odd = 0;
+
+        v->memory_back = back;
+        start(v);
+        vm_ask(v, 0, 0, 0, 0, A);
+        vm_ask(v, 30, 1, 0, 0, B);
+        vm_finish(v);
+        assert_int_equal(v->reads, 8);
+        for (uint32_t i = 0; i < v->reads; i++) {
+            assert_int_equal(v->read[i].client,
+                             VM_MEMORY_CLIENT + (v->read[i].at % 2 == 0));
+            odd += v->read[i].at % 2;
+        }
+        assert_int_equal(odd, back == 7 ? 4 : 0);
+        vm_close(v);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -556,6 +581,7 @@ int main(void)
         cmocka_unit_test(contradictions),
         cmocka_unit_test(unmapped),
         cmocka_unit_test(counted_when_they_leave),
+        cmocka_unit_test(numbered_on_cycles),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

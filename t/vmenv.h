@@ -27,7 +27,7 @@ struct vm_answer {
 
 struct vm_read {
     uint64_t pa, at;
-    uint32_t level, app;
+    uint32_t level, app, client;
 };
 
 struct vm {
@@ -132,7 +132,8 @@ static void vm_memory_send(void *self, hd_time now, uint32_t req)
     assert_int_equal(q->bytes, 8);
     assert_in_range(q->client, VM_MEMORY_CLIENT, VM_MEMORY_CLIENT + 1);
     if (v->reads < VM_LOG)
-        v->read[v->reads++] = (struct vm_read){q->pa.v, now, q->level, q->app};
+        v->read[v->reads++] =
+            (struct vm_read){q->pa.v, now, q->level, q->app, q->client};
     hd_post(&v->m.ev, v->memory, v->memory, now + v->memory_latency, 0, req, 0);
 }
 
