@@ -216,7 +216,8 @@ static void reads(struct naive *z, uint32_t walker, uint64_t now)
     if (w == NULL)
         return;
     address = w->pte[w->level];
-    z->read[z->reads++] = (struct vm_read){address, now, w->level + 1, 0};
+    z->read[z->reads++] = (struct vm_read){
+        .pa = address, .at = now, .level = w->level + 1};
     z->last[walker] = address;
     z->next[walker] = now + 1;
     for (uint32_t i = 0; i < z->n; i++) {
