@@ -90,7 +90,7 @@ refused("a victim TLB without room", "policies/victim_tlb.lua", "never asks",
     { ["l1side.entries"] = 0 })
 for _, name in ipairs { "victim_tlb", "policies/victim_tlb.lua" } do
     refused("the wrong one: " .. name, { use = name, level = 2 },
-        "victim_tlb: .*bypass.entries is 0")
+        "victim_tlb.*bypass.entries is 0")
 end
 refused("a filter on a field that is none", { name = "f", watch = {
     tlb_hit = { levl = 2, function() end } } }, "did you mean 'level'")

@@ -97,7 +97,7 @@ end
 local sim = {
     core = fake, machine = { name = "toy" }, label = "one, \"quoted\"",
     apps = { { label = "A", key = "app:A" }, { label = "B", key = "app:B" } },
-    extents = {}, rounded = {}, resolved = { { name = "sim.seed", value = "7" },
+    extents = {}, rounded = {}, noted = {}, resolved = { { name = "sim.seed", value = "7" },
         { name = "core.count", value = "2" } },
     policies = { { policy = "srrip", options = { at = "l2cache" } } },
     status = "ok",
