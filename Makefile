@@ -18,7 +18,7 @@
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make path       the functions that a cold load runs, by file
 #   make mutate     small faults put into the engine: which does no test see?
-#                   MUTATE="seed=2 count=20 area=vm tests=all"; an hour
+#                   MUTATE="seed=2 count=20 area=paging tests=all"; an hour
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang
 #   make lint       luacheck, shell and man page checks
 #   make clean      remove build/
@@ -29,7 +29,7 @@
 #                                 a build of its own, in build/<variant>/
 #   CC=clang                      in build/<variant>-clang/
 #   VARIANT=debug                 -O0 with assertions, in build/debug/
-#   FAST=0                        without src/fast/, in build/<variant>-slow/
+#   FAST=0                        without memory/fast/, in build/<variant>-slow/
 
 # ---- settings ---------------------------------------------------------
 PREFIX  ?= /usr/local
@@ -56,7 +56,7 @@ VARIANT ?= $(or $(subst $(comma),-,$(SANITIZER)),release)$(CLANG)
 FAST ?= 1
 override FAST := $(filter-out 0,$(FAST))
 B := build/$(VARIANT)$(if $(FAST),,-slow)
-VERSION := $(shell sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/heddle.h)
+VERSION := $(shell sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/engine/heddle.h)
 PC_LIB = libzstd liblzma libxxhash
 PC_LUA = lua5.4
 PC_SQL = sqlite3
@@ -94,13 +94,19 @@ ifeq ($(VARIANT),debug)
 ALL_CFLAGS += -O0 -DHD_DEBUG
 endif
 
-FLOORS = base core data load prog mem vm gpu policy part $(if $(FAST),fast)
-LIB_SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
-LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
-LUA_SRC := $(sort $(wildcard src/lua/*.c))
-LUA_OBJ := $(LUA_SRC:src/%.c=$(B)/%.o)
-CLI_SRC := $(sort $(wildcard src/cli/*.c))
-CLI_OBJ := $(CLI_SRC:src/%.c=$(B)/%.o)
+# Three libraries, each of which sees those before it (CONTRIBUTING.md): the
+# engine, with the policies in C on its public header alone; where instructions
+# come from; what people use it through.
+sources = $(sort $(wildcard $(1:%=src/%/*.c) $(1:%=src/%/*/*.c)))
+objects = $(patsubst src/%.c,$(B)/%.o,$(1))
+FAST_SRC   := $(if $(FAST),$(wildcard src/engine/memory/fast/*.c))
+ENGINE_OBJ := $(call objects,$(call sources,engine policies) $(FAST_SRC))
+WORK_OBJ   := $(call objects,$(call sources,work))
+CLI_SRC    := $(sort $(wildcard src/shell/command/*.c))
+CLI_OBJ    := $(call objects,$(CLI_SRC))
+SHELL_SRC  := $(filter-out $(CLI_SRC),$(call sources,shell))
+SHELL_OBJ  := $(call objects,$(SHELL_SRC))
+LIB_OBJ    := $(ENGINE_OBJ) $(WORK_OBJ)
 EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua \
              lua/heddle/*/*.css lua/heddle/*/*.js policies/*.lua))
 TEST_C  := $(sort $(wildcard t/*.c))
@@ -113,10 +119,13 @@ Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 BIN    := $(B)/heddle
+ENGINE := $(B)/libheddle-engine.a
+WORK   := $(B)/libheddle-work.a
+FRONT  := $(B)/libheddle-shell.a
 STATIC := $(B)/libheddle.a
 SHARED := $(B)/libheddle.so.0
 MODULE := $(B)/heddle.so
-# All of the engine, for plug-ins to find its functions.
+# All of both libraries, for plug-ins to find their functions.
 WHOLE  = -Wl,--whole-archive $(STATIC) -Wl,--no-whole-archive
 
 all: $(STATIC) $(SHARED) $(BIN) $(MODULE)
@@ -127,26 +136,32 @@ $(B)/options: always
 	@mkdir -p $(@D)
 	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' >$@
 
-# So does the library: a source that went away must leave it.
+# So do the libraries: a source that went away must leave them.
 $(B)/lib.list: always
 	@mkdir -p $(@D)
-	@echo '$(LIB_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ)' >$@
+	@echo '$(LIB_OBJ) $(SHELL_OBJ)' | cmp -s - $@ || \
+	    echo '$(LIB_OBJ) $(SHELL_OBJ)' >$@
 
-$(STATIC): $(LIB_OBJ) $(B)/lib.list
+$(ENGINE): $(ENGINE_OBJ)
+$(WORK): $(WORK_OBJ)
+$(FRONT): $(SHELL_OBJ) $(B)/embed.o
+# For embedders, engine and work in one.
+$(STATIC): $(LIB_OBJ)
+$(ENGINE) $(WORK) $(FRONT) $(STATIC): $(B)/lib.list
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar qcsD $@ $(LIB_OBJ)
+	$(Q)rm -f $@ && ar qcsD $@ $(filter %.o,$^)
 
 $(SHARED): $(LIB_OBJ) src/libheddle.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libheddle.so.0 $(LDFLAGS) -o $@ \
 	    -Wl,--version-script=src/libheddle.map $(LIB_OBJ) $(LIB_LIBS)
 
-$(BIN): $(CLI_OBJ) $(LUA_OBJ) $(B)/embed_cli.o $(STATIC)
+$(BIN): $(CLI_OBJ) $(SHELL_OBJ) $(B)/embed_cli.o $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -Wl,-E -o $@ $(filter %.o,$^) $(WHOLE) \
 	    $(ALL_LDLIBS) $(EDIT_LIBS) -ldl
 
-$(MODULE): $(LUA_OBJ) $(B)/embed.o $(STATIC)
+$(MODULE): $(SHELL_OBJ) $(B)/embed.o $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(WHOLE) $(LIB_LIBS) \
 	    $(SQL_LIBS)
@@ -157,45 +172,62 @@ $(B)/embed.list: always
 	@mkdir -p $(@D)
 	@echo '$(EMBED)' | cmp -s - $@ || echo '$(EMBED)' >$@
 
-$(B)/embed.c: src/dev/embed $(B)/embed.list $(EMBED) $(LUA_SRC) $(CLI_SRC)
+$(B)/embed.c: src/dev/embed $(B)/embed.list $(EMBED) $(SHELL_SRC) $(CLI_SRC)
 	$(call say,EMBED,$@)
 	$(Q)src/dev/embed $@ $(EMBED)
 
 $(B)/embed.o: $(B)/embed.c $(B)/options
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES_ALL) -c -o $@ $<
 
 $(B)/embed_cli.o: $(B)/embed.c $(B)/options
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHL_CLI -Isrc -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHL_CLI $(SEES_ALL) -c -o $@ $<
+
+# What each library can include, beside its own folder.
+SEES_ENGINE = -Isrc/engine
+SEES_WORK   = $(SEES_ENGINE) -Isrc/work
+SEES_ALL    = $(SEES_WORK) -Isrc/shell
+$(B)/engine/%.o $(B)/policies/%.o: SEES = $(SEES_ENGINE)
+$(B)/work/%.o: SEES = $(SEES_WORK)
+$(B)/shell/%.o: SEES = $(SEES_ALL)
 
 $(B)/%.o: src/%.c Makefile $(B)/options
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES) -MMD -MP -c -o $@ $<
 
-# One cmocka group a binary: TAP on standard output.
-# The Lua binding is an archive, so that a test takes the files it drives and
-# plays the rest.
-$(B)/libbinding.a: $(LUA_OBJ) $(B)/embed.o
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcsD $@ $^
-
+# One cmocka group a binary: TAP on standard output.  A test links the least of
+# the libraries that it needs, the engine alone but for these, and sees no more.
+WORK_TESTS = 214-vm-thrash 400-load-generate 402-program-verify 403-vm-twin \
+    404-vm-issue 405-vm-life 406-vm-compact 421-load-functional \
+    423-load-survey 450-trace-text 451-trace-traps 452-trace-frame \
+    453-trace-box 454-trace-source 455-trace-list 456-trace-record \
+    457-trace-samples 458-trace-scan 460-tracez 470-work 473-work-rules \
+    809-calls 815-borders
+SHELL_TESTS = 156-part-dram 160-part-tags 520-policy-lua 525-policy-sandbox \
+    530-policy-twins 607-locale 811-snapshot-life 812-no-memory 940-fuzz
+links = $(strip $(if $(filter $(1),$(SHELL_TESTS)),ALL,$(if $(filter \
+    $(1),$(WORK_TESTS)),WORK,ENGINE)))
+LINKS_ENGINE = $(ENGINE)
+LINKS_WORK   = $(WORK) $(ENGINE)
+LINKS_ALL    = $(FRONT) $(WORK) $(ENGINE)
 .PRECIOUS: $(B)/t/%.o
 $(B)/t/%.o: t/%.c Makefile $(B)/options
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -c -o $@ $<
+	$(call say,TEST,$(@:.o=))
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES_$(call links,$*)) -MMD -MP \
+	    -c -o $@ $<
 
-$(B)/t/%: $(B)/t/%.o $(B)/libheddle.a $(B)/libbinding.a
-	$(call say,TEST,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(B)/libbinding.a \
-	    $(B)/libheddle.a -lcmocka $(ALL_LDLIBS)
+$(B)/t/%: $(B)/t/%.o $(ENGINE) $(WORK) $(FRONT)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINKS_$(call links,$*)) \
+	    -lcmocka $(ALL_LDLIBS)
 
 $(B)/t/940-fuzz: $(B)/embed.o
 
-$(B)/bench/%: bench/%.c $(B)/libheddle.a $(B)/libbinding.a
+$(B)/bench/%: bench/%.c $(ENGINE) $(WORK) $(FRONT)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Isrc -MMD -MP -o $@ $< $(LDFLAGS) \
-	    $(B)/libbinding.a $(B)/libheddle.a $(ALL_LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES_ALL) -MMD -MP -o $@ $< $(LDFLAGS) \
+	    $(FRONT) $(WORK) $(ENGINE) $(ALL_LDLIBS)
 
 tests: $(TEST_BIN)
 
@@ -271,7 +303,7 @@ path:
 	@build/coverage/bench/path
 	@src/dev/path build/coverage
 
-SPDX = $(wildcard src/*.[ch] src/*.def src/*/*.[ch] src/*/*.def src/dev/* \
+SPDX = $(wildcard $(foreach d,src/* src/*/* src/*/*/*,$d/*.[ch] $d/*.def) src/dev/* \
     src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] \
     $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
     lua/heddle/*/*.css lua/heddle/*/*.js)
@@ -281,11 +313,11 @@ lint:
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck src/dev/deps src/dev/embed src/dev/slurm src/dev/environment \
-	    src/dev/html/make src/dev/package/chroot t/run src/cli/completion/*.bash; fi
+	    src/dev/html/make src/dev/package/chroot t/run src/shell/command/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
-	    clang-format --dry-run $(wildcard src/*.[ch] src/*/*.[ch] t/*.[ch] \
+	    clang-format --dry-run $(wildcard src/*/*.[ch] src/*/*/*.[ch] t/*.[ch] \
 	    bench/*.[ch]) 2>&1 | sed -n 's/:[0-9]*:[0-9]*: .*//p' \
 	    | sort | uniq -c; fi
 
@@ -304,18 +336,19 @@ fuzz:
 	    -verbosity=0 -timeout=30 -max_len=8192 \
 	    -artifact_prefix=$(FUZZ)/$$t- $$c || exit 1; done
 
-$(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(STATIC) $(B)/libbinding.a
+$(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(ENGINE) $(WORK) $(FRONT)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHD_LIBFUZZER -Isrc -MMD -MP -o $@ \
-	    $< -fsanitize=fuzzer $(LDFLAGS) $(filter %.o,$^) $(B)/libbinding.a \
-	    $(STATIC) -lcmocka $(ALL_LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DHD_LIBFUZZER $(SEES_ALL) -MMD -MP -o $@ \
+	    $< -fsanitize=fuzzer $(LDFLAGS) $(filter %.o,$^) \
+	    $(FRONT) $(WORK) $(ENGINE) -lcmocka $(ALL_LDLIBS)
 
 # ---- install ----------------------------------------------------------
-HEADERS = $(addprefix src/,heddle.h heddle_work.h policy.h points.def notes.def words.def)
+HEADERS = $(addprefix src/engine/,heddle.h policy.h points.def notes.def words.def) \
+          src/work/heddle_work.h
 MANPAGES = $(wildcard man/*.[1-9])
 SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \
                 $(wildcard scenarios/*/*))))
-COMPLETE = src/cli/completion
+COMPLETE = src/shell/command/completion
 # A folder below DESTDIR, which may have spaces, as one word of the shell.
 at = '$(subst ','\'',$(DESTDIR)$(1))'
 # And as heddle.pc writes it, in the words of sed.
@@ -408,7 +441,7 @@ clean:
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
--include $(LIB_OBJ:.o=.d) $(LUA_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(SHELL_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
 .PHONY: all tests demo check check-slurm test soak bench bench-instructions \
     bench-parts fuzz lint mutate path install install-command install-library \

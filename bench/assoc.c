@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "base/rng.h"
-#include "mem/assoc.h"
+#include "kit/rng.h"
+#include "memory/assoc.h"
 
 enum { ROUNDS = 20000000 };
 

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "clock.h"
-#include "base/rng.h"
-#include "mem/dram.h"
-#include "mem/dramchan.h"
+#include "kit/rng.h"
+#include "memory/dram.h"
+#include "memory/dramchan.h"
 #include "../t/dramrig.h"
 
 struct bench {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "base/rng.h"
-#include "mem/l2.h"
+#include "kit/rng.h"
+#include "memory/l2.h"
 
 enum { CLIENTS = 30, AHEAD = 16 };
 

@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-#include "base/base.h"
-#include "base/bits.h"
+#include "kit/base.h"
+#include "kit/bits.h"
 
 /* ---- arrays of 16 ways --------------------------------------------------- */
 

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
-#include "core/env.h"
-#include "load/source.h"
+#include "kit/rng.h"
+#include "kit/env.h"
+#include "points/source.h"
 
 enum synth_kind { SYNTH_STREAM, SYNTH_COLUMN, SYNTH_RANDOM, SYNTH_COLD };
 

@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "heddle_trace.h"
 #include "heddle_survey.h"
-#include "load/trace-text.h"
+#include "trace/text.h"
 
 static int touch(void *ud, const struct heddle_each_op *op)
 {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "base/rng.h"
-#include "vm/unit.h"
+#include "kit/rng.h"
+#include "pages/unit.h"
 
 enum { CORES = 30, EACH = 4, PAGES = 700000, DRAWS = 65536 };
 

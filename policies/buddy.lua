@@ -1,6 +1,6 @@
 -- buddy.lua - frames from a buddy allocator of orders 0 to 10.
 --
--- src/policy/buddy.c is its twin and has the essay: the smallest block there is,
+-- src/policies/buddy.c is its twin and has the essay: the smallest block there is,
 -- of equal ones the lowest; a frame that is freed joins its buddy; compaction
 -- moves what a hog has.  bits[o][w] has the free blocks of an order as bits.
 --

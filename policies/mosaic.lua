@@ -2,7 +2,7 @@
 --
 -- Ausavarungnirun et al.: Mosaic: a GPU memory manager with
 -- application-transparent support for multiple page sizes, MICRO 2017,
--- section 4.  src/policy/mosaic.c is its twin and has the essay: CoCoA places
+-- section 4.  src/policies/mosaic.c is its twin and has the essay: CoCoA places
 -- pages so that a frame of 2 MB has pages of one application, whole regions
 -- are coalesced in place, CAC splits what has lost pages and compacts.
 --

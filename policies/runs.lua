@@ -1,6 +1,6 @@
 -- runs.lua - frames in runs of drawn lengths, as in memory long in use.
 --
--- src/policy/runs.c is its twin and has the essay: long runs of 257 to 1024 pages
+-- src/policies/runs.c is its twin and has the essay: long runs of 257 to 1024 pages
 -- and between them short ones of 8 on average, each at a random frame.
 -- Draw k is a hash of the seed and k (policies/random.lua says more).
 --

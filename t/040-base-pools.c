@@ -1,6 +1,6 @@
 /*
- * 040-base-pools.c - pins: the free places and numbers of pools (base/places.h,
- * base/numbers.h) against naive ones: the lowest free place of an array of
+ * 040-base-pools.c - pins: the free places and numbers of pools (kit/places.h,
+ * kit/numbers.h) against naive ones: the lowest free place of an array of
  * flags, the top of a list of what was given back.
  *
  * SPDX-License-Identifier: MIT
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/numbers.h"
-#include "base/places.h"
-#include "base/rng.h"
+#include "kit/numbers.h"
+#include "kit/places.h"
+#include "kit/rng.h"
 
 enum { STEPS = 200000 };
 

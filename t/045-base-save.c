@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include "../src/base/save.h"
+#include "../src/engine/kit/save.h"
 #include "folder.h"
 #include "tool.h"
 

@@ -1,5 +1,5 @@
 /*
- * 046-base-line.c - pins which texts can stand in a line (base/line.c): every
+ * 046-base-line.c - pins which texts can stand in a line (kit/line.c): every
  * single byte and every character is taken or refused as Unicode says, with the
  * place of the byte; an escaped text can stand in a line, one that could is not
  * changed, and what there is no room for is left off a whole character at a
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../src/base/line.h"
+#include "../src/engine/kit/line.h"
 #include "tool.h"
 
 /* The UTF-8 form of a number, as RFC 2279 had it, for what is none, too. */

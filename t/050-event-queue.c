@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "core/event.h"
+#include "kit/rng.h"
+#include "kit/event.h"
 
 enum { COMPONENTS = 40, ROOM = 1 << 16, LOG = 1 << 16 };
 

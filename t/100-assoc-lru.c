@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "mem/assoc.h"
+#include "kit/rng.h"
+#include "memory/assoc.h"
 
 static const struct hd_who nobody = {0, 0xffff};
 

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "mem/assoc.h"
+#include "kit/rng.h"
+#include "memory/assoc.h"
 #include "policy.h"
 
 enum { SEED = 99, MOST = 4096 };

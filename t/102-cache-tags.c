@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "mem/cache.h"
-#include "mem/mshr.h"
+#include "kit/rng.h"
+#include "memory/cache.h"
+#include "memory/mshr.h"
 #include "texts.h"
 
 static struct memenv m;

@@ -6,8 +6,8 @@
  */
 #include "memenv.h"
 
-#include "base/recip.h"
-#include "base/rng.h"
+#include "kit/recip.h"
+#include "kit/rng.h"
 
 enum { BITS = 62 };
 

@@ -8,9 +8,9 @@
  */
 #include "memenv.h"
 
-#include "base/bytes.h"
-#include "base/hist.h"
-#include "base/rng.h"
+#include "kit/bytes.h"
+#include "kit/hist.h"
+#include "kit/rng.h"
 
 static void bytes(void **state)
 {

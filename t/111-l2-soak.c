@@ -7,7 +7,7 @@
  */
 #include "l2rig.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 
 static void configure(struct rig *g, struct hd_rng *r)
 {

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "machine.h"
-#include "mem/dram.h"
+#include "memory/dram.h"
 
 enum { CLIENTS = 12, MEMORY = CLIENTS };
 

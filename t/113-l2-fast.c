@@ -1,5 +1,5 @@
 /*
- * Pinned: the short way through a slice of the L2 (fast/l2.c) is the general
+ * Pinned: the short way through a slice of the L2 (memory/fast/l2.c) is the general
  * one.  The same random traffic goes through the same small random machine
  * twice, the second time with every request made to go the general way; all
  * answers, all that is sent to memory, all counters and histograms must be the
@@ -9,7 +9,7 @@
  */
 #include "l2rig.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 
 static void configure(struct rig *g, struct hd_rng *r)
 {

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramtwin.h"
 
 /* ---- comparing ----------------------------------------------------------- */

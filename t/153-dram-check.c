@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramrig.h"
 
 static void load(struct item *v, uint32_t n, uint32_t channels, uint64_t seed,

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramrig.h"
 #include "texts.h"
 

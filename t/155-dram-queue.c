@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramrig.h"
 
 /* Queue of one: each slot is free in the cycle of the column command. */

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramtwin.h"
-#include "tool_part.h"
+#include "part/tool_part.h"
 #include "texts.h"
 
 static heddle_part_dram *part(const char *const *settings)

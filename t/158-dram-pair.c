@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "dramrig.h"
 
 /* A load of requests: streams of rows, jumps, writes, walks, pauses. */

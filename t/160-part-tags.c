@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "folder.h"
-#include "tool_part.h"
+#include "part/tool_part.h"
 #include "policy.h"
 #include "texts.h"
 
@@ -233,7 +233,7 @@ static void a_plugin(void **state)
         fprintf(f, source, point[k]);
         fclose(f);
         snprintf(command, sizeof command,
-                 "%s -shared -fPIC -Isrc -o %s/%s.so %s", cc && *cc ? cc : "cc",
+                 "%s -shared -fPIC -Isrc/engine -Isrc/work -o %s/%s.so %s", cc && *cc ? cc : "cc",
                  dir, point[k], path);
         assert_int_equal(system(command), 0);
         unlink(path);

@@ -9,8 +9,8 @@
  */
 #include "memenv.h"
 
-#include "base/rng.h"
-#include "mem/lcp.h"
+#include "kit/rng.h"
+#include "memory/lcp.h"
 
 enum { LINES = 100000, PAGES = 4000 };
 

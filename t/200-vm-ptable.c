@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "vm/ptstate.h"
+#include "kit/rng.h"
+#include "pages/ptstate.h"
 #include "texts.h"
 
 enum { MB = 1 << 20 };

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "vm/tlb.h"
+#include "kit/rng.h"
+#include "translation/tlb.h"
 #include "texts.h"
 
 /* ---- the world: page sizes and frames by address ---------------------- */

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "vm/ptstate.h"
+#include "pages/ptstate.h"
 #include "texts.h"
 
 enum { MB = 1 << 20, PAGES = 512 };

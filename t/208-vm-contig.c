@@ -12,9 +12,9 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
-#include "vm/contig.h"
-#include "vm/ptstate.h"
+#include "kit/rng.h"
+#include "pages/contig.h"
+#include "pages/ptstate.h"
 
 enum { MB = 1 << 20, PAGES = 512, SPAN = 3 * PAGES, ALLOCS = 24 };
 

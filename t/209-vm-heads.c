@@ -11,8 +11,8 @@
  */
 #include "vmenv.h"
 
-#include "base/rng.h"
-#include "vm/contig.h"
+#include "kit/rng.h"
+#include "pages/contig.h"
 
 enum {
     WAY = 5, /* all in cycles, which are ticks */

@@ -16,9 +16,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "heddle.h"
-#include "vm/link.h"
+#include "paging/link.h"
 
 enum { ROOM = 256, MOST = 200 };
 

@@ -12,7 +12,7 @@
  */
 #include "vmfault.h"
 
-#include "vm/ptstate.h"
+#include "pages/ptstate.h"
 #include "texts.h"
 
 enum {

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "base/rng.h"
-#include "vm/tree.h"
+#include "kit/rng.h"
+#include "paging/tree.h"
 
 enum { PAGES = 512, LEAVES = 32, STEPS = 100000 };
 

@@ -13,9 +13,9 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "heddle_program.h"
-#include "vm/thrash.h"
+#include "paging/thrash.h"
 
 enum {
     PAGES = 1024,

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "dramrig.h"
-#include "vm/mover.h"
+#include "pages/mover.h"
 
 enum { LINE = 128, BULK = 1000, PAGE_LINES = 4096 / LINE };
 

@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "base/bits.h"
-#include "base/rng.h"
-#include "gpu/coalesce.h"
+#include "kit/bits.h"
+#include "kit/rng.h"
+#include "core/coalesce.h"
 
 enum { ROUNDS = 300000 };
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "heddle_generate.h"
 #include "texts.h"
 

@@ -13,7 +13,7 @@
 
 #include "kasm.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "texts.h"
 
 static struct kasm a;

@@ -16,8 +16,8 @@
 
 #include "kasm.h"
 
-#include "base/rng.h"
-#include "prog/kvm.h"
+#include "kit/rng.h"
+#include "program/kvm.h"
 #include "texts.h"
 
 static struct kasm a;

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/env.h"
+#include "kit/env.h"
 #include "heddle_survey.h"
-#include "load/source.h"
+#include "points/source.h"
 #include "texts.h"
 
 /* Two launches; launch n has n + 1 blocks of two warps.  A warp does: load

@@ -19,10 +19,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "core/env.h"
-#include "load/survey-pages.h"
-#include "load/functional.h"
+#include "kit/rng.h"
+#include "kit/env.h"
+#include "survey/survey-pages.h"
+#include "core/functional.h"
 #include "texts.h"
 
 enum { BLOCKS = 4, WARPS = 2 };
@@ -178,7 +178,7 @@ static int note(void *ud, const struct hd_step *t)
     return 0;
 }
 
-static const char *order(struct log *log, struct heddle_survey_room room)
+static const char *order(struct log *log, struct hd_room room)
 {
     struct fake *f = log->f;
     struct hd_functional t = {.src = &f->src,
@@ -197,11 +197,11 @@ static void turns_are_fair(void **state)
 {
     struct fake f;
     struct log log = {.f = &f};
-    struct heddle_survey_room room = {1, 2, 64, 1024, 65536, 0};
+    struct hd_room room = {1, 2, 64, 1024, 65536, 0};
 
     (void)state;
     /* one at a time: both warps load, both reach the barrier, ... */
-    assert_string_equal(order(&log, (struct heddle_survey_room){0}),
+    assert_string_equal(order(&log, (struct hd_room){0}),
                         "lla|a|ssxxlla|a|ssxxlla|a|ssxxlla|a|ssxx");
     assert_int_equal(f.most, 1);
     assert_string_equal(order(&log, room),
@@ -215,7 +215,7 @@ static void turns_are_fair(void **state)
 static void room_is_what_a_core_has(void **state)
 {
     static const struct {
-        struct heddle_survey_room room;
+        struct hd_room room;
         uint32_t most;
     } cases[] = {
         {{1, 9, 9, 1024, 65536, 0}, 4}, {{1, 3, 9, 1024, 65536, 0}, 3},

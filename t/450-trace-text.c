@@ -12,7 +12,7 @@
  */
 #include "tracekit.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "texts.h"
 
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)

@@ -11,7 +11,7 @@
  */
 #include "tracekit.h"
 
-#include "load/trace-text.h"
+#include "trace/text.h"
 #include "texts.h"
 
 #define WARP(v, n, lines) kit_warp(&kit, v, n, lines)

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "load/trace.h"
+#include "kit/rng.h"
+#include "trace/trace.h"
 
 enum { LANES = 32, WARPS = 3, BLOCKS = 40, MOST = 24, OPCODES = 5 };
 

@@ -17,8 +17,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/grow.h"
-#include "base/rng.h"
+#include "kit/grow.h"
+#include "kit/rng.h"
 #include "heddle_survey.h"
 #include "texts.h"
 

@@ -11,7 +11,7 @@
 #include "bound.h"
 #include "tracekit.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 
 enum { BLOCKS = 400, WARPS = 2, SLOTS = 32, CONTEXTS = SLOTS / WARPS };
 

@@ -10,7 +10,7 @@
  */
 #include "tracekit.h"
 
-#include "load/trace.h"
+#include "trace/trace.h"
 
 static const struct sample {
     const char *name;

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "load/trace-text.h"
+#include "kit/rng.h"
+#include "trace/text.h"
 
 static unsigned naive_digit(unsigned char c)
 {

@@ -10,7 +10,7 @@
  */
 #include "tracekit.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "texts.h"
 #include "tracez.h"
 

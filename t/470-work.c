@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "folder.h"
 
 /* ---- what it does -------------------------------------------------------- */
@@ -238,7 +238,7 @@ static void what_is_no_plugin(void **state)
             fputs(t[i].source, f);
             fclose(f);
             snprintf(command, sizeof command,
-                     "%s -w -shared -fPIC -Isrc -o %s/%s.so %s",
+                     "%s -w -shared -fPIC -Isrc/engine -Isrc/work -o %s/%s.so %s",
                      cc && *cc ? cc : "cc", dir, t[i].name, path);
             assert_int_equal(system(command), 0);
         }
@@ -256,7 +256,7 @@ static void what_is_no_plugin(void **state)
 static void random_numbers(void **state)
 {
     (void)state;
-    /* of base/rng.h: a plug-in draws what the engine would */
+    /* of kit/rng.h: a plug-in draws what the engine would */
     assert_int_equal(heddle_work_random(1, 2, 3), heddle_work_random(1, 2, 3));
     assert_int_not_equal(heddle_work_random(1, 2, 3),
                          heddle_work_random(1, 2, 4));

@@ -19,7 +19,7 @@ local survey = require "heddle.survey"
 
 local dir = files.folder()
 local cc = os.getenv "CC" or "cc"
-assert(os.execute(("%s -shared -fPIC -Isrc -o %s/gather.so scenarios/gather.c")
+assert(os.execute(("%s -shared -fPIC -Isrc/engine -Isrc/work -o %s/gather.so scenarios/gather.c")
     :format(cc, dir)))
 
 local params = { n = 20001, rounds = 6, alu = 3 }

@@ -38,7 +38,7 @@ static void build(const char *name, const char *source, const char *flags)
         fclose(f);
     }
     snprintf(command, sizeof command,
-             "%s -shared -fPIC -Isrc %s -o %s/%s.so %s", cc && *cc ? cc : "cc",
+             "%s -shared -fPIC -Isrc/engine %s -o %s/%s.so %s", cc && *cc ? cc : "cc",
              flags, dir, name, file);
     assert_int_equal(system(command), 0);
 }

@@ -16,8 +16,8 @@
 
 #include "policy-lua.h"
 
-#include "base/bits.h"
-#include "base/rng.h"
+#include "kit/bits.h"
+#include "kit/rng.h"
 
 enum { EVENTS = 60000, BANKS = 4 };
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "policy-fake.h"
-#include "policy/tokens.h"
+#include "points/tokens.h"
 #include "texts.h"
 
 /* What the machine says, and the policy answers. */

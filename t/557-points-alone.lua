@@ -154,7 +154,7 @@ const struct heddle_policy *heddle_policy_entry(void)
 
 local dir = files.folder()
 files.write(dir .. "/alone.c", PLUGIN)
-local built = os.execute(("%s -shared -fPIC -Isrc -o %s/alone.so %s/alone.c")
+local built = os.execute(("%s -shared -fPIC -Isrc/engine -o %s/alone.so %s/alone.c")
     :format(os.getenv "CC" or "cc", dir, dir))
 tap.ok(built, "the plug-in is built")
 

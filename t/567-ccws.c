@@ -1,10 +1,10 @@
 /*
- * CCWS, TA-CCWS and TCWS (policy/ccws.c): worked numbers; and beside a naive
+ * CCWS, TA-CCWS and TCWS (ccws.c): worked numbers; and beside a naive
  * twin that ticks each cycle, keeps scores as numbers and victim tags with
  * stamps, and sorts all warps: under random operations the set that was answered
  * last is the twin's in every cycle, though the policy is asked only when it
  * renewed its answer or said that it would be over.  And what compaction's page
- * matrix (policy/cpm.c) takes.
+ * matrix (cpm.c) takes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "policy-fake.h"
 
 enum { WARPS = 8, MOST_TAGS = 16, CYCLES = 100000 };

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "kit/rng.h"
 #include "policy.h"
 
 enum { FRAMES = 2048 + 300 + 7, STEPS = 1200 };

@@ -20,7 +20,7 @@
 #include "folder.h"
 #include "heddle.h"
 #include "heddle_generate.h"
-#include "tool_part.h"
+#include "part/tool_part.h"
 #include "texts.h"
 
 static char dir[FOLDER];

@@ -36,7 +36,7 @@
 
 #include <cmocka.h>
 
-#include "../src/base/rng.h"
+#include "../src/engine/kit/rng.h"
 #include "folder.h"
 
 /* What a series may take to end: more than the 4 s that children have who do

@@ -54,7 +54,7 @@ else
     sed 's/^/# /' "$dir/lua"
 fi
 # Workloads of functions: a plug-in finds what it needs in whoever loads it.
-${CC:-cc} -shared -fPIC -Isrc -o "$dir/gather.so" scenarios/gather.c
+${CC:-cc} -shared -fPIC -Isrc/engine -Isrc/work -o "$dir/gather.so" scenarios/gather.c
 LUA_CPATH="$PWD/$HEDDLE_BUILD/?.so" lua5.4 scenarios/generator.lua n=4096 \
     plugin="$dir/gather.so" >"$dir/lua" 2>&1
 "$HEDDLE" run scenarios/generator.lua n=4096 plugin="$dir/gather.so" \

@@ -207,10 +207,10 @@ function run.c(b)
     end
     write(dir .. "/example.c", b.text)
     local _, text, status = files.command(inside(("%s -std=c11 -Wall -Wextra -Werror "
-        .. "%s -I%s -o example example.c %s "
+        .. "%s -I%s -I%s -o example example.c %s "
         .. "$(pkg-config --libs libzstd liblzma libxxhash) -lm -ldl "
         .. "&& ./example"):format(os.getenv "CC" or "cc", SANITIZED,
-        quote(ROOT .. "/src"),
+        quote(ROOT .. "/src/engine"), quote(ROOT .. "/src/work"),
         quote(("%s/%s/libheddle.a"):format(ROOT, BUILD)))))
     return status == 0, text
 end

@@ -185,7 +185,7 @@ all("fields of results are in heddle_results(5)",
     on_page "man/heddle_results.5")
 
 local functions = {}
-for path in output("ls src/heddle*.h src/policy.h"):gmatch "[^\n]+" do
+for path in output("ls src/*/heddle*.h src/engine/policy.h"):gmatch "[^\n]+" do
     for declaration in read(path):gmatch "\nHEDDLE_API(.-);" do
         functions[#functions + 1] = declaration:match "(heddle_[%w_]+)%("
     end
@@ -218,7 +218,8 @@ end)
 
 local terms, sentences, last = {}, {}, ""
 local used = {}
-for path in output("ls man/*.[1-9] src/*.[ch] src/*/*.[ch] src/*.def "
+for path in output("ls man/*.[1-9] src/*/*.[ch] src/*/*/*.[ch] "
+    .. "src/engine/*.def src/engine/*/*.def "
     .. "lua/heddle/*.lua policies/*.lua"):gmatch "[^\n]+" do
     used[#used + 1] = path ~= "man/heddle_glossary.7" and read(path) or nil
 end
@@ -242,7 +243,7 @@ local _, items = read("man/heddle_glossary.7"):gsub("\n%.It ", "")
 tap.is(#terms, items, "there is no other term")
 
 -- What shells complete.
-for path in output("ls src/cli/completion/*"):gmatch "[^\n]+" do
+for path in output("ls src/shell/command/completion/*"):gmatch "[^\n]+" do
     local text = " " .. read(path):gsub("[^%w_]", " ") .. " "
     local function there(word)
         return text:find(" " .. word .. " ", 1, true)

@@ -12,7 +12,7 @@
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 package=src/dev/package
-version=$(sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/heddle.h)
+version=$(sed -n 's/^.define HEDDLE_VERSION "\(.*\)"/\1/p' src/engine/heddle.h)
 
 is() { # is GOT EXPECTED NAME
     printf 'got      %s\nexpected %s\n' "$1" "$2" >"$dir/is"

@@ -34,30 +34,30 @@ perl -e '
         my @is = @{ $text{$file} }[$line - 1 .. $line + @old - 2];
         $n++;
         print "$_\n" if "@is" ne "@old" || "@old" eq "@new" || $file !~
-            m{^src/(mem|vm|gpu|policy)/\w+\.c$} || "@old" =~ m{^\s*(/\*|\*( |$))|^#};
+            m{^src/(policies|engine/(memory|translation|pages|paging|core|points))/\w+\.c$} || "@old" =~ m{^\s*(/\*|\*( |$))|^#};
     }
     print "$n patches\n" if $n != 400;
 ' "$dir/first" >"$dir/off" 2>&1
 [ ! -s "$dir/off" ]
 told $? "each patch fits" "$dir/off"
-expect 0 "of an area" "$mutate" list=1 count=50 area=vm
-! grep -q '^src/[^v]' "$dir/out"
+expect 0 "of an area" "$mutate" list=1 count=50 area=paging
+! grep '^src/' "$dir/out" | grep -qv '^src/engine/paging/'
 told $? "is in that area" "$dir/out"
-expect 0 "of a file" "$mutate" list=1 count=50 file=src/mem/mshr.c
-! grep '^src/' "$dir/out" | grep -qv '^src/mem/mshr.c:'
+expect 0 "of a file" "$mutate" list=1 count=50 file=src/engine/memory/mshr.c
+! grep '^src/' "$dir/out" | grep -qv '^src/engine/memory/mshr.c:'
 told $? "is in that file" "$dir/out"
 
 for wrong in "sed=3|no option 'sed': want area, count" "seed|'seed': want NAME=" \
-    "count=x|count=x: want a whole number" "area=cpu|area=cpu: want all, gpu" \
-    "file=src/sim.c|file=src/sim.c: want src/{gpu,"; do
+    "count=x|count=x: want a whole number" "area=cpu|area=cpu: want all, core" \
+    "file=src/engine/sim.c|file=src/engine/sim.c: want src/{policies,"; do
     expect 64 "refused" "$mutate" list=1 "${wrong%%|*}"
     has err "${wrong#*|}" "with words"
 done
 
 # ---- a tree of one source ------------------------------------------------------
 tree=$dir/tree
-mkdir -p "$tree/src/policy" "$tree/t" "$dir/tmp"
-cat >"$tree/src/policy/x.c" <<'END'
+mkdir -p "$tree/src/policies" "$tree/t" "$dir/tmp"
+cat >"$tree/src/policies/x.c" <<'END'
 /* a < b && "c == d" are not looked at; nor is 1 + 2 */
 #define N (1 < 2)
 int area(int a);
@@ -108,11 +108,11 @@ int main(int argc, char **argv)
 END
 cat >"$tree/Makefile" <<'END'
 all: build/release/x
-build/release/x: build/release/policy/x.o src/main.c
-	cc -o $@ build/release/policy/x.o src/main.c
-build/release/policy/x.o: src/policy/x.c
-	@mkdir -p build/release/policy
-	cc -O1 -c -o $@ src/policy/x.c
+build/release/x: build/release/policies/x.o src/main.c
+	cc -o $@ build/release/policies/x.o src/main.c
+build/release/policies/x.o: src/policies/x.c
+	@mkdir -p build/release/policies
+	cc -O1 -c -o $@ src/policies/x.c
 END
 printf '#!/bin/sh\nexec sh "$@"\n' >"$tree/t/run"
 chmod +x "$tree/t/run"
@@ -126,7 +126,7 @@ one 501-x.t 'c 3' 0
 one 502-broken.t 'a 3' 5
 one 806-x.t 'f 6' 1
 
-cp "$tree/src/policy/x.c" "$dir/was"
+cp "$tree/src/policies/x.c" "$dir/was"
 in_tree() {
     (cd "$tree" && TMPDIR="$dir/tmp" "$mutate" "$@")
 }
@@ -134,28 +134,28 @@ expect 0 "runs" in_tree limit=2
 has out "t/502-broken.t fails without a mutation: left out" "a broken test"
 # area: + to -, 1 to 0 and 2; far: > to >=, 5 to 4 and 6; count: no condition
 # negated, no n--.  apart's + does not compile.
-has out "8/40 src/policy/x.c" "all are tried"
+has out "8/40 src/policies/x.c" "all are tried"
 hasnot out "9/40" "and no more"
 hasnot out "x.c:20" "what does not compile is not"
 has out "(+ to -): t/500-x.t fails" "a test of the area kills"
 has out "(5 to 6): only t/806-x.t fails" "and one of another"
 has out "(negated): t/501-x.t fails" "a negated condition is"
 has out "(dropped): t/501-x.t hangs" "what hangs, too"
-has out "survives: src/policy/x.c:15 > to >=" "what survives"
+has out "survives: src/policies/x.c:15 > to >=" "what survives"
 has out "-    return a > 5;" "with what was"
 has out "+    return a >= 5;" "and what is"
 has out "+    return a > 4;" "and another"
-has out "policy            5 of 8,  63 %        6 of 8,  75 %" "the rates"
-[ -z "$(ls "$dir/tmp")" ] && cmp -s "$tree/src/policy/x.c" "$dir/was"
+has out "policies          5 of 8,  63 %        6 of 8,  75 %" "the rates"
+[ -z "$(ls "$dir/tmp")" ] && cmp -s "$tree/src/policies/x.c" "$dir/was"
 told $? "nothing is left, and nothing changed"
 
 expect 0 "with one test only" in_tree count=2 tests=t/806-x.t
-has out "2/2 src/policy/x.c:10 (+ to -): SURVIVES" "no other runs"
+has out "2/2 src/policies/x.c:10 (+ to -): SURVIVES" "no other runs"
 
 # ---- an interrupt ----------------------------------------------------------------
 echo 'sleep 60' >"$tree/t/503-long.t"
 (cd "$tree" && TMPDIR="$dir/tmp" exec "$mutate" >"$dir/out" 2>"$dir/err") &
-until grep -q 'tests without' "$dir/out" 2>/dev/null; do sleep 0.1; done
+while kill -0 $! && ! grep -q 'tests without' "$dir/out"; do sleep 0.1; done
 kill -TERM $!
 wait $!
 [ $? = 130 ] && [ -z "$(ls "$dir/tmp")" ]

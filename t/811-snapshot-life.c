@@ -26,8 +26,8 @@
 
 #include "folder.h"
 #include "kasm.h"
-#include "base/grow.h"
-#include "base/rng.h"
+#include "kit/grow.h"
+#include "kit/rng.h"
 #include "lua/lheddle.h"
 #include "simulation.h"
 #include "texts.h"

@@ -29,7 +29,7 @@
 
 #include "folder.h"
 #include "heddle_generate.h"
-#include "tool_part.h"
+#include "part/tool_part.h"
 #include "heddle_survey.h"
 #include "heddle_trace.h"
 #include "heddle_survey.h"
@@ -40,7 +40,7 @@
 /* The command, as a function: of the program that it is, one is enough. */
 int command_main(int argc, char **argv);
 #define main command_main
-#include "cli/main.c"
+#include "command/main.c"
 #undef main
 
 /* ---- memory that runs out ------------------------------------------------ */

@@ -1,5 +1,5 @@
 /*
- * Pinned: who reaches across a border that src/borders.def does not give him is
+ * Pinned: who reaches across a border that src/engine/kit/borders.def does not give him is
  * caught, on the spot; who is given it is not, nor who is at home, nor anybody
  * outside of events; and what is called behind it counts as the other side's.
  * In runs with far faults, copies before a launch, buffers that go, pages that
@@ -216,7 +216,7 @@ static void all_rows(void **state)
 {
     static const char *const name[] = {
 #define HD_BORDER(name, ...) #name,
-#include "borders.def"
+#include "kit/borders.def"
 #undef HD_BORDER
     };
     static const char *const faults[] = {"vm.paging", "fault", "link.latency",

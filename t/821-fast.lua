@@ -1,8 +1,8 @@
--- 821-fast.lua - pins: without src/fast/ (make FAST=0) the results are the same.
+-- 821-fast.lua - pins: without memory/fast/ (make FAST=0) the results are the same.
 -- The golden runs, and runs under load that fill queues and MSHRs, are compared
 -- with those of a command built so, in a build folder of its own that is kept.
 -- It has assertions, so they are seen to hold in these runs, and those of who may
--- reach into whose state (src/borders.def) are tested in it.
+-- reach into whose state (src/engine/kit/borders.def) are tested in it.
 --
 -- With print=true the script prints what it measures, and tests nothing.
 --
@@ -39,7 +39,7 @@ end
 local ok, text = files.command("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s "
     .. "-j2 FAST=0 VARIANT=light SANITIZER= CFLAGS='-O1 -DHD_DEBUG' " .. SLOW
     .. "/heddle " .. SLOW .. "/t/815-borders")
-tap.ok(ok, "it builds without src/fast/", text)
+tap.ok(ok, "it builds without memory/fast/", text)
 if ok then
     tap.ok(files.output(SLOW .. "/heddle run t/821-fast.lua print=true")
         == all .. "\n", "and does the same under load")

@@ -211,7 +211,7 @@ do
         local so, c = dir .. "/" .. name .. ".so", dir .. "/" .. name .. ".c"
         files.write(c, (files.read "policies/plugin.c":gsub(
             "q%->warp < s%->warps", "q->warp < s->warps + " .. warps)))
-        files.output(("${CC:-cc} -shared -fPIC -Isrc -o %s %s 2>&1"):format(
+        files.output(("${CC:-cc} -shared -fPIC -Isrc/engine -o %s %s 2>&1"):format(
             files.quote(so), files.quote(c)))
         return { { so } }
     end

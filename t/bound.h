@@ -15,9 +15,9 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "core/env.h"
-#include "load/source.h"
+#include "kit/arena.h"
+#include "kit/env.h"
+#include "points/source.h"
 
 struct bound {
     struct hd_source *s;

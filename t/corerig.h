@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "gpu/core.h"
-#include "gpu/dispatch.h"
+#include "kit/rng.h"
+#include "core/core.h"
+#include "core/dispatch.h"
 #include "machine.h"
-#include "policy/slots.h"
+#include "points/slots.h"
 
 enum {
     RIG_WARPS = 6, /* most of a block */

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
-#include "mem/dram.h"
-#include "mem/dramchan.h"
-#include "mem/dramspec.h"
+#include "kit/rng.h"
+#include "memory/dram.h"
+#include "memory/dramchan.h"
+#include "memory/dramspec.h"
 
 /* The defaults of the table, read here so that the tests need no machine. */
 static struct hd_dram_cfg default_cfg(void)

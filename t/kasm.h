@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/env.h"
-#include "prog/program.h"
-#include "load/source.h"
+#include "kit/env.h"
+#include "program/program.h"
+#include "points/source.h"
 
 enum { KASM_MAX = 4096, NR = HD_NO_REG };
 

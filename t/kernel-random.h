@@ -15,7 +15,7 @@
 
 #include "kasm.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 
 enum { COUNT = 1024 }; /* elements of a buffer */
 enum { B_I32, B_U8, B_I64, B_F32, B_F64, B_U32, B_BIG, BUFFERS };

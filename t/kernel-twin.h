@@ -18,8 +18,8 @@
 
 #include "kernel-random.h"
 
-#include "base/bits.h"
-#include "prog/kvm.h"
+#include "kit/bits.h"
+#include "program/kvm.h"
 
 enum { EVENTS = 1 << 16 }; /* of a warp, at most */
 

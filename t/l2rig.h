@@ -10,8 +10,8 @@
 
 #include "memenv.h"
 
-#include "base/rng.h"
-#include "mem/l2slice.h"
+#include "kit/rng.h"
+#include "memory/l2slice.h"
 
 enum { RIG_ROOM = 1 << 16, RIG_LOG = 1 << 16 };
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "core/env.h"
-#include "policy/slots.h"
+#include "kit/env.h"
+#include "points/slots.h"
 
 struct memenv {
     struct hd_arena arena;

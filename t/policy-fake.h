@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/env.h"
-#include "policy/slots.h"
+#include "kit/env.h"
+#include "points/slots.h"
 #include "sim.h"
 
 enum { FAKE_SETS = 4, FAKE_WAYS = 4, FAKE_CORES = 3, FAKE_APPS = 2 };

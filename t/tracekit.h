@@ -18,10 +18,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "core/env.h"
+#include "kit/env.h"
 #include "folder.h"
 #include "heddle_trace.h"
-#include "load/source.h"
+#include "points/source.h"
 
 struct kit {
     char dir[FOLDER];

@@ -1,6 +1,6 @@
 /*
  * tracez.h - writes a .tracez from the text of a .traceg, as Accel-Sim 2.0
- * does (layout: src/load/trace-z.c): so many instructions a chunk, with a
+ * does (layout: src/work/trace/z.c): so many instructions a chunk, with a
  * dictionary or without.
  *
  * SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@
 
 #include <zstd.h>
 
-#include "base/grow.h"
+#include "kit/grow.h"
 
 static inline void tracez_int(struct hd_bytes *b, uint64_t v, size_t bytes)
 {

@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "core/env.h"
+#include "kit/base.h"
+#include "kit/env.h"
 #include "heddle_survey.h"
 #include "heddle_work.h"
-#include "load/source.h"
+#include "points/source.h"
 #include "texts.h"
 
 enum { SIZE = 4096 };

@@ -16,15 +16,15 @@ local follow = {}
 
 --- The stations, with the files in which they are.  Notes name structures.
 follow.STATIONS = {
-    issue = "src/gpu/warp.c",
-    coalescer = "src/gpu/coalesce.c",
-    ["L1 TLB"] = "src/gpu/l1tlb.c",
-    ["L1 cache"] = "src/gpu/l1d.c",
-    ["L2 TLB"] = "src/vm/l2tlb.c",
-    walker = "src/vm/ptw.c",
-    ["L2 cache"] = "src/mem/l2.c",
-    DRAM = "src/mem/dramsched.c",
-    ["far faults"] = "src/vm/fault.c",
+    issue = "src/engine/core/warp.c",
+    coalescer = "src/engine/core/coalesce.c",
+    ["L1 TLB"] = "src/engine/core/l1tlb.c",
+    ["L1 cache"] = "src/engine/core/l1d.c",
+    ["L2 TLB"] = "src/engine/translation/l2tlb.c",
+    walker = "src/engine/translation/ptw.c",
+    ["L2 cache"] = "src/engine/memory/l2.c",
+    DRAM = "src/engine/memory/dramsched.c",
+    ["far faults"] = "src/engine/paging/fault.c",
 }
 
 local ANY = 65535 -- core

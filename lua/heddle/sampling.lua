@@ -7,7 +7,7 @@
 --     local s = sim:results().sample
 --     print(s.cycles, s.low, s.high, s.share)
 --
--- Windows (src/sample.c).  The run's cycles are estimated as instructions of the
+-- Windows (src/engine/sample.c).  The run's cycles are estimated as instructions of the
 -- run x cycles of all windows / their instructions, a ratio estimator: windows are
 -- of equal length, but for the last.  Its variance is that of the windows' cycles
 -- about what the ratio gives each (Cochran, Sampling techniques, 1977, 6.4), with
@@ -17,7 +17,7 @@
 -- nothing of a bias that all windows share.  Counters are estimated by the same
 -- ratio, each from its own sum over the windows.
 --
--- Launches (src/gpu/cluster.c).  Each launch that was simulated has a weight, the
+-- Launches (src/engine/core/cluster.c).  Each launch that was simulated has a weight, the
 -- instructions of its cluster by its own; cycles and counters are sums of launches
 -- by weight.  One launch of a cluster has no variance, so there is no interval.
 --

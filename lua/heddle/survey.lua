@@ -9,7 +9,7 @@
 --     survey.buffers(w) -> { { name=, base=, bytes= }, ... }
 --     survey.ahead(w [, launch [, lanes]]) -> launch
 --
--- The head of src/lua/lsurvey.c, which has all but the profile, says what options
+-- The head of src/shell/lua/lsurvey.c, which has all but the profile, says what options
 -- and answers are.
 --
 -- SPDX-License-Identifier: MIT

@@ -14,7 +14,7 @@
 
 #include "../tracekit.h"
 
-#include "base/rng.h"
+#include "kit/rng.h"
 
 enum { FUZZ_ROOM = 1 << 16 }; /* of an input */
 

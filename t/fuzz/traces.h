@@ -23,7 +23,7 @@
 #include <lzma.h>
 #include <xxhash.h>
 
-#include "load/trace.h"
+#include "trace/trace.h"
 #include "../tracez.h"
 
 static const char trace_text[] =

@@ -1,0 +1,904 @@
+/*
+ * core.c - a core: its loop over three actors, what comes to it, and what it is
+ * built of.
+ *
+ * A wake-up event at `now` serves messages, load/store unit and issue port in
+ * order of time (messages first, then the unit, then the port, within one
+ * instant) as long as that time lies before now + `ahead`, the shortest way
+ * back of an answer: nothing that is sent from now on can arrive earlier, so
+ * the core may run ahead of the rest of the machine that far, unless a budget
+ * is nearly used up (core/dispatch.c).  How a run is cut into steps plays no
+ * part in it.
+ *
+ * Data cross the core's reply port in order of arrival, a flit a cycle, and
+ * take effect when the last flit is in.  They wake the core when the first flit
+ * comes; then nothing happens until the last one, so only the first of those
+ * that wait at the port has an instant.
+ *
+ * All that a core changes lies in the arena; struct hd_core is wiring, with
+ * what follows from the machine and its application worked out once.  A core
+ * has so many memory instructions that it never runs out of them: one for each
+ * scoreboard slot of each warp, and those that are at the load/store unit,
+ * parked, or, without a slot, in an MSHR.  Lines that wait are few, and their
+ * want stops the load/store unit.
+ *
+ * Three parts of it can be looked at: core (warps, and the memory instructions
+ * in the unit's queue), l1tlb and l1cache (entries, and misses in flight).  The
+ * check is that of sim.check: resident warps are those of the blocks, their
+ * times sum to time x warps since the counters were reset, MSHRs are whole.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+#include "dispatch.h"
+
+/* ---- settings and counters ---------------------------------------------- */
+
+#define AT(f) (uint32_t) offsetof(struct hd_core_cfg, f)
+
+const struct hd_setting hd_core_settings[] = {
+    {"count", HD_T_U32, AT(count), "cores", "30", 1, HD_MAX_CORES, "",
+     "cores (SMs, CUs) of the machine", "MASK table 1"},
+    {"lanes", HD_T_U32, AT(lanes), "threads", "64", 32, 64, "",
+     "threads of a warp in programs; traces always have 32", "MASK table 1"},
+    {"width", HD_T_U32, AT(width), "lanes", "64", 1, 64, "",
+     "lanes that execute at once; an instruction holds the issue port "
+     "lanes / width slots",
+     "MASK table 1 (64 execution units)"},
+    {"issue", HD_T_U32, AT(issue), "slots a cycle", "1", 1, 8, "",
+     "issue slots a cycle", "MASK table 1"},
+    {"alu_latency", HD_T_U32, AT(alu_latency), "cycles", "9", 1, 1000, "",
+     "from an ALU instruction to one that depends on it",
+     "MASK table 1 (9 stages)"},
+    {"ilp", HD_T_U32, AT(ilp), "instructions", "0", 0, 255, "",
+     "instructions of an arithmetic run that issue before the warp waits for "
+     "alu_latency; 1: each waits for the one before; 0: all issue freely; in a "
+     "trace with registers each run has its own, unless this is 0",
+     "heddle"},
+    {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
+     "greedy then oldest, or loose round robin", "MASK table 1"},
+    {"warps", HD_T_U32, AT(warps), "warps", "64", 1, HD_MAX_WARPS, "",
+     "warps resident on a core", "MASK table 1"},
+    {"threads", HD_T_U32, AT(threads), "threads", "4096", 32, 65536, "",
+     "threads resident on a core", "guess: warps x lanes"},
+    {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
+     "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
+    {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
+     "32-bit registers of a core; a block takes them for all lanes of its "
+     "warps, with a thread's count rounded up to a multiple of 4",
+     "guess (Maxwell); rounding: GPGPU-Sim"},
+    {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
+     "", "shared memory of a core", "guess (Maxwell)"},
+    {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",
+     "memory instructions waiting at the load/store unit", "guess"},
+    {"parked", HD_T_U32, AT(parked), "lines", "2048", 64, 65536, "",
+     "lines of a core that can wait for translations or merged misses",
+     "guess"},
+    {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
+     "", "how long an answer to warp_limit is valid, unless it sets `holds`",
+     "guess"},
+    {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
+     "shared-memory instructions go through the load/store unit, one a cycle, "
+     "and stall with it; 0: they take issue slots only",
+     "guess: shared memory has a way of its own"},
+    {"compact", HD_T_BOOL, AT(compact), "", "false", 0, 1, "",
+     "thread block compaction: warps of a block wait where its threads can "
+     "diverge, and are formed anew from those that take the same path; kernel "
+     "programs only",
+     "Fung and Aamodt, HPCA 2011"},
+    {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
+     "", "atomics look up the TLBs; 0: the page table translates them at once",
+     "MASK 3.1: every access is translated"},
+    {"translate_textures", HD_T_BOOL, AT(translate_textures), "", "true", 0, 1,
+     "",
+     "texture fetches (buffers with texture = true) look up the TLBs; 0: as "
+     "for atomics",
+     "MASK 3.1: every access is translated"},
+};
+const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
+
+const struct hd_stat_desc hd_core_counters[] = {
+    [HD_CORE_INSTRUCTIONS] = {"instructions", "warp instructions",
+                              "instructions issued", 0},
+    [HD_CORE_THREAD_INSTRUCTIONS] = {"thread_instructions", "instructions",
+                                     "instructions issued, times their active "
+                                     "lanes",
+                                     0},
+    [HD_CORE_MEM_INSTRUCTIONS] = {"mem_instructions", "warp instructions",
+                                  "loads, stores and atomics to memory", 0},
+    [HD_CORE_LOADS] = {"loads", "warp instructions", "loads issued", 0},
+    [HD_CORE_STORES] = {"stores", "warp instructions", "stores issued", 0},
+    [HD_CORE_ATOMICS] = {"atomics", "warp instructions", "atomics issued", 0},
+    [HD_CORE_BARRIERS] = {"barriers", "warp instructions", "barriers issued",
+                          0},
+    [HD_CORE_LINES] = {"lines", "lines", "lines touched by memory instructions",
+                       0},
+    [HD_CORE_LOAD_LINES] = {"load_lines", "lines", "lines touched by loads", 0},
+    [HD_CORE_LOAD_LANES] = {"load_lanes", "lanes", "lanes active in loads", 0},
+    [HD_CORE_PAGES] = {"pages", "pages",
+                       "base pages touched by memory instructions", 0},
+    [HD_CORE_FORMED] = {"formed_warps", "warps",
+                        "warps formed from threads of a block (core.compact)",
+                        0},
+    [HD_CORE_FORMED_THREADS] = {"formed_threads", "threads",
+                                "threads in formed warps when they were formed",
+                                0},
+    [HD_CORE_FORMED_MEM] = {"formed_mem_instructions", "warp instructions",
+                            "loads, stores and atomics of formed warps", 0},
+    [HD_CORE_FORMED_PAGES] = {"formed_pages", "pages",
+                              "base pages touched by formed warps", 0},
+    [HD_CORE_JOINS_REFUSED] = {"joins_refused", "threads",
+                               "threads that thread_join kept out of a warp, "
+                               "counted for each warp being formed",
+                               0},
+    [HD_CORE_BLOCKS] = {"blocks", "blocks", "thread blocks started", 0},
+    [HD_CORE_T_ISSUE] = {"time_issue", "ticks", "warps issuing", 0},
+    [HD_CORE_T_READY] = {"time_ready", "ticks",
+                         "warps ready, but another one issued", 0},
+    [HD_CORE_T_ALU] = {"time_alu", "ticks", "warps waiting for the ALU latency",
+                       0},
+    [HD_CORE_T_LSU] = {"time_lsu", "ticks",
+                       "warps waiting for room at the load/store unit", 0},
+    [HD_CORE_T_TLB] = {"time_tlb", "ticks",
+                       "warps waiting for TLBs and their queues", 0},
+    [HD_CORE_T_WALK] = {"time_walk", "ticks",
+                        "warps waiting while a walker works", 0},
+    [HD_CORE_T_FAULT] = {"time_fault", "ticks",
+                         "warps waiting for pages from the host", 0},
+    [HD_CORE_T_DATA] = {"time_data", "ticks",
+                        "warps waiting for data, translation done", 0},
+    [HD_CORE_T_BARRIER] = {"time_barrier", "ticks", "warps waiting at barriers",
+                           0},
+    [HD_CORE_T_MEET] = {"time_meeting", "ticks",
+                        "warps waiting at control constructs for others of "
+                        "their block, and to be formed (core.compact)",
+                        0},
+    [HD_CORE_T_IDLE] = {"time_idle", "ticks",
+                        "warp slots that hold no running warp", 0},
+};
+
+const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
+
+enum { LOAD_LATENCY, XLATE_LATENCY, PAGES, LINES };
+
+const struct hd_hist_desc hd_core_hists[] = {
+    [LOAD_LATENCY] = {"core", "load_latency", "core cycles",
+                      "from the issue of a load to its last datum"},
+    [XLATE_LATENCY] = {"core", "translation_latency", "core cycles",
+                       "from an L1 TLB miss to its answer"},
+    [PAGES] = {"core", "pages", "pages",
+               "base pages touched per memory instruction"},
+    [LINES] = {"core", "lines", "lines",
+               "lines touched per memory instruction"},
+};
+const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
+
+/* ---- messages ----------------------------------------------------------- */
+
+static inline struct hd_message *messages(const struct hd_core *c,
+                                          const struct hd_message_line *h)
+{
+    return (struct hd_message *)(void *)(c->gpu->base + (size_t)h->v * 8);
+}
+
+/* Room for few at first: the lines of all cores fill the host's cache. */
+static int open_line(struct hd_core *c, struct hd_message_line *h)
+{
+    enum { ROOM = 8 };
+    struct hd_arena *arena = c->gpu->env->arena;
+    void *p = hd_arena_take(arena, ROOM, sizeof(struct hd_message));
+
+    if (p == NULL)
+        return -1;
+    h->v = hd_arena_ref(arena, p);
+    h->at = HD_NEVER;
+    h->first = 1;
+    h->room = ROOM;
+    return 0;
+}
+
+/* Room at the end of the line: by moving to the front, or to a larger piece. */
+HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h)
+{
+    struct hd_arena *arena = c->gpu->env->arena;
+    struct hd_message *v = messages(c, h), *to = v;
+
+    if (h->n > h->room / 2) {
+        to = hd_arena_take(arena, h->room * 2, sizeof *to);
+        hd_assert(to != NULL);
+        h->v = hd_arena_ref(arena, to);
+        h->room *= 2;
+    }
+    memmove(to + 1, v + h->first, h->n * sizeof *v);
+    h->first = 1;
+}
+
+/* Enters a message behind all that are not later; mostly that is the end. */
+static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
+                           hd_time at, uint32_t a, uint32_t rest)
+{
+    struct hd_message *first, *m;
+
+    if (HD_UNLIKELY(h->first + h->n == h->room))
+        make_room(c, h);
+    first = messages(c, h) + h->first;
+    for (m = first + h->n++; m > first && m[-1].at > at; m--)
+        *m = m[-1];
+    *m = (struct hd_message){at, a, rest};
+    h->at = first->at;
+}
+
+/* Takes the first message out; it stays valid until the next push. */
+static HD_INLINE const struct hd_message *pop(struct hd_core *c,
+                                              struct hd_message_line *h)
+{
+    const struct hd_message *m = messages(c, h) + h->first;
+    bool more = --h->n != 0; /* no branch: nobody could foretell it */
+
+    h->first = more ? h->first + 1 : 1;
+    h->at = m[more].at | -(hd_time)!more; /* all ones is HD_NEVER */
+    return m;
+}
+
+/* Wakes the core at t, before it wakes anyway. */
+static HD_HOT void wake(struct hd_core *c, hd_time t)
+{
+    c->s->wake = t;
+    hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
+}
+
+/* A message came for t: the core sees it in its loop, or wakes. */
+static inline void told(struct hd_core *c, hd_time t)
+{
+    if (t < c->s->wake && !c->awake)
+        wake(c, t);
+}
+
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint32_t b)
+{
+    hd_assert(b < 1u << 24);
+    push(c, &c->s->inbox, at, a, b << 8 | what);
+    told(c, at);
+}
+
+/* When the first of the data at the reply port is in; it comes at `begin`. */
+static inline hd_time data_in(const struct hd_core *c, hd_time begin,
+                              uint32_t flits)
+{
+    return hd_max_u64(begin, c->s->in_free) + flits * c->gpu->cycle;
+}
+
+/* Takes the first of the data out when it is in; returns its request. */
+static inline uint32_t pop_data(struct hd_core *c)
+{
+    struct hd_core_state *s = c->s;
+    const struct hd_message *m = pop(c, &s->data);
+    bool more = s->data.n != 0;
+
+    s->in_free = s->fill_at;
+    s->fill_at = data_in(c, m[more].at, m[more].rest) | -(hd_time)!more;
+    return m->a;
+}
+
+static inline hd_time next_message(const struct hd_core_state *s)
+{
+    hd_time t = hd_min_u64(s->inbox.at, s->fill_at);
+
+    if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0 && s->acks.n > 0))
+        t = hd_min_u64(t, hd_max_u64(s->acks.at, s->local));
+    return t;
+}
+
+HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
+{
+    while (c->s->acks.at <= t) {
+        pop(c, &c->s->acks);
+        hd_l1d_ack(c);
+    }
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+/* A core comes to stand for a reason, or one reason is gone. */
+static void stand(struct hd_core *c, uint32_t why, bool on, hd_time t)
+{
+    struct hd_core_state *s = c->s;
+
+    if (on) {
+        if (s->still == 0) {
+            s->held = s->port_free;
+            s->port_free = HD_NEVER;
+        }
+        s->still |= why;
+        return;
+    }
+    s->still &= ~why;
+    if (s->still == 0)
+        s->port_free = hd_max_u64(s->held, t);
+}
+
+/* Messages that are rare. */
+HD_APART static void serve_other(struct hd_core *c, hd_time t,
+                                 const struct hd_message *m)
+{
+    switch (m->rest & 0xff) {
+    case HD_MSG_FAULT:
+        hd_l1tlb_faulted(c, m->a, t);
+        hd_dispatch_fault(c->gpu->dispatch, c->id, false, t);
+        break;
+    case HD_MSG_REPLAY:
+        hd_l1tlb_replayed(c, m->a, t);
+        hd_dispatch_fault(c->gpu->dispatch, c->id, true, t);
+        break;
+    case HD_MSG_AGAIN:
+        hd_l1tlb_again(c, t);
+        break;
+    case HD_MSG_WALK:
+        hd_l1d_walk_read(c, m->a, t);
+        break;
+    case HD_MSG_BRING:
+        hd_l1tlb_bring(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
+                       m->rest >> 9 & 15, m->rest >> 8 & 1);
+        break;
+    case HD_MSG_STAND:
+        stand(c, HD_STILL_STOPPED, m->a != 0, t);
+        break;
+    case HD_MSG_BLOCK:
+        hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
+        break;
+    default:
+        hd_warp_limit_over(c, t);
+    }
+}
+
+static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
+                                    hd_time t)
+{
+    const struct hd_message *m;
+
+    if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
+        hd_core_acks(c, t);
+    if (s->fill_at <= t) {
+        hd_l1d_answer(c, pop_data(c), t);
+        return;
+    }
+    if (s->inbox.at > t)
+        return;
+    m = pop(c, &s->inbox);
+    if (HD_LIKELY(m->rest == HD_MSG_XLATE))
+        hd_l1tlb_answer(c, m->a, t);
+    else if (m->rest == HD_MSG_DONE)
+        hd_warp_answer(c, m->a, t);
+    else
+        serve_other(c, t, m);
+}
+
+/* Before this instant nothing can reach a core that wakes now. */
+static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
+{
+    hd_time page = hd_min_u64(*g->barrier, *g->arrival);
+
+    hd_cross(g->env, HD_BORDER_horizon);
+    return hd_min_u64(now + g->run_ahead,
+                      hd_min_u64(*g->env->slots->epoch, page));
+}
+
+static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
+                           uint64_t b)
+{
+    struct hd_core *c = self;
+    struct hd_core_state *s = c->s;
+    const int *stop = c->gpu->stop;
+    hd_time end, t;
+
+    (void)what, (void)a, (void)b;
+    if (s->wake != now)
+        return; /* an earlier wake-up took its place */
+    end = horizon(c->gpu, now);
+    s->wake = HD_NEVER;
+    s->local = hd_max_u64(s->local, now);
+    c->awake = true;
+    c->gpu->env->local = &s->local;
+    if (next_message(s) == now && now < end && !hd_err_ends(*stop))
+        serve_message(c, s, now); /* nothing else is before */
+    for (;;) {
+        hd_time message = next_message(s), unit = hd_lsu_next(c, s);
+        hd_time other = hd_min_u64(message, unit);
+        struct hd_port port = hd_port_next(c, s);
+        while (port.at < hd_min_u64(end, other) && !hd_err_ends(*stop)) {
+            port = hd_warp_serve(c, port, hd_min_u64(end, other));
+            message = hd_min_u64(message, s->inbox.at);
+            unit = hd_lsu_next(c, s);
+            other = hd_min_u64(message, unit);
+        }
+        t = hd_min_u64(other, port.at);
+        if (t >= end || hd_err_ends(*stop))
+            break;
+        s->local = hd_max_u64(s->local, t);
+        if (message == t)
+            serve_message(c, s, t);
+        else
+            hd_lsu_serve(c, t, hd_min_u64(end, message), port.at);
+    }
+    c->awake = false;
+    c->gpu->env->local = NULL;
+    if (t != HD_NEVER)
+        wake(c, t);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
+{
+    struct hd_core *c = self;
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    const struct hd_req *q = &g->reqs->v[req];
+    uint32_t flits;
+    bool first;
+
+    at = hd_recip_up(g->per_cycle, at + g->back);
+    if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
+        push(c, &s->acks, at, 0, 0);
+        if ((s->blocked & HD_BLOCK_STORES) != 0)
+            told(c, at);
+        return;
+    }
+    flits = q->kind == HD_REQ_READ ? g->line_flits : hd_l1d_flits(g, q->bytes);
+    first = at < s->data.at;
+    push(c, &s->data, at, req, flits);
+    if (first)
+        s->fill_at = data_in(c, at, flits);
+    told(c, at);
+}
+
+/* The program counter of the access that the core's arrays see. */
+static uint32_t pc_at_hand(const void *core)
+{
+    const struct hd_core *c = core;
+    const struct hd_core_state *s = c->s;
+
+    if (c->hand != HD_NEVER)
+        return (uint32_t)c->hand;
+    return c->pc[s->replay_first != HD_NONE ? c->parked[s->replay_first].memop
+                                            : c->lsu[s->lsu_first].memop];
+}
+
+struct hd_client hd_core_client(struct hd_core *c)
+{
+    return (struct hd_client){reply_data, c};
+}
+
+/* What there is to say of a translation request comes over its own network. */
+static inline void reply_treq(struct hd_core *c, hd_time at,
+                              enum hd_core_message what, uint32_t treq)
+{
+    struct hd_gpu *g = c->gpu;
+
+    hd_core_message(c, hd_recip_up(g->per_cycle, at + g->tlb_back), what, treq,
+                    0);
+}
+
+static HD_HOT void reply_translation(void *self, hd_time at, uint32_t treq)
+{
+    reply_treq(self, at, HD_MSG_XLATE, treq);
+}
+
+static void reply_replayed(void *self, hd_time at, uint32_t treq)
+{
+    reply_treq(self, at, HD_MSG_REPLAY, treq);
+}
+
+static void reply_faulted(void *self, hd_time at, uint32_t treq)
+{
+    reply_treq(self, at, HD_MSG_FAULT, treq);
+}
+
+static void bring(void *self, hd_time at, uint32_t app, uint64_t vpn,
+                  uint32_t to)
+{
+    struct hd_core *c = self;
+    uint32_t side = to == HEDDLE_TRANSLATE_TO_L1SIDE;
+
+    hd_core_message(c,
+                    hd_recip_up(c->gpu->per_cycle, at + c->gpu->tlb_back),
+                    HD_MSG_BRING, (uint32_t)vpn,
+                    (uint32_t)(vpn >> 32) << 5 | app << 1 | side);
+}
+
+struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what)
+{
+    return (struct hd_tclient){what == HD_MSG_XLATE    ? reply_translation
+                               : what == HD_MSG_REPLAY ? reply_replayed
+                                                       : reply_faulted,
+                               c, bring};
+}
+
+void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
+{
+    struct hd_gpu *g = gpu;
+
+    hd_core_message(&g->core[g->reqs->v[req].spare],
+                    hd_recip_up(g->per_cycle, now + g->tlb_back), HD_MSG_WALK,
+                    req, 0);
+}
+
+void hd_core_walk_warm(void *gpu, struct hd_req *q)
+{
+    const struct hd_gpu *g = gpu;
+
+    g->memory.warm(g->memory.self, q);
+}
+
+/* ---- halting ------------------------------------------------------------ */
+
+void hd_gpu_halt(void *self, bool on, hd_time now)
+{
+    struct hd_gpu *g = self;
+
+    hd_cross(g->env, HD_BORDER_halt);
+    for (uint32_t i = 0; i < g->cores; i++) {
+        stand(&g->core[i], HD_STILL_HALTED, on, now);
+        if (!on)
+            told(&g->core[i], hd_recip_up(g->per_cycle, now));
+    }
+}
+
+void hd_core_rouse(struct hd_core *c, hd_time now)
+{
+    told(c, hd_recip_up(c->gpu->per_cycle, now));
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_gpu *g = self;
+
+    hd_warp_look(&g->core[instance], v);
+    hd_lsu_look(&g->core[instance], v);
+}
+
+/* How many lines a list has. */
+static uint32_t listed(const struct hd_core *c, uint32_t p)
+{
+    uint32_t n = 0;
+
+    for (; p != HD_NONE; p = c->parked[p].next)
+        n++;
+    return n;
+}
+
+/* `n` of a core's things wait, if there are some. */
+static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
+                  const char *why, uint64_t n)
+{
+    if (n == 0)
+        return;
+    hd_show_wait(v, "core", core, what);
+    v->text(v->ud, "why", why);
+    v->number(v->ud, "n", n);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    const struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[i];
+    const struct hd_core_state *s = c->s;
+    uint64_t n[HD_WARP_UNIT + 1] = {0};
+
+    for (uint32_t w = 0; w < g->m->core.warps; w++)
+        n[c->warp[w].state]++;
+    waits(v, i, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
+    waits(v, i, "barriers", "warps of their blocks have not arrived",
+          n[HD_WARP_BARRIER]);
+    waits(v, i, "warp_limit", "warps that may not load",
+          hd_bit_count(s->ready & s->next[HEDDLE_OP_LOAD] & ~s->limit));
+    if (n[HD_WARP_READY] > 0 && s->lsu_n == c->lsu_room)
+        waits(v, i, "load/store unit", "its queue is full", s->lsu_n);
+    waits(v, i, "l2tlb", "L1 TLB misses are not answered",
+          hd_mshr_used(&c->tlb_mshr));
+    waits(v, i, "l1tlb", "misses wait for another instruction's",
+          listed(c, s->wait_first));
+    waits(v, i, "fault", "pages have to come from the host",
+          hd_mshr_lent(&c->tlb_mshr));
+    waits(v, i, "l2cache", "L1 misses are not answered",
+          hd_mshr_used(&c->l1_mshr));
+    if ((s->blocked & HD_BLOCK_STORES) != 0)
+        waits(v, i, "l2cache", "the store queue is full", s->stores);
+    waits(v, i, "load/store unit", "blocked, reasons as a bit set", s->blocked);
+}
+
+/* Each place of the pool has a line that waits: for a translation, for an
+ * owner's misses, for the L1's port, or as a target of the L1. */
+static bool places_sane(const struct hd_core *c)
+{
+    uint32_t n = listed(c, c->s->wait_first) + listed(c, c->s->replay_first);
+
+    for (uint32_t i = 0; c->held != NULL && i < c->memops; i++)
+        n += c->held[i].missing > 0 ? listed(c, c->held[i].first) : 0;
+    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
+        if (c->tlb_mshr.v[e].live != 0) {
+            if (c->tlb_mshr.v[e].n != listed(c, c->tlb_mshr.v[e].first))
+                return false;
+            n += c->tlb_mshr.v[e].n;
+        }
+    for (uint32_t e = 0; e < c->l1_mshr.room; e++)
+        if (c->l1_mshr.v[e].live != 0)
+            n += c->l1_mshr.v[e].n - 1; /* the first has no place */
+    return n == c->targets - hd_places_left(&c->parked_places);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+    uint64_t resident = 0, live = 0, times[HD_CORE_COUNTERS] = {0};
+    uint64_t sum = 0, counted;
+    hd_time now = hd_events_now(g->env->ev);
+
+    for (uint32_t w = 0; w < g->m->core.warps; w++)
+        resident += c->warp[w].state != HD_WARP_FREE;
+    for (uint32_t b = 0; b < g->m->core.blocks; b++)
+        if (c->block[b].used)
+            live += hd_bit_count(c->block[b].warps);
+    if (resident != live)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: %llu warps are resident, its blocks have %llu",
+                   instance, (unsigned long long)resident,
+                   (unsigned long long)live);
+    hd_core_unaccounted(c, now, times);
+    for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
+        sum += c->count[k] + times[k];
+    counted = (now - g->measured[c->app]) * g->m->core.warps;
+    if (sum != counted)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: its warps' times sum to %llu ticks, time x warps "
+                   "is %llu",
+                   instance, (unsigned long long)sum,
+                   (unsigned long long)counted);
+    if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
+        hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
+                   instance);
+    if (!places_sane(c))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: lines that wait and the places they take differ",
+                   instance);
+    hd_l1tlb_check(c, err);
+}
+
+/* Policies were bound or unbound. */
+static void bound(void *self)
+{
+    struct hd_gpu *g = self;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        hd_tlb_bound(&g->core[i].l1tlb);
+        hd_tlb_bound(&g->core[i].side);
+        hd_cache_bound(&g->core[i].l1);
+        hd_lsu_bound(&g->core[i]);
+    }
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static void *take(struct hd_gpu *g, size_t n, size_t size, int *bad)
+{
+    void *p = hd_arena_take(g->env->arena, n, size);
+
+    *bad |= p == NULL;
+    return p;
+}
+
+void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
+{
+    struct hd_core *c = &g->core[core];
+
+    c->app = c->s->app = app;
+    c->state = g->state != NULL ? &g->state[app] : NULL;
+    c->ops = g->source[app]->ops;
+    c->source = g->source[app]->self;
+    c->count = hd_count_row(&g->stat, core, app);
+    c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
+    c->l1_count = hd_count_row(&g->l1_stat, core, app);
+}
+
+static int open_core(struct hd_gpu *g, uint32_t id)
+{
+    const struct hd_machine *m = g->m;
+    struct hd_core *c = &g->core[id];
+    uint32_t lent = 0;
+    int bad = 0;
+
+    c->gpu = g;
+    c->id = id;
+    c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked +
+                m->l1cache.mshrs;
+    c->targets = m->core.parked;
+    c->lsu_room = m->core.queue;
+    c->lanes = m->core.lanes;
+    c->ilp = m->core.ilp;
+    c->full = hd_ones(c->lanes);
+    c->lrr = m->core.scheduler == HD_SCHED_LRR;
+    c->ahead = m->l1tlb.overlap != HD_OVERLAP_LINE;
+    c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
+    c->s = take(g, 1, sizeof *c->s, &bad);
+    c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
+    c->age = take(g, m->core.warps, sizeof *c->age, &bad);
+    c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
+    c->memop = take(g, c->memops, sizeof *c->memop, &bad);
+    c->pc = take(g, c->memops, sizeof *c->pc, &bad);
+    c->hand = HD_NEVER;
+    c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
+    if (m->vm.paging == HD_PAGING_FAULT) {
+        lent = c->targets + 1; /* each has a line, but for one that is next */
+        c->fault = take(g, c->memops, sizeof *c->fault, &bad);
+    }
+    c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    if (m->core.compact)
+        c->origin = take(g, c->lsu_room, HD_MAX_LINES, &bad);
+    if (m->l1tlb.blocking == HD_UNDER_HITS)
+        c->page = take(g, c->targets, sizeof *c->page, &bad);
+    if (c->whole)
+        c->held = take(g, c->memops, sizeof *c->held, &bad);
+    if (m->sample.every != 0) {
+        c->skip.late = calloc(HD_MAX_WARPS, sizeof *c->skip.late);
+        bad |= c->skip.late == NULL;
+    }
+    if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
+        hd_places_open(&c->parked_places, g->env->arena, c->targets) ||
+        open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
+        open_line(c, &c->s->acks))
+        return -1;
+    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) != 0 ||
+        hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs, 0) != 0)
+        return -1;
+    c->s->wake = c->s->fill_at = HD_NEVER;
+    c->s->replay_first = c->s->wait_first = HD_NONE;
+    hd_core_assign(g, id, 0);
+    c->component = hd_events_component(g->env->ev, "core", on_wake, c);
+    hd_warp_open(c);
+    if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
+        return -1;
+    if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
+                      m->l1cache.bytes) != 0)
+        return -1;
+    if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
+        m->l1side.entries != 0) {
+        if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)
+            return -1;
+        c->side.stat = g->side_stat;
+        hd_tlb_beside(&c->l1tlb, "l1tlb", &c->side);
+    }
+    c->l1.tags.pc = c->l1tlb.base.pc = c->l1tlb.large.pc = c->side.base.pc =
+        (struct hd_pc){pc_at_hand, c};
+    hd_lsu_bound(c);
+    return 0;
+}
+
+/* A cell of the table warp_limit was set: its core takes it up at once. */
+static void limit_steered(void *self, uint32_t core)
+{
+    struct hd_gpu *g = self;
+    struct hd_core *c = &g->core[core];
+
+    hd_warp_renew_limit(c, hd_events_now(g->env->ev));
+}
+
+/* Its answer for a core is over. */
+static void limit_renewed(void *self, uint32_t core)
+{
+    struct hd_gpu *g = self;
+    struct hd_core *c = &g->core[core];
+
+    hd_warp_renew_limit(c, c->awake ? c->s->local
+                                    : hd_events_now(g->env->ev) + g->ahead);
+}
+
+/* For whoever reads the counters. */
+static void open_time(void *self, uint32_t instance, uint32_t app,
+                      uint64_t *add)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    hd_cross(g->env, HD_BORDER_accounts);
+    if (c->app == app)
+        hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
+}
+
+/* Of a look-up. */
+static hd_time ticks(const struct hd_gpu *g, const struct hd_mode *mode,
+                     uint32_t latency)
+{
+    return mode->kind == HD_OFF
+               ? 0
+               : (mode->kind == HD_FIXED ? mode->fixed : latency) * g->cycle;
+}
+
+int hd_gpu_open(struct hd_gpu *g)
+{
+    static const hd_time never = HD_NEVER;
+    static const uint32_t none;
+    struct hd_stats *st = g->env->stats;
+
+    if (g->barrier == NULL)
+        g->barrier = &never;
+    if (g->arrival == NULL)
+        g->arrival = &never;
+    g->changes = &none;
+    g->env->slots->limit_changed = limit_steered;
+    g->env->slots->limit_renewed = limit_renewed;
+    g->env->slots->limit_self = g;
+    g->cycle = g->env->clk->ticks[HD_CLK_CORE];
+    g->translate = g->m->sim.translation.kind != HD_OFF;
+    g->per_cycle = hd_recip_of(g->cycle);
+    g->per_flit = hd_recip_of(g->m->xbar.bytes);
+    g->line_flits = hd_l1d_flits(g, g->m->l1cache.line);
+    g->tlb_ticks = ticks(g, &g->m->l1tlb.mode, g->m->l1tlb.latency);
+    g->tlb_ticks = g->translate ? g->tlb_ticks : 0;
+    g->l1_ticks = ticks(g, &g->m->l1cache.mode, g->m->l1cache.latency);
+    g->both_ticks = g->m->l1cache.order == 0
+                        ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
+                        : g->l1_ticks + g->tlb_ticks;
+    g->alu = g->m->core.alu_latency * g->cycle;
+    g->line_shift = hd_log2(g->m->l1cache.line);
+    g->stat = hd_stats_group(st, "core", hd_core_counters, HD_CORE_COUNTERS,
+                             g->cores);
+    hd_stats_open_time(st, open_time, g);
+    g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
+                                 HD_L1TLB_COUNTERS, g->cores);
+    g->side_stat = hd_stats_group(st, "l1side", hd_bypass_stats,
+                                  hd_bypass_stat_count, g->cores);
+    g->side_ticks = g->m->l1side.latency * g->cycle;
+    g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
+                                HD_L1_COUNTERS, g->cores);
+    g->load_latency = hd_stats_hist(st, &hd_core_hists[LOAD_LATENCY]);
+    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[XLATE_LATENCY]);
+    g->page_hist = hd_stats_hist(st, &hd_core_hists[PAGES]);
+    g->line_hist = hd_stats_hist(st, &hd_core_hists[LINES]);
+    g->stop = &g->env->err->code;
+    g->base = g->env->arena->base;
+    g->core = aligned_alloc(64, g->cores * sizeof *g->core);
+    g->measured =
+        hd_arena_take(g->env->arena, g->env->apps + 1, sizeof *g->measured);
+    g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
+    if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
+        return -1;
+    memset(g->core, 0, g->cores * sizeof *g->core);
+    for (uint32_t i = 0; i < g->cores; i++)
+        if (open_core(g, i) != 0)
+            return -1;
+    hd_env_part(g->env, (struct hd_part){.name = "core",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = look,
+                                         .stuck = stuck,
+                                         .check = check,
+                                         .bound = bound});
+    hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1tlb_look});
+    hd_env_part(g->env, (struct hd_part){.name = "l1side",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1tlb_look_side});
+    hd_env_part(g->env, (struct hd_part){.name = "l1cache",
+                                         .instances = g->cores,
+                                         .self = g,
+                                         .look = hd_l1d_look});
+    return 0;
+}
+
+void hd_gpu_close(struct hd_gpu *g)
+{
+    for (uint32_t i = 0; g->core != NULL && i < g->cores; i++)
+        free(g->core[i].skip.late);
+    free(g->core);
+    g->core = NULL;
+}

@@ -1,0 +1,712 @@
+/*
+ * core.h - the cores: resident warps, issue, coalescing, L1 TLB and L1 cache.
+ *
+ * A core is a small simulation of its own with three actors: messages that
+ * reach it (data, translations, thread blocks), its load/store unit, and its
+ * issue port.  One event of the global queue wakes it; then it serves its
+ * actors in order of time, without further events, up to the instant before
+ * which nothing new can reach it: now + the shortest way back of the
+ * interconnect.  So a hit in the L1 costs no event, and a run of ALU
+ * instructions costs one.
+ *
+ * The stations of a load, each a file with what others may call here: warp.c
+ * (issue), coalesce.c, lsu.c, l1tlb.c, l1d.c; core.c has the loop over the
+ * actors and the building, dispatch.c deals launches and blocks to cores.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_CORE_H
+#define HD_CORE_H
+
+#include "kit/places.h"
+#include "kit/recip.h"
+#include "kit/config.h"
+#include "kit/env.h"
+#include "points/source.h"
+#include "memory/cache.h"
+#include "memory/mshr.h"
+#include "memory/request.h"
+#include "paging/fault.h"
+#include "pages/ptable.h"
+#include "translation/tlb.h"
+#include "translation/translate.h"
+#include "coalesce.h"
+
+struct hd_core_cfg {
+    uint32_t count;        /* cores */
+    uint32_t lanes;        /* threads of a warp, of programs: 32 or 64 */
+    uint32_t width;        /* lanes that execute at once: an instruction holds
+                              the issue port lanes / width slots */
+    uint32_t issue;        /* issue slots a cycle */
+    uint32_t alu_latency;  /* cycles */
+    uint32_t ilp;          /* instructions of an ALU run that issue before the
+                              latency is waited for; 0: all */
+    uint32_t scheduler;    /* enum hd_scheduler */
+    uint32_t warps;        /* resident at once, at most 64 */
+    uint32_t threads;      /* resident at once */
+    uint32_t blocks;       /* resident at once */
+    uint32_t regs;         /* registers */
+    uint32_t shared_bytes; /* shared memory */
+    uint32_t queue;        /* memory instructions at the load/store unit */
+    uint32_t parked;       /* lines that wait for a translation */
+    uint32_t limit_cycles; /* how long an answer of warp_limit holds */
+    uint32_t translate_atomics, translate_textures; /* 1: as other accesses */
+    uint32_t shared_unit; /* 1: shared memory by way of the load/store unit */
+    uint32_t compact;     /* 1: the threads of a block are regrouped */
+};
+
+enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
+
+enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
+
+/* ---- counters ---------------------------------------------------------- */
+
+enum hd_core_counter {
+    HD_CORE_INSTRUCTIONS,
+    HD_CORE_THREAD_INSTRUCTIONS,
+    HD_CORE_MEM_INSTRUCTIONS,
+    HD_CORE_LOADS,
+    HD_CORE_STORES,
+    HD_CORE_ATOMICS,
+    HD_CORE_BARRIERS,
+    HD_CORE_LINES,
+    HD_CORE_LOAD_LINES,
+    HD_CORE_LOAD_LANES,
+    HD_CORE_PAGES,
+    HD_CORE_FORMED,
+    HD_CORE_FORMED_THREADS,
+    HD_CORE_FORMED_MEM,
+    HD_CORE_FORMED_PAGES,
+    HD_CORE_JOINS_REFUSED,
+    HD_CORE_BLOCKS,
+    HD_CORE_T_ISSUE,
+    HD_CORE_T_READY,
+    HD_CORE_T_ALU,
+    HD_CORE_T_LSU,
+    HD_CORE_T_TLB,
+    HD_CORE_T_WALK,
+    HD_CORE_T_FAULT,
+    HD_CORE_T_DATA,
+    HD_CORE_T_BARRIER,
+    HD_CORE_T_MEET,
+    HD_CORE_T_IDLE,
+    HD_CORE_COUNTERS
+};
+
+enum hd_l1tlb_counter {
+    HD_L1TLB_LOOKUPS,
+    HD_L1TLB_HITS,
+    HD_L1TLB_MISSES, /* follows the hits */
+    HD_L1TLB_ABSENT,
+    HD_L1TLB_MERGES,
+    HD_L1TLB_PARKED,
+    HD_L1TLB_PARKED_HITS,
+    HD_L1TLB_HELD,
+    HD_L1TLB_DIRECT,
+    HD_L1TLB_FILLS,
+    HD_L1TLB_INVALIDATIONS,
+    HD_L1TLB_FULL,
+    HD_L1TLB_PARKED_FULL,
+    HD_L1TLB_COUNTERS
+};
+
+enum hd_l1_counter {
+    HD_L1_READS,
+    HD_L1_READ_HITS,
+    HD_L1_READ_MISSES,
+    HD_L1_READ_MERGES,
+    HD_L1_WRITES,
+    HD_L1_WRITE_HITS,
+    HD_L1_WRITEBACKS,
+    HD_L1_FULL,
+    HD_L1_STORE_FULL,
+    HD_L1_COUNTERS
+};
+
+/* ---- state of one core, in the arena ----------------------------------- */
+
+enum hd_warp_state {
+    HD_WARP_FREE,    /* no thread block holds it */
+    HD_WARP_READY,   /* may issue once its time has come */
+    HD_WARP_SLOTS,   /* waits for scoreboard slots, or to exit for its stores */
+    HD_WARP_BARRIER, /* waits for the other warps of its block */
+    HD_WARP_DONE,    /* has exited, or holds no formed warp; its block has not
+                        ended */
+    HD_WARP_UNIT,    /* waits for its shared memory's turn at the unit */
+    HD_WARP_MEET     /* waits for others of its block to be regrouped */
+};
+
+struct hd_warp {      /* a line of the host's cache */
+    struct hd_op op;  /* the next instruction; of an ALU run, what is left */
+    hd_time ready;    /* earliest issue */
+    hd_time since;    /* its time is accounted up to here */
+    uint32_t pending; /* occupied scoreboard slots */
+    uint32_t ctx;     /* its block, as the source names it */
+    uint32_t flight;  /* its memory instructions that fill no slot */
+    uint16_t index;   /* its number in the block */
+    uint16_t block;   /* block slot of the core */
+    uint8_t state;    /* enum hd_warp_state */
+    uint8_t group;    /* instructions left of a group of its ALU run that has
+                         begun; 0: none has */
+    uint8_t
+        shared; /* its instructions of shared memory at the load/store unit */
+    uint8_t spare;
+    uint32_t issued; /* its instructions so far, modulo 2^32 */
+};
+
+struct hd_block {
+    uint64_t number; /* in its launch */
+    uint32_t ctx;
+    uint32_t live;    /* warps that have not exited; with core.compact, those
+                         that run */
+    uint32_t arrived; /* at the barrier, or meeting */
+    uint32_t used;    /* 1: resident */
+    uint32_t rounds;  /* meetings since an instruction of the core was issued */
+    uint64_t warps;   /* bit set of its warps */
+    uint64_t issued;  /* instructions of the core at its last meeting */
+};
+
+/* A memory instruction between issue and its last datum: half a line of the
+ * host's cache.  An instant takes less than 56 bits: 2^56 ticks of the fastest
+ * base clock are more than a minute. */
+struct hd_memop {
+    uint64_t issued : 56;
+    uint64_t warp : 8;
+    uint64_t done : 56;       /* the latest of its lines that are done */
+    uint64_t left : 8;        /* lines not yet done, plus 1 while in the LSU */
+    uint64_t translated : 56; /* when its last translation came */
+    uint64_t slot : 8;
+    uint64_t walk : 56; /* longest time that a walker worked for it */
+    uint64_t kind : 8;
+};
+
+/* What is known of a page of a memory instruction at the load/store unit
+ * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low
+ * bits, its MSHR), or parked, without one (from bit HD_PAGE_FIRST on, the first
+ * line that waits for it, + 1), or nothing (HD_PAGE_UNKNOWN). */
+#define HD_PAGE_MISSING (1ull << 63)
+#define HD_PAGE_PARKED  (HD_PAGE_MISSING | HD_NONE)
+enum { HD_PAGE_FIRST = 32 };
+
+/* What is kept of the page of a line that waits without an MSHR: its number,
+ * from bit HD_PAGE_WARP on the warp and, of the first line of an instruction
+ * there, whether more of its lines wait. */
+enum { HD_PAGE_WARP = 56 };
+#define HD_PAGE_MORE (1ull << 63)
+
+/* The lines of a memory instruction whose pages are not all there (hd_core's
+ * `held'): those whose page is, the oldest first. */
+struct hd_held {
+    uint32_t first, last;
+    uint32_t missing; /* the others: they wait for their translations */
+};
+
+/* A line that waits for a translation or, translated, for the L1 port. */
+struct hd_parked {
+    uint64_t what; /* the line: in its page; physical once translated; from bit
+                      HD_PARKED_BYTES on, its bytes; HD_PARKED_HIT */
+    uint32_t memop, next;
+};
+
+enum { HD_PARKED_BYTES = 48 };
+/* Its page hit when it was looked up again: the look-up is still to be paid. */
+#define HD_PARKED_HIT (1ull << 63)
+
+struct hd_message { /* 16 bytes: it is moved when an earlier one comes */
+    hd_time at;
+    uint32_t a;
+    uint32_t rest; /* b << 8 | what; of data, the flits alone */
+};
+
+/* Messages in order of time; those of one instant in order of arrival.  v[0] is
+ * never used. */
+struct hd_message_line {
+    hd_time at;              /* of the first; HD_NEVER: empty */
+    uint32_t first, n, room; /* v[first] to v[first + n - 1], of v[room] */
+    hd_ref v;
+};
+
+/* What most steps look at comes first, by lines of the host's cache. */
+struct hd_core_state {
+    hd_time wake;      /* the wake-up event that counts; HD_NEVER: none */
+    hd_time local;     /* how far the core has run */
+    hd_time port_free; /* issue port */
+    hd_time lsu_free;  /* L1 port */
+    hd_time fill_at;   /* when the first of `data` is in; HD_NEVER: none */
+    struct hd_message_line inbox; /* wakes the core */
+
+    uint64_t ready;   /* bit set: HD_WARP_READY and their time has come */
+    uint64_t limit;   /* warps that may load */
+    hd_time later_at; /* time of the first of later[]; HD_NEVER: none */
+    hd_time tlb_free; /* L1 TLB port */
+    uint32_t lsu_first, lsu_n;       /* ring of LSU ops */
+    uint32_t replay_first;           /* translated lines for the L1 port */
+    uint32_t blocked;                /* bit set of enum hd_lsu_block */
+    uint64_t next[HD_OP_SHARED + 1]; /* warps that have an instruction, by the
+                                      kind of the next one (bit set) */
+
+    struct hd_message_line data; /* at the reply port; wakes the core */
+    uint64_t lsu_full;           /* bit set: found the load/store unit full */
+
+    hd_time in_free;      /* reply port from the interconnect */
+    hd_time out_free;     /* request port to the interconnect */
+    hd_time walk_free;    /* the same for walk reads, which go first */
+    uint64_t ran;         /* warps that issued since a policy's epoch */
+    uint32_t last;        /* warp that issued last, 64: none */
+    uint32_t later_first; /* a ring: warps whose time has not come, by */
+    uint32_t later_n;     /* time: later[] */
+    uint32_t families;
+    uint32_t replay_last;
+    uint32_t lsu_used;   /* look-ups at lsu_free already */
+    uint32_t tlb_used;   /* look-ups at tlb_free already */
+    uint32_t stores;     /* in the store queue */
+    uint32_t miss_op;    /* memop whose misses are outstanding, if any are: of a
+                            blocking TLB there is only one such */
+    uint32_t wait_first; /* lines of misses without an MSHR, in order of */
+    uint32_t wait_last;  /* arrival: l1tlb.c */
+    uint32_t again;      /* 1: the first of them will be looked up again */
+    uint32_t app;
+
+    uint8_t later[HD_MAX_WARPS];
+    uint64_t waits; /* bit set: warps that have lines behind wait_first .. */
+    uint32_t waiting[HD_MAX_WARPS]; /* .. and how many */
+    uint64_t family[HD_MAX_WARPS]; /* the warps of each resident block, the
+                                      oldest block's first; in a block, a lower
+                                      bit is older */
+    struct hd_message_line acks;   /* wakes it only if it waits for stores */
+    hd_time held;                  /* port_free when the core came to stand */
+    uint32_t still;                /* HD_STILL_ bits: why it stands */
+    hd_time limit_until;           /* the answer of warp_limit holds so long */
+    hd_time limit_at; /* the first HD_MSG_LIMIT under way, or HD_NEVER */
+    uint64_t ages;                 /* arrivals so far */
+};
+
+/* Why a core issues nothing: pages are being moved, or core_throttle says so. */
+enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2 };
+
+enum hd_lsu_block {
+    HD_BLOCK_TLB_MSHR = 1, /* no MSHR of the L1 TLB is free */
+    HD_BLOCK_L1_MSHR = 2,  /* no MSHR of the L1, or no room for a merge */
+    HD_BLOCK_STORES = 4,   /* the store queue is full */
+    HD_BLOCK_PARKED = 8,   /* no room for a line that waits */
+    HD_BLOCK_MISS = 16,    /* a TLB that lets nothing pass: a miss is
+                              outstanding */
+};
+
+/* ---- wiring ------------------------------------------------------------ */
+
+struct hd_gpu;
+
+/* Where in the arrays pages and lines were found last, by their places in a
+ * warp's instruction.  No part of the results. */
+struct hd_guess {
+    uint16_t page[HD_MAX_LINES], line[HD_MAX_LINES];
+};
+
+/* What the warps of a core waited for when instructions began to be skipped. */
+struct hd_skip {
+    uint64_t waited; /* bit set: for scoreboard slots */
+    uint64_t memory; /* bit set: to issue to memory */
+    struct {
+        hd_time since, ready;
+        uint32_t pending, flight, pc;
+    } v[HD_MAX_WARPS];
+    /* [HD_MAX_WARPS] lines that its last load has missed; NULL where no
+     * instructions are ever skipped */
+    struct hd_late {
+        uint32_t n;
+        uint64_t line[HD_MAX_LINES];
+    } * late;
+};
+
+struct hd_core {
+    _Alignas(64) struct hd_core_state *s; /* arena, as all below */
+    struct hd_gpu *gpu;
+    struct hd_lines *lsu;     /* ring of cfg.queue */
+    struct hd_memop *memop;   /* pool */
+    uint32_t *pc;             /* of each memop, its program counter */
+    uint64_t hand; /* the pc of what the core does for others than the first in
+                      line; HD_NEVER: it does nothing such */
+    struct hd_warp *warp;     /* [warps] */
+    struct hd_parked *parked; /* pool: waiting lines and L1 MSHR targets */
+    uint32_t component;       /* rank in the event queue */
+    uint32_t app;             /* owner, fixed by core_partition */
+    uint32_t lsu_room;        /* of its ring */
+    bool awake;   /* inside its own loop, which sees every message */
+    bool lrr;     /* the scheduler is loose round robin */
+    bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
+    bool whole;   /* .. and no line goes on before all of them are there */
+    bool unheard; /* a load's hits concern nobody but the load, its ports and
+                     the arrays' order of use */
+
+    struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
+                                of its pages; live: the request that it sent,
+                                + 1; last: misses that joined; first: the parked
+                                lines, the newest first; lent: the pages
+                                wait for far faults */
+    struct hd_mshr l1_mshr;  /* flags: the first requester's memop; lists of
+                                parked entries: the other ones' */
+    uint64_t *count, *tlb_count, *l1_count; /* counters of this core and its
+                                               application */
+    uint32_t id;
+
+    /* A line of what issuing needs. */
+    hd_time *fault;         /* of each memop, the longest time that it
+                               waited for far faults; NULL: there are none */
+    uint64_t *page;         /* of each parked line without an MSHR, its page
+                               (HD_PAGE_WARP); NULL: there are none */
+    struct hd_held *held;   /* of each memop; NULL: a line waits for its own page
+                               only */
+    uint64_t full;          /* mask of all lanes of a warp */
+    struct hd_block *block; /* [blocks] */
+    struct hd_slot pick;
+    uint32_t lanes; /* warp size of its application's launch */
+    uint32_t memops;
+    uint32_t ilp; /* core.ilp */
+
+    /* Of its application: */
+    const struct hd_source_ops *ops; /* of its source */
+    void *source;
+    struct hd_app_state *state; /* arena */
+    hd_time slot;               /* ticks that an instruction holds the port */
+
+    struct hd_places memop_places, parked_places; /* of those pools */
+    struct hd_slot limit, join;
+    struct hd_tbelow below_tlb, below_side;
+    uint8_t *origin;  /* of each place in lsu, for its pages: hd_lsu_origin;
+                         NULL: no threads are regrouped */
+    uint64_t *age;    /* [warps]: order of arrival; lower is older */
+    uint32_t targets; /* sizes: of the pools parked, memop (memops) */
+    _Alignas(64) struct hd_tlb l1tlb;
+    struct hd_tlb side; /* beside it; base_n 0: there is none */
+    _Alignas(64) struct hd_cache l1;
+    struct hd_guess guess[HD_MAX_WARPS];
+    struct hd_skip skip; /* means something only while instructions are */
+    uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were missed last, by
+                            a hash of the page; no part of the results */
+};
+
+struct hd_machine;
+struct hd_manage;
+struct hd_app_state;
+
+struct hd_gpu {
+    struct hd_env *env;
+    const struct hd_machine *m;
+    unsigned char *base;  /* of the arena */
+    struct hd_core *core; /* [cores] */
+    uint32_t cores;
+    hd_time slot[HD_MAX_APPS];   /* ticks that an instruction holds the
+                                    issue port */
+    hd_time cycle;               /* ticks of a core cycle */
+    struct hd_recip per_cycle;   /* divides by it */
+    struct hd_recip per_flit;    /* divides by the bytes of a flit */
+    uint32_t line_flits;         /* flits of a line */
+    hd_time alu;                 /* ticks of the ALU latency */
+    hd_time back;                /* data: way back from the L2 */
+    hd_time tlb_back;            /* translations: way back */
+    hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
+    hd_time side_ticks;          /* in the buffer beside the L1 TLB */
+    hd_time both_ticks;          /* in both */
+    hd_time ahead;               /* how far a core may run ahead */
+    hd_time run_ahead;           /* how far it does: 1, or as far */
+    const int *stop;             /* not 0: an error stops the run */
+    uint32_t line_shift;
+    uint32_t translate; /* 0: translation off */
+    struct hd_ptables *tables;
+    struct hd_reqs *reqs;
+    struct hd_treqs *treqs;
+    struct hd_below memory;
+    struct hd_source *source[HD_MAX_APPS];
+    struct hd_stat stat, tlb_stat, side_stat, l1_stat;
+    struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
+    struct hd_dispatch *dispatch;
+    struct hd_app_state *state; /* arena: [app], of the dispatcher */
+    struct hd_manage *manager;
+    const hd_time *barrier;   /* arena: no core runs on before this instant
+                                 (pages/manage.c), or HD_NEVER */
+    const hd_time *arrival;   /* arena: the same of the next page that comes
+                                 from the host (paging/fault.c) */
+    const uint32_t *changes;  /* arena: mappings changed so far */
+    struct hd_link *link;     /* to the host; NULL: nothing comes from there */
+    struct hd_faults *faults; /* NULL: every page is mapped */
+    uint64_t *dirty;          /* arena: of frames, set by stores (pages/frame.h);
+                                 NULL: nothing leaves memory */
+    /* An application has issued as many instructions as hd_dispatch_tell said. */
+    void (*reached)(void *self, uint32_t app, hd_time now);
+    /* While instructions are skipped: their counts are taken back. */
+    void (*forget)(void *self);
+    void *sample;
+    bool skips; /* they are: blocks end and begin at once */
+    hd_time *measured;        /* arena: [app] when counters were last reset, and
+                                 [apps] for what belongs to none */
+    uint32_t *stalled; /* arena: [app] most misses that one translation ended,
+                          since a policy's epoch */
+};
+
+/* core.c: builds the cores; 0 or -1. */
+int hd_gpu_open(struct hd_gpu *g);
+void hd_gpu_close(struct hd_gpu *g);
+/* Gives core `core` to an application, before cycle 0. */
+void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
+
+enum hd_core_message {
+    HD_MSG_XLATE,  /* a: translation request that was answered */
+    HD_MSG_BLOCK,  /* a, b: block number, its low and high bits */
+    HD_MSG_DONE,   /* a: memory instruction whose last line hit in the L1 */
+    HD_MSG_LIMIT,  /* the answer of warp_limit is over */
+    HD_MSG_STAND,  /* the core stops (a: 1), or goes on */
+    HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
+    HD_MSG_REPLAY, /* a: one that has, and was answered */
+    HD_MSG_AGAIN,  /* the oldest miss without an MSHR is looked up again */
+    HD_MSG_WALK,   /* a: request of a walk that leaves by this core's port */
+    HD_MSG_BRING   /* a, b: translation that a policy started: its page's low
+                      bits; 1 bit: beside the L1 TLB, 4: application, and the
+                      page's high bits */
+};
+
+void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
+                     uint32_t b);
+/* Takes the acknowledgements of stores that have come by t. */
+void hd_core_acks(struct hd_core *c, hd_time t);
+/* Where the answers to a core's requests go. */
+struct hd_client hd_core_client(struct hd_core *c);
+/* Where it is told of its translation requests: HD_MSG_XLATE, _FAULT, _REPLAY.
+ */
+struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
+/* Where walkers send reads that leave by the port of a core: of struct hd_gpu,
+ * the core being req.spare.  They take walk.latency to get there. */
+void hd_core_walk_read(void *gpu, hd_time now, uint32_t req);
+/* No core issues from now on, or they do again. */
+void hd_gpu_halt(void *g, bool on, hd_time now);
+/* Something of a core has changed at `now` while it slept. */
+void hd_core_rouse(struct hd_core *c, hd_time now);
+/* What walkers that send by a core's port ask without time: hd_below's warm. */
+void hd_core_walk_warm(void *gpu, struct hd_req *q);
+
+/* warp.c: offers its points. */
+void hd_warp_open(struct hd_core *c);
+/* What follows from the launch of its application: the warp size, and how long
+ * an instruction holds the port. */
+void hd_warp_launch(struct hd_core *c);
+/* A block begins at t; there is room. */
+void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
+/* A memory instruction is done. */
+void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
+/* The warp of the core in which a thread began that is in a warp now. */
+uint32_t hd_warp_origin(const struct hd_core *c, uint32_t w, uint32_t lane);
+/* What warp_limit was answered is over at t, if it is not before. */
+void hd_warp_renew_limit(struct hd_core *c, hd_time t);
+/* HD_MSG_LIMIT came: which warps may load is asked if the answer is over. */
+void hd_warp_limit_over(struct hd_core *c, hd_time t);
+/* Time of the core's warps not yet in its counters, up to `now`. */
+void hd_core_unaccounted(const struct hd_core *c, hd_time now,
+                         uint64_t out[HD_CORE_COUNTERS]);
+/* Skips instructions at `now`, between two events and without time: each warp of
+ * the core that is not at a barrier goes on to its next load that misses the L1, or
+ * with LRR to its next memory instruction, that included.  How many.  Before the first, begin: the warps' times are counted up
+ * to now, and what they wait for is set aside; after the last, end: whoever has
+ * their places waits for it. */
+void hd_warp_skip_begin(struct hd_core *c, hd_time now);
+uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
+/* Warps that waited for loads, or were to issue to memory, stand at the same
+ * instruction again, where it comes soon.  Their instructions. */
+uint64_t hd_warp_skip_settle(struct hd_core *c, hd_time now);
+void hd_warp_skip_end(struct hd_core *c, hd_time now);
+/* Its resident warps. */
+void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
+
+/* lsu.c: a memory instruction of a warp, with so many active lanes, or one of
+ * shared memory, enters at t; there is room. */
+void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
+                 const struct hd_access *acc, hd_time t);
+void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
+/* What a memory instruction of a warp leaves in TLBs and caches, at once.  Whether
+ * nothing of it would be waited for: it loads what hits in the L1, or stores. */
+bool hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
+                 const struct hd_access *acc);
+/* The warp whose page i of an instruction is: with core.compact the one in which
+ * the thread of its lowest lane began. */
+static inline uint32_t hd_lsu_origin(const struct hd_core *c,
+                                     const struct hd_lines *op, uint32_t i)
+{
+    return HD_LIKELY(c->origin == NULL)
+               ? op->warp
+               : c->origin[(size_t)(op - c->lsu) * HD_MAX_LINES + i];
+}
+
+/* The next step at t, and those that follow before `end` with lines of the same
+ * instruction; the issue port is used next at `port`. */
+void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end, hd_time port);
+/* Policies were bound or unbound: finds out what is unheard. */
+void hd_lsu_bound(struct hd_core *c);
+/* One line of a memory instruction is done at t (now or later). */
+void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t);
+/* The head of the line waits (enum hd_lsu_block); `stalls` counts it. */
+void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls);
+/* The place of a line that waited is free. */
+void hd_lsu_give_parked(struct hd_core *c, uint32_t parked);
+/* The instructions in its queue, the oldest first. */
+void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v);
+
+/* Uses a port of which `ports` can be used in each cycle.  Of several no
+ * branches: nobody could foretell them. */
+static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
+                                   uint32_t ports, hd_time t, hd_time cycle)
+{
+    uint32_t n, more;
+
+    if (HD_LIKELY(ports == 1)) {
+        *free = hd_max_u64(t, *free) + cycle;
+        return;
+    }
+    n = (*used & (uint32_t) - (t <= *free)) + 1;
+    more = n < ports;
+    *free = hd_max_u64(t, *free) + (cycle & ((hd_time)more - 1));
+    *used = n & -more;
+}
+
+/* l1tlb.c: looks up page i of the instruction at the head; `guess` as in
+ * hd_assoc_find_at.  False: blocked. */
+bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                   hd_time t, uint16_t *guess);
+/* The same at once: the frame of a page that q asks for (functional warming). */
+uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
+                       uint16_t *guess);
+/* Parks a line of it whose page is missing.  False: blocked. */
+bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
+                   const struct hd_lsu_line *x);
+/* Parks the lines of it until all of its pages, some of which are missing, have
+ * come, but for a page's word to it.  False: blocked. */
+bool hd_l1tlb_set_aside(struct hd_core *c, struct hd_lines *op);
+/* Nothing holds up this instruction at the head because it is not the one whose
+ * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
+bool hd_l1tlb_may_pass(struct hd_core *c, uint32_t memop);
+/* Answers: a translation, that it waits for a far fault, that it has. */
+void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
+/* The oldest miss that parked without an MSHR looks up its page again. */
+void hd_l1tlb_again(struct hd_core *c, hd_time t);
+/* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
+ * all (HD_APP_NONE), which take no look-up before `until`. */
+void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until);
+/* Its entries and misses in flight; what holds of these. */
+/* HD_MSG_BRING */
+void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side);
+/* What lies below the L1 TLB, and the buffer beside it. */
+void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
+void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v);
+void hd_l1tlb_look(void *g, uint32_t core, struct heddle_visitor *v);
+void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err);
+
+/* l1d.c: flits that so many bytes take at a core's port. */
+uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
+/* A translated line at the L1, whose result is there after so many ticks;
+ * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
+bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                 uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
+/* The same at once, for a memory instruction that is not kept: what `line`, of
+ * which q wants `bytes`, leaves in the caches; whether it hit in the L1. */
+bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+                 uint16_t *guess);
+/* The lines that a warp's last load has missed come: it goes on. */
+void hd_l1d_come(struct hd_core *c, uint32_t warp);
+/* Answers: data, the acknowledgement of a store. */
+void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
+void hd_l1d_ack(struct hd_core *c);
+/* A walk read leaves by the core's port to the interconnect at t, or behind
+ * those before it; misses that wait for the port do so a flit longer. */
+void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
+/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
+ * returns how many lines there were, and sets *dirty if one was. */
+uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
+/* Its lines and misses in flight. */
+void hd_l1d_look(void *g, uint32_t core, struct heddle_visitor *v);
+
+/* ---- the next instant of each actor ------------------------------------ */
+
+/* These are asked all the time by those that have the core's state at hand. */
+
+/* The next step of the load/store unit; never before s->local.  Lines that go
+ * on have precedence, and only the L1 can hold them up. */
+static inline hd_time hd_lsu_next(const struct hd_core *c,
+                                  const struct hd_core_state *s)
+{
+    bool replay = s->replay_first != HD_NONE;
+    uint32_t held = replay ? s->blocked & (HD_BLOCK_L1_MSHR | HD_BLOCK_STORES)
+                           : s->blocked | (s->lsu_n == 0);
+    hd_time t = hd_max_u64(s->lsu_free, s->local) | -(hd_time)(held != 0);
+    struct hd_lines *op;
+
+    if (HD_LIKELY(s->tlb_free <= t))
+        return t; /* at HD_NEVER, too */
+    op = &c->lsu[s->lsu_first];
+    if (!replay && op->at < op->n &&
+        (c->whole ? op->looked < op->pages
+                  : op->page[hd_lines_at(op, op->at)->page].frame ==
+                        HD_PAGE_UNKNOWN))
+        return s->tlb_free;
+    return t;
+}
+
+/* Warps whose next instruction is for the load/store unit (bit set). */
+static inline uint64_t hd_warp_memory(const struct hd_core_state *s)
+{
+    return s->next[HEDDLE_OP_LOAD] | s->next[HEDDLE_OP_STORE] | s->next[HEDDLE_OP_ATOMIC] |
+           s->next[HD_OP_SHARED];
+}
+
+/* Warps that may issue now (bit set). */
+static inline uint64_t hd_warp_can(const struct hd_core *c,
+                                   struct hd_core_state *s)
+{
+    uint64_t can = s->ready & (s->limit | ~s->next[HEDDLE_OP_LOAD]);
+
+    if (HD_UNLIKELY(s->lsu_n >= c->lsu_room)) {
+        s->lsu_full |= can & hd_warp_memory(s);
+        can &= ~hd_warp_memory(s);
+    }
+    return can;
+}
+
+/* What the issue port does next: when, and the warps that may issue then, but
+ * for those whose time comes till then. */
+struct hd_port {
+    hd_time at;
+    uint64_t can;
+};
+
+/* The next instant at which a warp may issue is never before s->local. */
+static inline struct hd_port hd_port_next(const struct hd_core *c,
+                                          struct hd_core_state *s)
+{
+    uint64_t can = hd_warp_can(c, s);
+    hd_time t = can != 0 ? s->local : s->later_at;
+
+    return (struct hd_port){hd_max_u64(s->port_free, t), can};
+}
+
+/* warp.c: a warp issues at the port's next instant, an instruction or its ALU
+ * run; or all that are ready issue in turn, before `end`.  What the port does
+ * next. */
+struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
+                             hd_time end);
+
+/* dispatch.c */
+struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
+void hd_dispatch_close(struct hd_dispatch *d);
+
+extern const struct hd_setting hd_core_settings[];
+extern const uint32_t hd_core_setting_count;
+extern const struct hd_stat_desc hd_core_counters[];
+extern const uint32_t hd_core_counter_count, hd_l1tlb_counter_count,
+    hd_l1cache_counter_count;
+extern const struct hd_hist_desc hd_core_hists[];
+extern const uint32_t hd_core_hist_count;
+extern const struct hd_stat_desc hd_l1tlb_counters[];
+extern const struct hd_stat_desc hd_l1cache_counters[];
+
+#endif

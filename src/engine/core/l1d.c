@@ -1,0 +1,531 @@
+/*
+ * l1d.c - the L1 data cache of a core: look-ups, misses, stores, atomics.
+ *
+ * A load that hits is done after the latency; one that misses becomes a target
+ * of an MSHR and asks the L2.  Stores are buffered: the warp goes on, and the
+ * store queue holds the line until the L2 has taken it; so do write-backs.
+ * Atomics pass the L1, drop their line there, and are done at the L2.
+ *
+ * With order "beside" the L1 is indexed while the TLB looks up, and a hit
+ * costs the longer of the two latencies; with "after" it costs their sum.
+ *
+ * What is full (MSHRs, merges, the store queue) blocks the load/store unit,
+ * which tries the same line again when something has been freed.
+ *
+ * Left out: bank conflicts of the L1 and of shared memory.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "machine.h"
+#include "pages/frame.h"
+#include "core.h"
+
+const struct hd_stat_desc hd_l1cache_counters[] = {
+    [HD_L1_READS] = {"reads", "lines", "L1 look-ups of loads", 0},
+    [HD_L1_READ_HITS] = {"read_hits", "lines", "L1 hits of loads", 0},
+    [HD_L1_READ_MISSES] = {"read_misses", "lines",
+                           "L1 misses of loads, merged ones included", 0},
+    [HD_L1_READ_MERGES] = {"read_merges", "lines",
+                           "misses merged into one in flight", 0},
+    [HD_L1_WRITES] = {"writes", "lines", "L1 look-ups of stores", 0},
+    [HD_L1_WRITE_HITS] = {"write_hits", "lines", "L1 hits of stores", 0},
+    [HD_L1_WRITEBACKS] = {"writebacks", "lines", "dirty lines sent to the L2",
+                          0},
+    [HD_L1_FULL] = {"mshr_full", "stalls",
+                    "load/store unit stalled: no L1 MSHR, or no room to merge",
+                    0},
+    [HD_L1_STORE_FULL] = {"store_full", "stalls",
+                          "load/store unit stalled: store queue full", 0},
+};
+const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
+
+static bool is_full(const struct hd_core *c)
+{
+    return c->gpu->m->l1cache.mode.kind == HD_FULL;
+}
+
+static struct hd_who who(const struct hd_core *c, uint32_t memop)
+{
+    return (struct hd_who){c->app, c->memop[memop].warp};
+}
+
+uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes)
+{
+    return (uint32_t)hd_recip_div(g->per_flit, bytes + g->m->xbar.bytes - 1);
+}
+
+/* ---- downward ------------------------------------------------------------ */
+
+/* Sends a request at t over the core's port to the interconnect. */
+static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
+                           uint64_t line, uint32_t bytes, uint32_t warp,
+                           uint32_t tag, uint32_t flags, uint32_t pc)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    uint32_t r = hd_req_take(g->reqs);
+    struct hd_req *q = &g->reqs->v[r];
+    uint32_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
+                         ? hd_l1d_flits(g, bytes)
+                         : 1;
+    hd_time at = hd_max_u64(t, s->out_free);
+
+    s->out_free = at + flits * g->cycle;
+    q->pa.v = line << g->line_shift;
+    q->born = at;
+    q->tag = tag;
+    q->client = (uint16_t)c->id;
+    q->warp = (uint16_t)warp;
+    q->kind = (uint8_t)kind;
+    q->app = (uint8_t)c->app;
+    q->level = 0;
+    q->flags = (uint8_t)flags;
+    q->dram_class = q->hit = 0;
+    q->bytes = (uint16_t)bytes;
+    q->pc = pc;
+    g->memory.send(g->memory.self, at, r);
+}
+
+void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_core_state *s = c->s;
+    hd_time at = hd_max_u64(t, s->walk_free);
+
+    s->walk_free = at + g->cycle;
+    s->out_free = hd_max_u64(at, s->out_free) + g->cycle;
+    g->memory.send(g->memory.self, at, req);
+}
+
+/* The store queue, which write-backs share, has room; else false: blocked. */
+static bool room_for_write(struct hd_core *c, hd_time t)
+{
+    uint32_t most = c->gpu->m->l1cache.stores;
+
+    if (c->s->stores >= most)
+        hd_core_acks(c, t);
+    if (c->s->stores < most)
+        return true;
+    hd_lsu_block(c, HD_BLOCK_STORES, &c->l1_count[HD_L1_STORE_FULL]);
+    return false;
+}
+
+/* Takes an L1 MSHR for its first requester; HD_NONE: none is free. */
+static HD_INLINE uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
+                                       uint32_t memop)
+{
+    uint32_t e;
+
+    if (hd_mshr_full(&c->l1_mshr)) {
+        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
+        return HD_NONE;
+    }
+    e = hd_mshr_take(&c->l1_mshr, key);
+    c->l1_mshr.v[e].flags = memop;
+    c->l1_mshr.v[e].n = 1;
+    return e;
+}
+
+/* A load's line joins a miss in flight.  False: blocked. */
+static bool join(struct hd_core *c, uint32_t memop, uint32_t e)
+{
+    struct hd_mshr_entry *m = &c->l1_mshr.v[e];
+    uint32_t p;
+
+    if (m->n >= c->gpu->m->l1cache.merges ||
+        (p = hd_places_take(&c->parked_places)) == HD_NONE) {
+        hd_lsu_block(c, HD_BLOCK_L1_MSHR, &c->l1_count[HD_L1_FULL]);
+        return false;
+    }
+    c->parked[p].memop = memop;
+    c->parked[p].next = m->first;
+    m->first = p;
+    m->n++;
+    c->l1_count[HD_L1_READ_MERGES]++;
+    return true;
+}
+
+/* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
+static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
+                 hd_time t)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    uint32_t e = hd_mshr_find(&c->l1_mshr, line);
+
+    if (e != HD_NONE)
+        return join(c, memop, e);
+    if (cfg->write == HD_WRITE_BACK && !room_for_write(c, now))
+        return false; /* its victim may be dirty */
+    e = take_l1_mshr(c, line, memop);
+    if (e == HD_NONE)
+        return false;
+    send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0,
+         c->pc[memop]);
+    return true;
+}
+
+static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
+                                uint64_t line, hd_time t, hd_time ticks,
+                                uint16_t *guess)
+{
+    uint32_t mode = c->gpu->m->l1cache.mode.kind, set, e;
+    bool hit = mode != HD_OFF, waited = guess == NULL;
+
+    if (HD_LIKELY(mode == HD_FULL)) {
+        set = hd_cache_set(&c->l1, line);
+        e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
+        hit = e != HD_NONE;
+        if (hit)
+            hd_cache_used(&c->l1, set, line, e, HD_REQ_READ, who(c, memop),
+                          waited);
+    }
+    if (!hit) {
+        if (!miss(c, memop, line, t, t + ticks))
+            return false; /* it will be told when it is taken */
+        if (HD_UNLIKELY((c->l1.tags.asked & HD_CACHE_USE) != 0) &&
+            mode == HD_FULL)
+            hd_cache_tell_use(&c->l1, line, HD_NONE, HD_REQ_READ,
+                              who(c, memop), waited);
+    }
+    c->l1_count[HD_L1_READS]++;
+    c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
+    if (hit)
+        hd_lsu_line_done(c, memop, t + ticks);
+    return true;
+}
+
+/* Sends a dirty line to the L2, by way of the store queue. */
+static void write_back(struct hd_core *c, uint64_t line, hd_time t)
+{
+    c->l1_count[HD_L1_WRITEBACKS]++;
+    c->s->stores++;
+    send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NO_WARP, HD_NONE,
+         HD_REQ_ACK, 0);
+}
+
+/* Enters a line into the L1.  True: *victim is to be written back.  Only stores
+ * that allocate can have brought the line since it was missed. */
+static HD_INLINE bool place(struct hd_core *c, uint64_t line, bool dirty,
+                            struct hd_who by, uint64_t *victim)
+{
+    uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
+
+    if (HD_UNLIKELY(c->gpu->m->l1cache.write == HD_WRITE_BACK))
+        return hd_cache_fill(&c->l1, line, kind, 0, dirty, by, victim, &app);
+    hd_cache_enter(&c->l1, hd_cache_set(&c->l1, line), line, kind, 0, dirty, by,
+                   victim, &app);
+    return false;
+}
+
+/* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
+ * queue by as many entries as there are MSHRs. */
+static HD_INLINE void fill(struct hd_core *c, uint64_t line, bool dirty,
+                           struct hd_who by, hd_time t)
+{
+    uint64_t victim;
+
+    if (HD_UNLIKELY(place(c, line, dirty, by, &victim)))
+        write_back(c, victim, t);
+}
+
+/* The frame of a line is dirty from now on. */
+static inline void written(const struct hd_core *c, uint64_t line)
+{
+    const struct hd_gpu *g = c->gpu;
+
+    if (HD_UNLIKELY(g->dirty != NULL)) {
+        uint64_t frame = line >> (HD_PAGE_SHIFT - g->line_shift);
+        if (frame < HD_HOST_FRAME)
+            hd_frame_write(g->dirty, frame);
+    }
+}
+
+static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                              uint32_t bytes, hd_time t, hd_time ticks)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    bool hit, back = cfg->write == HD_WRITE_BACK;
+
+    if (!room_for_write(c, t))
+        return false;
+    c->l1_count[HD_L1_WRITES]++;
+    written(c, line);
+    hit = is_full(c) &&
+          hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
+    c->l1_count[HD_L1_WRITE_HITS] += hit;
+    if (is_full(c) && back) {
+        if (!hit)
+            fill(c, line, true, who(c, memop), t);
+    } else {
+        c->s->stores++;
+        send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
+             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0),
+             c->pc[memop]);
+    }
+    hd_lsu_line_done(c, memop, t);
+    return true;
+}
+
+static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
+                        uint32_t bytes, hd_time t, hd_time ticks)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    uint32_t i;
+
+    if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
+        return false;
+    /* A key of its own: atomics are not merged. */
+    written(c, line);
+    i = take_l1_mshr(
+        c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
+    if (i == HD_NONE)
+        return false;
+    if (is_full(c) && hd_cache_drop(&c->l1, line))
+        write_back(c, line, t);
+    send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0,
+         c->pc[memop]);
+    return true;
+}
+
+HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                        uint32_t bytes, hd_time t, hd_time ticks,
+                        uint16_t *guess)
+{
+    uint32_t kind = c->memop[memop].kind;
+    bool done = kind == HEDDLE_OP_LOAD ? load_line(c, memop, line, t, ticks, guess)
+                : kind == HEDDLE_OP_STORE
+                    ? store_line(c, memop, line, bytes, t, ticks)
+                    : atomic_line(c, memop, line, bytes, t, ticks);
+
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    if (done)
+        hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used,
+                        c->gpu->m->l1cache.ports, t, c->gpu->cycle);
+    return done;
+}
+
+/* ---- functional warming -------------------------------------------------- */
+
+/* Asks the level below for a line, as send() does. */
+static void ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
+                uint32_t bytes)
+{
+    struct hd_gpu *g = c->gpu;
+    struct hd_req q = *of;
+
+    q.pa.v = line << g->line_shift;
+    q.bytes = (uint16_t)bytes;
+    g->memory.warm(g->memory.self, &q);
+}
+
+/* A dirty line leaves the L1. */
+static void ask_write_back(struct hd_core *c, uint64_t line)
+{
+    struct hd_req q = {.kind = HD_REQ_WRITE,
+                       .client = (uint16_t)c->id,
+                       .warp = HD_NO_WARP,
+                       .app = (uint8_t)c->app};
+
+    ask(c, &q, line, c->gpu->m->l1cache.line);
+}
+
+bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+                 uint16_t *guess)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+    struct hd_who who = {c->app, q->warp};
+    bool full = is_full(c), back = full && cfg->write == HD_WRITE_BACK;
+    bool hit = !full && cfg->mode.kind != HD_OFF;
+    struct hd_late *late = &c->skip.late[q->warp];
+    uint64_t victim;
+    uint32_t set, e;
+
+    if (q->kind != HD_REQ_READ)
+        written(c, line);
+    if (q->kind == HD_REQ_ATOMIC) {
+        if (full && hd_cache_drop(&c->l1, line))
+            ask_write_back(c, line);
+        ask(c, q, line, q->bytes);
+        return false;
+    }
+    if (full) {
+        set = hd_cache_set(&c->l1, line);
+        e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
+        hit = e != HD_NONE;
+        hd_cache_used(&c->l1, set, line, e, q->kind, who, false);
+        if (!hit && q->kind == HD_REQ_READ &&
+            hd_mshr_find(&c->l1_mshr, line) != HD_NONE)
+            return false; /* it will come */
+    }
+    if (q->kind == HD_REQ_WRITE ? !back : !hit)
+        ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
+    if (!full || hit || !(back || q->kind == HD_REQ_READ))
+        return hit;
+    if (q->kind == HD_REQ_READ && late->n < HD_MAX_LINES) {
+        late->line[late->n++] = line;
+    } else if (place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
+        ask_write_back(c, victim);
+    }
+    return false;
+}
+
+void hd_l1d_come(struct hd_core *c, uint32_t warp)
+{
+    struct hd_late *late = &c->skip.late[warp];
+    struct hd_who who = {c->app, warp};
+
+    for (uint32_t i = 0; i < late->n; i++) {
+        uint64_t line = late->line[i], victim;
+
+        if (!hd_cache_peek(&c->l1, line) &&
+            hd_mshr_find(&c->l1_mshr, line) == HD_NONE &&
+            place(c, line, false, who, &victim))
+            ask_write_back(c, victim);
+    }
+    late->n = 0;
+}
+
+/* ---- pages that move ----------------------------------------------------- */
+
+/* Whether the L1 can hold a line of a page: one of the span + 1 from `first` on,
+ * where that is a power of two and they are aligned.  Without branches, so that
+ * the compiler compares some tags at a time: most L1s hold none. */
+static bool may_hold(const struct hd_core *c, uint64_t first, uint64_t span)
+{
+    const uint64_t *key = c->l1.tags.key;
+    uint32_t n = c->l1.tags.sets * c->l1.tags.ways;
+    uint64_t any = 0;
+
+    if ((span & (span + 1)) != 0 || (first & span) != 0)
+        return true;
+    for (uint32_t e = 0; e < n; e++) {
+        uint64_t x = (key[e] ^ first) & ~span; /* 0: it is one */
+        any |= (x - 1) & ~x;
+    }
+    return any >> 63;
+}
+
+/* Takes more lines than the L1 has out of it: what it holds is looked at. */
+static uint32_t drop_range(struct hd_core *c, uint64_t first, uint64_t end,
+                           bool *dirty)
+{
+    uint32_t n = 0, entries = c->l1.tags.sets * c->l1.tags.ways;
+
+    for (uint32_t e = 0; e < entries; e++) {
+        uint64_t line = c->l1.tags.key[e];
+        if (line < first || line > end)
+            continue;
+        *dirty |= hd_cache_drop(&c->l1, line);
+        n++;
+    }
+    return n;
+}
+
+uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty)
+{
+    struct hd_gpu *g = self;
+    uint64_t first = pa.v >> g->line_shift;
+    uint64_t end = (pa.v + bytes - 1) >> g->line_shift;
+    uint32_t n = 0;
+
+    hd_cross(g->env, HD_BORDER_drop_core);
+    for (uint32_t i = 0; i < g->cores; i++) {
+        struct hd_core *c = &g->core[i];
+        if (c->app != app || !is_full(c) ||
+            (end != first && !may_hold(c, first, end - first)))
+            continue;
+        if (end - first >= c->l1.tags.sets * c->l1.tags.ways) {
+            n += drop_range(c, first, end, dirty);
+            continue;
+        }
+        for (uint64_t line = first; line <= end; line++) {
+            if (!hd_cache_peek(&c->l1, line))
+                continue;
+            *dirty |= hd_cache_drop(&c->l1, line);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
+                               hd_time t)
+{
+    struct hd_gpu *g = c->gpu;
+    struct heddle_n_line_back n = {.core = c->id,
+                                   .app = c->app,
+                                   .warp = q->warp,
+                                   .line = q->pa.v >> g->line_shift,
+                                   .cycles =
+                                       hd_recip_div(g->per_cycle, t - q->born)};
+
+    hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
+}
+
+/* fill() where somebody may be asked or told of it. */
+static HD_APART void fill_asked(struct hd_core *c, uint64_t line,
+                                const struct hd_req *q, hd_time t)
+{
+    c->hand = q->pc;
+    fill(c, line, false, (struct hd_who){c->app, q->warp}, t);
+    c->hand = HD_NEVER;
+}
+
+HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
+{
+    struct hd_reqs *reqs = c->gpu->reqs;
+    const struct hd_req *q = &reqs->v[req];
+    const struct hd_mshr_entry *m = &c->l1_mshr.v[q->tag];
+    uint32_t p = m->first, next;
+
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
+        tell_back(c, q, t);
+    if (q->kind == HD_REQ_READ && is_full(c)) { /* an atomic leaves nothing */
+        if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
+            fill_asked(c, m->key, q, t);
+        else
+            fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
+    }
+    hd_mshr_give(&c->l1_mshr, q->tag);
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;
+    hd_req_give(reqs, req);
+    hd_lsu_line_done(c, m->flags, t);
+    for (; p != HD_NONE; p = next) { /* those that joined */
+        next = c->parked[p].next;
+        hd_lsu_line_done(c, c->parked[p].memop, t);
+        hd_lsu_give_parked(c, p);
+    }
+}
+
+void hd_l1d_ack(struct hd_core *c)
+{
+    c->s->stores--;
+    c->s->blocked &= ~(uint32_t)HD_BLOCK_STORES;
+}
+
+/* ---- looking ------------------------------------------------------------- */
+
+void hd_l1d_look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    struct hd_gpu *g = self;
+    const struct hd_core *c = &g->core[instance];
+
+    hd_cache_look(&g->core[instance].l1, v);
+    for (uint32_t i = 0; i < c->l1_mshr.room; i++) {
+        const struct hd_mshr_entry *x = &c->l1_mshr.v[i];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "miss");
+        v->text(v->ud, "access", heddle_op_name(c->memop[x->flags].kind));
+        v->number(v->ud, "warp", c->memop[x->flags].warp);
+        v->number(v->ud, "requesters", x->n);
+        if (x->key >> 63 == 0) { /* atomics have keys of their own */
+            v->number(v->ud, "line", x->key);
+            v->number(v->ud, "address", x->key << g->line_shift);
+        }
+    }
+}

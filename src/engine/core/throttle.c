@@ -1,0 +1,261 @@
+/*
+ * throttle.c - cores that stop, so that what the others touch fits into memory.
+ *
+ * Where memory is oversubscribed, fewer cores at work touch fewer pages at a
+ * time; whether that pays is what core_throttle decides (after ETC, Li et al.,
+ * ASPLOS 2019, section 4.3).  It is asked for an application when one of its
+ * launches starts and again when that launch's first blocks have their cores,
+ * when a request of one of its cores has found its page on the host and when such
+ * a request has been served, and each throttle.cycles.
+ * The answer is the set of its cores that may run.
+ *
+ * A core that stops issues nothing; what is in flight drains, its blocks and
+ * pages stay, and it gets no new blocks.  The dispatcher says so by message, as
+ * it sends out blocks, so a core obeys at an instant that it has not run past.
+ *
+ * No set of cores can hold an application up: if none of those that run has or
+ * gets a block, and some that stand have, the lowest of these runs, whatever the
+ * answer was; and if the answer is the empty set, the lowest core runs.
+ *
+ * While nobody answers nothing is asked or kept.  When a policy is unbound all
+ * cores go on at the next of the instants at which it would have been asked.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "throttle.h"
+
+#include "machine.h"
+#include "points/slots.h"
+
+#define AT(f) (uint32_t) offsetof(struct hd_throttle_cfg, f)
+
+const struct hd_setting hd_throttle_settings[] = {
+    {"cycles", HD_T_U32, AT(cycles), "cycles", "20000", 100, 1u << 30, "",
+     "interval at which core_throttle is asked while nothing else happens",
+     "guess: a fifth of ETC's detection epoch, which the paper does not give"},
+};
+const uint32_t hd_throttle_setting_count = HD_LEN(hd_throttle_settings);
+
+enum { STOPS, FORCED, CYCLES, STATS };
+
+const struct hd_stat_desc hd_throttle_stats[] = {
+    [STOPS] = {"stops", "cores", "cores that were stopped", 0},
+    [FORCED] = {"forced", "cores",
+                "stopped cores that resumed because no other core had a block",
+                0},
+    [CYCLES] = {"stopped_cycles", "cycles",
+                "cycles for which cores were stopped, summed over cores", 0},
+};
+const uint32_t hd_throttle_stat_count = HD_LEN(hd_throttle_stats);
+
+enum { MOST = 64 }; /* cores of an application, as an answer is a bit set */
+
+static uint64_t *count(struct hd_throttle *h, uint32_t app, uint32_t counter)
+{
+    return hd_count(&h->stat, 0, app, counter);
+}
+
+bool hd_throttle_stands(const struct hd_throttle *h, uint32_t core)
+{
+    return h->s->since[core] != 0;
+}
+
+/* Counts for how long a core has stood until now. */
+static void count_stood(struct hd_throttle *h, uint32_t core, hd_time now)
+{
+    hd_time since = h->s->since[core] - 1;
+
+    *count(h, h->g->core[core].app, CYCLES) +=
+        hd_recip_div(h->g->per_cycle, now) -
+        hd_recip_div(h->g->per_cycle, since);
+    h->s->since[core] = now + 1;
+}
+
+/* A core stops, or goes on; it hears of it a message's way later. */
+static void set(struct hd_throttle *h, uint32_t core, bool on, hd_time now)
+{
+    struct hd_gpu *g = h->g;
+    hd_time at = now + hd_max_u64(g->ahead, g->cycle);
+
+    if (hd_throttle_stands(h, core) == on)
+        return;
+    if (on) {
+        ++*count(h, g->core[core].app, STOPS);
+        h->s->since[core] = now + 1;
+    } else {
+        count_stood(h, core, now);
+        h->s->since[core] = 0;
+    }
+    hd_core_message(&g->core[core], hd_edge(g->env->clk, HD_CLK_CORE, at),
+                    HD_MSG_STAND, on, 0);
+}
+
+/* The engine's own answer: all run. */
+static int64_t all_run(void *self, const void *question)
+{
+    const struct heddle_q_core_throttle *q = question;
+
+    (void)self;
+    return (int64_t)hd_ones((uint32_t)q->n);
+}
+
+/* Asks for the cores of one application. */
+static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
+                uint32_t by, hd_time now)
+{
+    struct hd_gpu *g = h->g;
+    uint64_t core[MOST], resident[MOST], faults[MOST], run;
+    struct heddle_q_core_throttle q = {.app = app,
+                                       .cause = cause,
+                                       .blocks = h->unended(h->self, app),
+                                       .is = g->env->is[app],
+                                       .core = core,
+                                       .resident = resident,
+                                       .faults = faults};
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        if (g->core[i].app != app)
+            continue;
+        if (q.n == MOST) {
+            hd_err_set(g->env->err, HEDDLE_ECONFIG,
+                       "core_throttle: application %u has more than %d cores; "
+                       "an answer is a set of that many at most",
+                       app, MOST);
+            return;
+        }
+        if (i == by)
+            q.by = q.n;
+        core[q.n] = i;
+        resident[q.n] = h->resident(h->self, i);
+        faults[q.n] = h->s->faults[i];
+        q.running |= (uint64_t)!hd_throttle_stands(h, i) << q.n;
+        q.n++;
+    }
+    if (by == HD_NONE)
+        q.by = q.n;
+    if (q.n == 0)
+        return;
+    run = (uint64_t)hd_ask_core_throttle(&h->slot, &q);
+    run |= run == 0;
+    for (uint32_t i = 0; i < q.n; i++)
+        set(h, (uint32_t)core[i], !(run >> i & 1), now);
+    h->place(h->self, app, now);
+    hd_throttle_feed(h, app, now);
+}
+
+void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now)
+{
+    const struct hd_gpu *g = h->g;
+    uint32_t first = HD_NONE;
+
+    for (uint32_t i = 0; i < g->cores; i++) {
+        if (g->core[i].app != app || h->resident(h->self, i) == 0)
+            continue;
+        if (!hd_throttle_stands(h, i))
+            return;
+        first = first == HD_NONE ? i : first;
+    }
+    if (first == HD_NONE)
+        return;
+    ++*count(h, app, FORCED);
+    set(h, first, false, now);
+}
+
+void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
+                        hd_time now)
+{
+    if (HD_UNLIKELY(h->slot.bound))
+        ask(h, app,
+            placed ? HEDDLE_THROTTLE_CAUSE_PLACED
+                   : HEDDLE_THROTTLE_CAUSE_LAUNCH,
+            HD_NONE, now);
+}
+
+void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
+                       hd_time now)
+{
+    h->s->faults[core] += !served;
+    if (HD_LIKELY(h->slot.bound))
+        ask(h, h->g->core[core].app,
+            served ? HEDDLE_THROTTLE_CAUSE_SERVED
+                   : HEDDLE_THROTTLE_CAUSE_FAULT,
+            core, now);
+}
+
+/* ---- epochs ------------------------------------------------------------ */
+
+static void again(struct hd_throttle *h, hd_time now)
+{
+    struct hd_gpu *g = h->g;
+
+    h->s->posted = h->slot.bound;
+    if (h->slot.bound)
+        hd_post(g->env->ev, h->component, h->component,
+                now + g->m->throttle.cycles * g->cycle, h->epoch, 0, 0);
+}
+
+void hd_throttle_epoch(struct hd_throttle *h, hd_time now)
+{
+    const struct hd_gpu *g = h->g;
+
+    if (h->slot.bound) {
+        for (uint32_t app = 0; app < g->env->apps; app++)
+            ask(h, app, HEDDLE_THROTTLE_CAUSE_EPOCH, HD_NONE, now);
+    } else {
+        for (uint32_t i = 0; i < g->cores; i++)
+            set(h, i, false, now);
+        for (uint32_t app = 0; app < g->env->apps; app++)
+            h->place(h->self, app, now);
+    }
+    again(h, now);
+}
+
+static void bound(void *self)
+{
+    struct hd_throttle *h = self;
+
+    if (h->slot.bound && !h->s->posted)
+        again(h, hd_events_now(h->g->env->ev));
+}
+
+/* Counters are read: cores that stand have stood until now. */
+static void sync(void *self, hd_time now)
+{
+    struct hd_throttle *h = self;
+
+    for (uint32_t i = 0; i < h->g->cores; i++)
+        if (hd_throttle_stands(h, i))
+            count_stood(h, i, now);
+}
+
+static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    struct hd_throttle *h = self;
+
+    (void)instance;
+    for (uint32_t i = 0; i < h->g->cores; i++)
+        if (hd_throttle_stands(h, i))
+            hd_show_wait(v, "core", i, "core_throttle, to run again");
+}
+
+int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g)
+{
+    struct hd_env *env = g->env;
+
+    h->g = g;
+    h->s = hd_arena_take(env->arena, 1, sizeof *h->s);
+    if (h->s == NULL)
+        return hd_err_memory(env->err);
+    h->stat = hd_stats_group(env->stats, "throttle", hd_throttle_stats, STATS, 1);
+    if (h->stat.v == NULL)
+        return hd_err_memory(env->err);
+    hd_slots_offer(env->slots, HEDDLE_POINT_core_throttle, "", &h->slot,
+                   all_run, h);
+    hd_env_part(env, (struct hd_part){.name = "throttle",
+                                      .instances = 1,
+                                      .self = h,
+                                      .stuck = stuck,
+                                      .sync = sync,
+                                      .bound = bound});
+    return 0;
+}

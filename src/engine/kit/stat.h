@@ -1,0 +1,126 @@
+/*
+ * stat.h - counters: plain integers in the arena, declared beside the part
+ * that counts.
+ *
+ * A part declares a const table of descriptors and an enum of indices in the
+ * same order.  At build time it registers a group: `instances` copies of the
+ * table for every application.  Counting is one addition:
+ *
+ *     (*hd_count(&t->stat, instance, app, HD_TLB_HITS))++;
+ *
+ * Histograms are declared in the same way.  Totals, kernels and intervals are
+ * differences taken by the reader, so sums over instances equal totals by
+ * construction.  Output lives elsewhere.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_STAT_H
+#define HD_STAT_H
+
+#include "arena.h"
+#include "base.h"
+#include "hist.h"
+
+enum hd_stat_kind {
+    HD_STAT_COUNT, /* only grows; kernels and intervals are differences */
+    HD_STAT_PEAK,  /* a maximum since the last reset */
+    HD_STAT_LEVEL, /* a value as it is: kernels have none, a reset leaves it */
+};
+
+struct hd_stat_desc {
+    const char *name;    /* "hits" */
+    const char *unit;    /* "look-ups" */
+    const char *meaning; /* one sentence */
+    uint8_t kind;        /* enum hd_stat_kind */
+};
+
+struct hd_hist_desc {
+    const char *component; /* "core" */
+    const char *name;      /* "load_latency" */
+    const char *unit;
+    const char *meaning; /* one sentence */
+};
+
+/* A group of counters of one kind of part. */
+struct hd_stat {
+    uint64_t *v;   /* arena: [instance][app][counter] */
+    uint32_t n;    /* counters */
+    uint32_t apps; /* rows kept: number of applications + 1 (see below) */
+    uint32_t instances;
+};
+
+/* Row of what belongs to no application (refresh, idle time). */
+#define HD_APP_NONE 0xffu
+
+static inline uint64_t *hd_count(const struct hd_stat *s, uint32_t instance,
+                                 uint32_t app, uint32_t counter)
+{
+    uint32_t row = app < s->apps ? app : s->apps - 1;
+
+    return &s->v[((size_t)instance * s->apps + row) * s->n + counter];
+}
+
+/* The row of one instance and application: row[counter]. */
+static inline uint64_t *hd_count_row(const struct hd_stat *s, uint32_t instance,
+                                     uint32_t app)
+{
+    return hd_count(s, instance, app, 0);
+}
+
+enum { HD_MAX_GROUPS = 64, HD_MAX_HISTS = 64 };
+
+struct hd_stats {
+    struct hd_arena *arena;
+    uint32_t apps; /* applications in this simulation */
+    uint32_t groups, hists;
+    struct hd_stat_group {
+        const char *component; /* "l2tlb", borrowed */
+        const struct hd_stat_desc *desc;
+        struct hd_stat stat;
+        uint64_t *past; /* arena: [app][counter], from before its last reset */
+        /* What is not yet in the counters of one instance and application
+         * (open intervals of time); may be NULL. */
+        void (*open)(void *self, uint32_t instance, uint32_t app,
+                     uint64_t *add);
+        void *self;
+    } group[HD_MAX_GROUPS];
+    struct {
+        const struct hd_hist_desc *desc;
+        struct hd_hist *h; /* arena: [app], apps + 1 of them */
+    } hist[HD_MAX_HISTS];
+};
+
+void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);
+
+/* Registers a group; `component` and `desc` must outlive the simulation. */
+struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
+                              const struct hd_stat_desc *desc, uint32_t n,
+                              uint32_t instances);
+
+/* Registers a histogram, one for each application (index with app); `desc`
+ * must outlive the simulation. */
+struct hd_hist *hd_stats_hist(struct hd_stats *st,
+                              const struct hd_hist_desc *desc);
+
+/* Gives the group registered last its function for open intervals. */
+void hd_stats_open_time(struct hd_stats *st,
+                        void (*open)(void *self, uint32_t instance,
+                                     uint32_t app, uint64_t *add),
+                        void *self);
+
+/* Counters of all groups, one after the other. */
+uint32_t hd_stats_flat(const struct hd_stats *st);
+
+/* All counters of one application, open intervals included: summed over
+ * instances into out[flat], or one by one into out[] when `each` (then there
+ * are hd_stats_flat_each of them). */
+void hd_stats_sum(const struct hd_stats *st, uint32_t app, uint64_t *out);
+uint32_t hd_stats_flat_each(const struct hd_stats *st);
+void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out);
+
+/* Sets the counters and histograms of one application (st->apps: of what
+ * belongs to none) to 0.  What they had is kept for policies, whose counters
+ * only grow. */
+void hd_stats_reset(struct hd_stats *st, uint32_t app);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * machine.h - all settings of a simulation in one struct, frozen before
+ * cycle 0.  Each part declares its own struct and table; this file only puts
+ * them side by side (the list of tables is machine.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_MACHINE_H
+#define HD_MACHINE_H
+
+#include "kit/config.h"
+#include "core/core.h"
+#include "core/throttle.h"
+#include "memory/cache.h"
+#include "memory/compress.h"
+#include "memory/dramspec.h"
+#include "memory/l2.h"
+#include "pages/manage.h"
+#include "paging/evict.h"
+#include "paging/remote.h"
+#include "paging/fault.h"
+#include "paging/link.h"
+#include "translation/mmu.h"
+#include "pages/ptable.h"
+#include "translation/tlb.h"
+
+struct hd_sim_cfg {
+    uint64_t seed;
+    uint64_t core_hz, l2_hz, dram_hz, link_hz;
+    struct hd_mode translation; /* off, ideal (L1 TLB always hits) or full */
+    uint64_t budget;            /* warp instructions an application; 0: all */
+    uint64_t warmup;            /* core cycles before counters are reset */
+    uint64_t stop_cycles;       /* 0: no limit */
+    uint64_t stuck_cycles;      /* no progress for so long is an error */
+    uint32_t relaunch;          /* 1: the first to finish starts again */
+    uint32_t check;             /* 1: verify invariants while running */
+    uint32_t first_kernel, last_kernel; /* launches simulated; 0: all */
+};
+
+struct hd_sample_cfg { /* sample.c */
+    uint64_t every;        /* warp instructions of a period; 0: no windows */
+    uint64_t window, warm; /* of them, simulated in detail: measured, before */
+    uint32_t launches;     /* 1: one of each cluster of launches is simulated */
+    uint32_t mix;          /* permille by which launches of a cluster differ */
+    uint32_t timed;        /* 1: policies with state in time are let through */
+};
+
+struct hd_machine {
+    struct hd_sim_cfg sim;
+    struct hd_sample_cfg sample;
+    struct hd_core_cfg core;
+    struct hd_throttle_cfg throttle;
+    struct hd_tlb_cfg l1tlb, l1side;
+    struct hd_cache_cfg l1cache;
+    struct hd_xbar_cfg xbar;
+    struct hd_tlb_cfg l2tlb;
+    struct hd_bypass_cfg bypass;
+    struct hd_walk_cfg walk;
+    struct hd_pwc_cfg pwc;
+    struct hd_msc_cfg msc;
+    struct hd_prefetch_cfg prefetch;
+    struct hd_cache_cfg l2cache;
+    struct hd_dram_cfg dram;
+    struct hd_compress_cfg compress;
+    struct hd_vm_cfg vm;
+    struct hd_manage_cfg memory;
+    struct hd_fault_cfg fault;
+    struct hd_driver_cfg uvm;
+    struct hd_link_cfg link;
+    struct hd_evict_cfg evict;
+    struct hd_remote_cfg remote;
+};
+
+/* heddle_config_shape (tool.h) */
+struct heddle_shape_info;
+int hd_machine_shape(const struct hd_machine *m, uint32_t i,
+                     struct heddle_shape_info *out);
+
+#endif

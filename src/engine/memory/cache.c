@@ -1,0 +1,290 @@
+/*
+ * cache.c - tags of a data cache: what is present, dirty, and whose it is.
+ *
+ * One struct serves the L1 caches and the slices of the L2.  Nothing here
+ * takes time: the owner reserves ports, counts latency, holds MSHRs and
+ * queues.  Keys are whole line numbers, so a line that leaves needs no
+ * inverse of the address map to be written back.
+ *
+ * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
+ * sets; the third is dropped, and the set is the index modulo 85.
+ *
+ * Write policies.  `through`: a store updates a line that is present and goes
+ * on.  `evict`: a store goes on and drops the line (Fermi's L1 for global
+ * memory).  `back`: a store makes the line dirty, and allocates one if it is
+ * missing.  A partial write allocates without fetching the rest: real L2
+ * slices keep a bit for each byte or sector and fetch what a later read finds
+ * missing.  These bits are not modelled.  The effect: a read of a line of
+ * which only a part was stored hits where hardware would read DRAM once, and
+ * a partial line is written back whole, up to line / sector times the bytes.
+ *
+ * Source of the defaults: Mosaic (MICRO 2017) Table 1, MASK (ASPLOS 2018)
+ * Table 1; what both leave open is called a guess.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cache.h"
+
+#include <string.h>
+
+#include "kit/bits.h"
+
+/* ---- settings --------------------------------------------------------- */
+
+#define AT(field) offsetof(struct hd_cache_cfg, field)
+
+const struct hd_setting hd_l1cache_settings[] = {
+    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
+     "off: every access goes to the L2; ideal: every access hits; fixed:N: "
+     "every access takes N cycles; full",
+     "heddle"},
+    {"bytes", HD_T_U64, AT(bytes), "bytes", "16384", 128, 1ull << 26, NULL,
+     "capacity of one core's cache", "Mosaic T1: 16 KB"},
+    {"ways", HD_T_U32, AT(ways), "ways", "4", 1, 4096, NULL, "lines in a set",
+     "Mosaic T1: 4-way"},
+    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
+     "bytes of a line, a power of two", "MESC T1, Pichai 5.2: 128 B"},
+    {"latency", HD_T_U32, AT(latency), "core cycles", "1", 0, 10000, NULL,
+     "from look-up to data", "Mosaic T1: 1 cycle"},
+    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "1", 1, 64, NULL,
+     "lines looked up in one cycle", "guess"},
+    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
+     "missing lines in flight", "guess"},
+    {"merges", HD_T_U32, AT(merges), "requests", "16", 1, 4096, NULL,
+     "accesses that may wait for one missing line, the first included",
+     "guess"},
+    {"write", HD_T_CHOICE, AT(write), "", "evict", 0, 0, "through|evict|back",
+     "what a store does to a line that is present",
+     "guess (Fermi drops a line of global memory that is stored to)"},
+    {"order", HD_T_CHOICE, AT(order), "", "beside", 0, 0, "beside|after",
+     "look-up beside the TLB (virtually indexed: exact where bytes / ways is "
+     "at most 4096, so that the index lies within a page; elsewhere synonyms "
+     "are not modelled) or after it",
+     "Pichai 5.2: virtually indexed; else a guess"},
+    {"stores", HD_T_U32, AT(stores), "stores", "32", 1, 4096, NULL,
+     "store queue entries of a core", "guess"},
+};
+const uint32_t hd_l1cache_setting_count = HD_LEN(hd_l1cache_settings);
+
+const struct hd_setting hd_l2cache_settings[] = {
+    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
+     "off: every request goes to DRAM; ideal: every request hits; fixed:N: "
+     "every request takes N cycles; full",
+     "heddle"},
+    {"bytes", HD_T_U64, AT(bytes), "bytes", "2097152", 1024, 1ull << 32, NULL,
+     "capacity of all slices together", "Mosaic T1: 2 MB"},
+    {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL, "lines in a set",
+     "Mosaic T1: 16-way"},
+    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
+     "bytes of a line, a power of two, as in the L1",
+     "MESC T1: 128 B; Mosaic and MASK: guess"},
+    {"latency", HD_T_U32, AT(latency), "L2 cycles", "10", 0, 10000, NULL,
+     "from look-up to data, or to the decision that a line is missing",
+     "Mosaic T1: 10 cycles"},
+    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "2", 1, 64, NULL,
+     "look-ups that a slice starts in one L2 cycle", "MASK T1: 2 ports a bank"},
+    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
+     "missing lines in flight in a slice", "guess"},
+    {"merges", HD_T_U32, AT(merges), "requests", "32", 1, 4096, NULL,
+     "requests that may wait for one missing line, the first included",
+     "guess"},
+    {"write", HD_T_CHOICE, AT(write), "", "back", 0, 0, "through|evict|back",
+     "what a store does", "guess"},
+    {"partition", HD_T_BOOL, AT(partition), "", "false", 0, 1, NULL,
+     "each application may fill only an equal share of the ways; at most 16 "
+     "ways",
+     "MASK section 6: an equal partition of the L2"},
+    {"slices", HD_T_U32, AT(slices), "slices", "16", 1, 256, NULL,
+     "slices (banks) in all, a multiple of the DRAM channels",
+     "MASK T1: 16 banks"},
+    {"queue", HD_T_U32, AT(queue), "requests", "16", 1, 4096, NULL,
+     "requests of a slice that can wait for room in its DRAM channel's queue",
+     "guess"},
+};
+const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);
+
+/* ---- notes ------------------------------------------------------------ */
+
+static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
+                 uint32_t kind, struct hd_who who, uint32_t filler, bool waited)
+{
+    struct heddle_n_cache_hit n = {.level = c->level,
+                                   .instance = c->instance,
+                                   .app = who.app,
+                                   .warp = who.warp,
+                                   .kind = kind,
+                                   .line = line,
+                                   .filler = filler,
+                                   .waited = waited,
+                                   .pc = hd_pc_now(&c->tags.pc)};
+
+    hd_slots_note(c->env->slots, note, &n);
+}
+
+/* ---- look-up ---------------------------------------------------------- */
+
+void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
+                       uint32_t kind, struct hd_who who, bool waited)
+{
+    enum heddle_note note =
+        entry != HD_NONE ? HEDDLE_NOTE_cache_hit : HEDDLE_NOTE_cache_miss;
+
+    if (c->watched[note] != 0)
+        tell(c, note, line, kind, who,
+             entry != HD_NONE ? c->line[entry].filler : 0, waited);
+}
+
+void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
+{
+    if (c->cfg.write == HD_WRITE_BACK)
+        c->line[entry].dirty = 1;
+    else if (c->cfg.write == HD_WRITE_EVICT ||
+             (kind == HD_REQ_ATOMIC && c->level == 1))
+        hd_assoc_drop(&c->tags, entry);
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+
+static int64_t insert_default(void *self, const void *q)
+{
+    (void)self;
+    (void)q;
+    return HEDDLE_CACHE_INSERT_NORMAL;
+}
+
+static int64_t ask_insert(struct hd_cache *c, uint64_t line, uint32_t kind,
+                          uint32_t level, struct hd_who who)
+{
+    struct heddle_q_cache_insert q = {.instance = c->instance,
+                                      .app = who.app,
+                                      .warp = who.warp,
+                                      .kind = kind,
+                                      .level = level,
+                                      .line = line,
+                                      .pc = hd_pc_now(&c->tags.pc)};
+
+    return hd_ask_cache_insert(&c->insert, &q);
+}
+
+bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
+                          uint32_t kind, uint32_t level, bool dirty,
+                          struct hd_who who, uint64_t *victim,
+                          uint32_t *victim_app)
+{
+    int64_t how = ask_insert(c, line, kind, level, who);
+    struct hd_cache_line old;
+    uint32_t e;
+
+    if (how == HEDDLE_CACHE_INSERT_SKIP) {
+        *victim = dirty ? line : HD_KEY_NONE;
+        *victim_app = who.app;
+        return dirty;
+    }
+    e = how == HEDDLE_CACHE_INSERT_LAST
+            ? hd_assoc_place_last(&c->tags, set, line, who, victim)
+            : hd_assoc_place(&c->tags, set, line, who, victim);
+    old = hd_cache_owned(c, e, who, dirty);
+    if (*victim == HD_KEY_NONE)
+        return false;
+    if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
+        tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler, false);
+    *victim_app = old.owner;
+    return old.dirty;
+}
+
+bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
+                   uint32_t level, bool dirty, struct hd_who who,
+                   uint64_t *victim, uint32_t *victim_app)
+{
+    uint32_t set = hd_cache_set(c, line);
+    uint32_t e = hd_assoc_find(&c->tags, set, line);
+
+    if (HD_LIKELY(e == HD_NONE))
+        return hd_cache_enter(c, set, line, kind, level, dirty, who, victim,
+                              victim_app);
+    *victim = HD_KEY_NONE;
+    *victim_app = who.app;
+    c->line[e].dirty |= dirty;
+    return false;
+}
+
+bool hd_cache_drop(struct hd_cache *c, uint64_t line)
+{
+    uint32_t e = hd_cache_find(c, line);
+    bool dirty;
+
+    if (e == HD_NONE)
+        return false;
+    dirty = c->line[e].dirty;
+    hd_assoc_drop(&c->tags, e);
+    return dirty;
+}
+
+/* ---- looking and building --------------------------------------------- */
+
+void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        uint64_t line = c->tags.key[e];
+        struct hd_cache_line x = c->line[e];
+
+        if (line == HD_KEY_NONE)
+            continue;
+        v->row(v->ud, "line");
+        v->number(v->ud, "set", e / c->tags.ways);
+        v->number(v->ud, "way", e % c->tags.ways);
+        v->number(v->ud, "line", line);
+        v->number(v->ud, "address", line * c->cfg.line);
+        v->number(v->ud, "dirty", x.dirty);
+        v->number(v->ud, "app", x.owner);
+        v->number(v->ud, "warp", x.filler);
+        v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
+    }
+}
+
+void hd_cache_bound(struct hd_cache *c)
+{
+    bool use = (c->watched[HEDDLE_NOTE_cache_miss] |
+                c->watched[HEDDLE_NOTE_cache_hit]) != 0;
+
+    hd_assoc_bound(&c->tags);
+    c->tags.asked |= use ? HD_CACHE_USE : 0;
+    c->tags.asked |=
+        c->insert.bound || c->watched[HEDDLE_NOTE_cache_evict] != 0
+            ? HD_CACHE_ENTER
+            : 0;
+}
+
+int hd_cache_open(struct hd_cache *c, struct hd_env *env,
+                  const struct hd_cache_cfg *cfg, const char *at,
+                  uint32_t instance, uint64_t bytes)
+{
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    uint64_t lines = cfg->line != 0 ? bytes / cfg->line : 0;
+    uint32_t ways = cfg->ways;
+
+    *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
+    c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
+    c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : nobody;
+    if (!hd_is_pow2(cfg->line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s.line: %u is not a power of two", at, cfg->line);
+    if (ways == 0 || lines < ways || lines / ways > UINT32_MAX / ways)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "%s.bytes: %llu bytes hold no whole set of %u ways "
+                          "of %u bytes",
+                          at, (unsigned long long)bytes, ways, cfg->line);
+    c->line = hd_arena_take(env->arena, lines / ways * ways, sizeof *c->line);
+    if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
+                                         (uint32_t)(lines / ways), ways) != 0)
+        return hd_err_memory(env->err);
+    if (hd_is_pow2(c->tags.sets))
+        c->set_mask = c->tags.sets - 1;
+    c->insert = (struct hd_slot){insert_default, c, 0};
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_cache_insert, at, &c->insert,
+                       insert_default, c);
+    hd_cache_bound(c);
+    return 0;
+}

@@ -1,0 +1,794 @@
+/*
+ * dramsched.c - which command a channel issues next, and in which cycle.
+ *
+ * A bank keeps, for each class, two lists in order of age: the requests of
+ * its open row (hits) and the others (rest).  Opening a row moves its requests
+ * from rest to hits, closing one merges what is left of them back.  So the
+ * oldest hit and the oldest other request are list heads, and nothing looks
+ * through the queue when a command issues.
+ *
+ * A bank offers at most one column command (for its oldest hit) and one row
+ * command (for its oldest other request), both of its most urgent class.  For
+ * reads and for writes there is a list of banks in the order of their keys:
+ * many may be legal at once, and the first in the list that is legal as soon as
+ * the buses are goes first.  Row commands are fewer and change all the time:
+ * they are a set of banks.  A key orders candidates of all banks: class, then
+ * columns before rows (unless the scheduler is ready-first), then age.
+ *
+ * What the schedulers do differently is when an open row may be closed:
+ * hit-first (FR-FCFS of the papers' simulator): when no request of the class
+ * hits it; capped: also after `cap` requests, for an older request, and then
+ * before any other row command; ready-first: for any older request.  Golden
+ * requests are never overtaken by golden ones of the same bank.
+ *
+ * A channel issues at most one command a cycle.  In the first cycle in which
+ * any candidate is legal, the legal one with the smallest key issues.  The plan
+ * is that command; it holds until something arrives or a command issues.
+ * Nothing is done for the cycles in between.
+ *
+ * Commands are decided late: a request that arrives in cycle a takes part from
+ * a + 1 on, so all commands up to a are certain at that moment, and nobody
+ * outside needs to know a command before its data have passed.  The channel's
+ * events (dram.c) therefore come only as often as answers are due, and one
+ * event decides a batch of commands.  When commands are decided has no
+ * influence on which they are.  memory/fast/dram.c decides a batch where nothing is
+ * out of the ordinary.  Who watches is told each command when it is decided,
+ * which is in its cycle then (dram.c).
+ *
+ * A due refresh stops everything else: all open rows are closed by one
+ * command as soon as each may be, then all banks are refreshed.
+ *
+ * Reads and writes wait in one queue and are chosen by the same rule, as in
+ * the papers' simulator: a write waits for a gap of tRTW without a legal read,
+ * then writes go on while one is legal.
+ *
+ * Where a policy is bound to dram_pick it is asked in the first cycle in which
+ * a candidate is legal, if there are two or more.  It may choose one that is
+ * not legal yet: then nothing issues until it is, or until the candidates
+ * change, and the policy is asked again.  What is offered is more than what the
+ * engine itself chooses from: of each bank the oldest hit and the oldest other
+ * request of its most urgent class, whether or not the scheduler would close
+ * the row for the latter.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "dramchan.h"
+
+_Static_assert((int)HD_DRAM_WR == (int)HEDDLE_DRAM_ISSUE_WRITE, "in one order");
+
+/* ---- the lists of a bank ----------------------------------------------- */
+
+static void append(struct hd_dramentry *v, struct hd_dramlist *l, uint32_t e)
+{
+    v[e].next = NO_ENTRY;
+    if (l->head == NO_ENTRY)
+        l->head = (uint16_t)e;
+    else
+        v[l->tail].next = (uint16_t)e;
+    l->tail = (uint16_t)e;
+}
+
+/* Moves the requests of a row from one list to the end of another. */
+static void move_row(struct hd_dramentry *v, uint64_t row,
+                     struct hd_dramlist *from, struct hd_dramlist *to)
+{
+    struct hd_dramlist left = {NO_ENTRY, NO_ENTRY};
+
+    for (uint32_t e = from->head, next; e != NO_ENTRY; e = next) {
+        next = v[e].next;
+        append(v, v[e].row == row ? to : &left, e);
+    }
+    *from = left;
+}
+
+/* Merges the list `from` into `to`, by age; `from` is empty afterwards. */
+static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
+                  struct hd_dramlist *to)
+{
+    struct hd_dramlist out = {NO_ENTRY, NO_ENTRY};
+    uint32_t a = from->head, b = to->head;
+
+    while (a != NO_ENTRY || b != NO_ENTRY) {
+        bool first = b == NO_ENTRY || (a != NO_ENTRY && v[a].age < v[b].age);
+        uint32_t e = first ? a : b;
+        if (first)
+            a = v[e].next;
+        else
+            b = v[e].next;
+        append(v, &out, e);
+    }
+    *to = out;
+    from->head = from->tail = NO_ENTRY;
+}
+
+/* ---- what a bank offers ------------------------------------------------ */
+
+/* Whether the open row may be closed for the bank's oldest other request,
+ * although a request hits it. */
+static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
+                      const struct hd_dramentry *hit,
+                      const struct hd_dramentry *other)
+{
+    return other->age < hit->age &&
+           (other->klass == GOLDEN ||
+            d->cfg.scheduler == HD_DRAM_READY_FIRST ||
+            (d->cfg.scheduler == HD_DRAM_CAPPED && k->served >= d->cfg.cap));
+}
+
+/* Works out what a bank offers: the requests, or NO_ENTRY, of its column and
+ * its row candidate, and the row's rank. */
+static void work_out(const struct hd_dram *d, const struct hd_dramlane *l,
+                     uint32_t b, uint32_t *hit, uint32_t *other, uint64_t *rank)
+{
+    const struct hd_dramentry *v = l->entry;
+    const struct hd_drambank *k = &l->bank[b];
+
+    *hit = hd_dram_hit(k);
+    *other = hd_dram_other(k);
+    *rank = d->row_rank;
+    if (*hit == NO_ENTRY || *other == NO_ENTRY)
+        return;
+    if (!may_close(d, k, &v[*hit], &v[*other])) {
+        *other = NO_ENTRY;
+        return;
+    }
+    *rank = 0; /* its turn has come */
+    if (hd_dram_top(k) == GOLDEN)
+        *hit = NO_ENTRY;
+}
+
+void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b)
+{
+    struct hd_dramchan *ch = l->ch;
+    struct hd_drambank *k = &l->bank[b];
+    uint32_t hit, other;
+    uint64_t rank;
+
+    ch->planned = 0;
+    ch->offered = 1;
+    ch->column = ch->row = 0;
+    ch->hold = 0;
+    hd_dram_drop(ch, k, b);
+    ch->rows &= ~(1ull << b);
+    work_out(d, l, b, &hit, &other, &rank);
+    if (hit != NO_ENTRY)
+        hd_dram_offer_column(ch, k, &l->entry[hit]);
+    if (other != NO_ENTRY)
+        hd_dram_offer_row(ch, &l->entry[other], rank);
+}
+
+bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
+                   uint32_t b)
+{
+    const struct hd_dramchan *ch = l->ch;
+    const struct hd_drambank *k = &l->bank[b];
+    uint32_t hit, other, way = 0, i = 0;
+    uint64_t rank;
+
+    work_out(d, l, b, &hit, &other, &rank);
+    if (hit != NO_ENTRY) {
+        way = 1u + l->entry[hit].write;
+        while (i < ch->n[way - 1] &&
+               ch->order[way - 1][i] != hd_dram_key(&l->entry[hit]))
+            i++;
+        if (i == ch->n[way - 1])
+            return false;
+    }
+    if (other != NO_ENTRY &&
+        ch->row_key[b] != (hd_dram_key(&l->entry[other]) | rank))
+        return false;
+    return k->way == way && (ch->rows >> b & 1) == (other != NO_ENTRY);
+}
+
+/* ---- what happens to a bank -------------------------------------------- */
+
+/* Entry e has arrived: it joins its bank. */
+static void arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
+{
+    struct hd_dramchan *ch = l->ch;
+    const struct hd_dramentry *v = &l->entry[e];
+    struct hd_drambank *k = &l->bank[v->bank];
+    struct hd_dramlist *list =
+        k->open && k->row == v->row ? &k->hits[v->klass] : &k->rest[v->klass];
+    bool first = list->head == NO_ENTRY;
+
+    if (v->klass == GOLDEN && d->cfg.golden == 0) {
+        if (ch->golden_busy) {
+            append(l->entry, &ch->golden, e);
+            return;
+        }
+        ch->golden_busy = 1;
+    }
+    append(l->entry, list, e);
+    k->classes |= (uint8_t)(1u << v->klass);
+    if (first) /* or else it is no candidate and changes none */
+        hd_dram_offer(d, l, v->bank);
+}
+
+void hd_dram_open_row(struct hd_dram *d, const struct hd_dramlane *l,
+                      uint32_t b, uint32_t e, uint64_t cycle)
+{
+    const struct hd_dramtime *t = &d->t;
+    struct hd_dramchan *ch = l->ch;
+    struct hd_drambank *k = &l->bank[b];
+    struct hd_dramentry *v = &l->entry[e];
+
+    v->opened = 1;
+    l->count[v->app * ST_COUNT + ST_ACTIVATES]++;
+    k->open = 1;
+    k->row = v->row;
+    k->served = 0;
+    k->act_at = cycle;
+    k->row_ok[BANK_PRE] = cycle + t->tras;
+    k->row_ok[BANK_ACT] = cycle + t->trc;
+    ch->act_ok = cycle + t->trrd;
+    if (t->tfaw != 0) {
+        ch->faw[ch->faw_next] = cycle + t->tfaw;
+        ch->faw_next = (ch->faw_next + 1) % 4;
+        hd_dram_raise(&ch->act_ok, ch->faw[ch->faw_next]);
+    }
+    for (uint32_t i = 0; i < CLASSES; i++)
+        move_row(l->entry, k->row, &k->rest[i], &k->hits[i]);
+}
+
+/* Closes an open row; the precharge is at `cycle`. */
+static void close_row(struct hd_dram *d, const struct hd_dramlane *l,
+                      uint32_t b, uint64_t cycle)
+{
+    struct hd_drambank *k = &l->bank[b];
+
+    hd_dram_raise(&k->row_ok[BANK_ACT], cycle + d->t.trp);
+    k->open = 0;
+    for (uint32_t i = 0; i < CLASSES; i++)
+        if (k->hits[i].head != NO_ENTRY)
+            merge(l->entry, &k->hits[i], &k->rest[i]);
+}
+
+/* A silver or golden request has left. */
+static void ended_urgent(struct hd_dram *d, const struct hd_dramlane *l,
+                         uint32_t klass)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint32_t next = ch->golden.head;
+
+    ch->klass[klass]--;
+    if (klass != GOLDEN || d->cfg.golden != 0)
+        return;
+    ch->golden_busy = 0;
+    if (next != NO_ENTRY) {
+        ch->golden.head = l->entry[next].next;
+        arrive(d, l, next);
+    }
+}
+
+void hd_dram_end(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                 uint64_t cycle)
+{
+    struct hd_dramchan *ch = l->ch;
+    struct hd_dramentry *v = &l->entry[e];
+    struct hd_drambank *k = &l->bank[v->bank];
+    struct hd_dramlist *list = &k->hits[v->klass];
+    struct hd_dramdone *done = &l->done[ch->done_n++];
+
+    hd_assert(ch->done_n <= d->ring && list->head == e);
+    done->cycle = cycle + d->t.data[v->write];
+    done->req = v->req;
+    hd_dram_count(d, l, v, (uint32_t)(done->cycle - v->accepted));
+    k->served++;
+    ch->waiting--;
+    list->head = v->next;
+    if (list->head == NO_ENTRY) {
+        list->tail = NO_ENTRY;
+        if (k->rest[v->klass].head == NO_ENTRY)
+            k->classes &= (uint8_t) ~(1u << v->klass);
+    }
+    l->entry[ch->free_last].next = (uint16_t)e;
+    ch->free_last = (uint16_t)e;
+    v->next = NO_ENTRY;
+    if (HD_UNLIKELY(v->klass != NORMAL))
+        ended_urgent(d, l, v->klass);
+    if (HD_UNLIKELY(ch->waiters != 0))
+        hd_dram_freed(d, l, v->klass, cycle);
+}
+
+/* ---- a policy's choice: dram_pick -------------------------------------- */
+
+/* The arrays of a question: at most two candidates a bank. */
+struct offer {
+    uint64_t bank[2 * HD_DRAM_MAX_BANKS], row[2 * HD_DRAM_MAX_BANKS];
+    uint64_t hit[2 * HD_DRAM_MAX_BANKS], ready[2 * HD_DRAM_MAX_BANKS];
+    uint64_t arrived[2 * HD_DRAM_MAX_BANKS], app[2 * HD_DRAM_MAX_BANKS];
+    uint64_t klass[2 * HD_DRAM_MAX_BANKS], write[2 * HD_DRAM_MAX_BANKS];
+};
+
+static void offer_one(const struct hd_dram *d, const struct hd_dramlane *l,
+                      struct offer *o, uint32_t i, const struct hd_dramentry *e,
+                      bool hit)
+{
+    const struct hd_dramchan *ch = l->ch;
+    const struct hd_drambank *k = &l->bank[e->bank];
+    uint64_t t;
+
+    if (hit) {
+        t = hd_max_u64(k->act_at + d->t.rcd[e->write], ch->group_ok[k->group]);
+        t = hd_max_u64(t, ch->col_ok[e->write]);
+    } else {
+        t = k->row_ok[k->open];
+        t = k->open ? t : hd_max_u64(t, ch->act_ok);
+    }
+    o->bank[i] = e->bank;
+    o->row[i] = e->row;
+    o->hit[i] = hit;
+    o->ready[i] = hd_max_u64(t, ch->floor);
+    o->arrived[i] = e->age;
+    o->app[i] = d->reqs->v[e->req].app;
+    o->klass[i] = e->klass;
+    o->write[i] = e->write;
+}
+
+/* Lists the candidates; returns how many.  *first: when one is legal. */
+static uint32_t gather(const struct hd_dram *d, const struct hd_dramlane *l,
+                       struct offer *o, uint64_t *first)
+{
+    const struct hd_dramentry *v = l->entry;
+    uint32_t n = 0;
+
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = &l->bank[b];
+        uint32_t hit = hd_dram_hit(k), other = hd_dram_other(k);
+        if (hit != NO_ENTRY && other != NO_ENTRY && v[hit].age < v[other].age)
+            other = NO_ENTRY; /* the oldest is the hit */
+        else if (other != NO_ENTRY && v[other].klass == GOLDEN)
+            hit = NO_ENTRY; /* golden requests keep their order */
+        if (hit != NO_ENTRY)
+            offer_one(d, l, o, n++, &v[hit], true);
+        if (other != NO_ENTRY)
+            offer_one(d, l, o, n++, &v[other], false);
+    }
+    *first = HD_NEVER;
+    for (uint32_t i = 0; i < n; i++)
+        *first = hd_min_u64(*first, o->ready[i]);
+    return n;
+}
+
+static void set_plan(struct hd_dramchan *ch, uint64_t at, uint32_t kind,
+                     uint32_t bank)
+{
+    ch->plan_at = at;
+    ch->plan_kind = (uint8_t)kind;
+    ch->plan_bank = bank;
+}
+
+/* Plans the next question, or nothing. */
+static void plan_question(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct offer o;
+    uint64_t first;
+
+    if (gather(d, l, &o, &first) == 0)
+        set_plan(l->ch, HD_NEVER, HD_DRAM_NONE, 0);
+    else
+        set_plan(l->ch, hd_max_u64(first, l->ch->hold), HD_DRAM_ASK, 0);
+}
+
+/* The planned question's cycle has come: its answer is the new plan. */
+static void ask(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct hd_dramchan *ch = l->ch;
+    struct offer o;
+    uint64_t first;
+    struct heddle_q_dram_pick q = {.n = gather(d, l, &o, &first),
+                                   .channel = l->c,
+                                   .cycle = ch->plan_at,
+                                   .bank = o.bank,
+                                   .row = o.row,
+                                   .hit = o.hit,
+                                   .ready = o.ready,
+                                   .arrived = o.arrived,
+                                   .app = o.app,
+                                   .klass = o.klass,
+                                   .write = o.write};
+    int64_t i = q.n > 1 ? hd_ask_dram_pick(&d->pick, &q) : 0;
+    uint32_t b = (uint32_t)o.bank[i];
+
+    if (o.ready[i] > ch->plan_at) {
+        ch->hold = o.ready[i];
+        ch->planned = 0;
+    } else if (o.hit[i]) {
+        set_plan(ch, ch->plan_at, HD_DRAM_RD + (uint32_t)o.write[i], b);
+    } else {
+        set_plan(ch, ch->plan_at, HD_DRAM_ACT + l->bank[b].open, b);
+    }
+}
+
+/* Engine's order among candidates of a question; smaller goes first.
+ * HD_NEVER: not allowed now. */
+static uint64_t default_key(const struct hd_dram *d,
+                            const struct heddle_q_dram_pick *q, uint64_t i)
+{
+    uint64_t key = (GOLDEN - q->klass[i]) << 62 | q->arrived[i];
+
+    if (q->hit[i] || d->cfg.scheduler == HD_DRAM_READY_FIRST)
+        return key;
+    if (i == 0 || q->bank[i - 1] != q->bank[i])
+        return key | 1ull << 61; /* no request hits the row */
+    if (d->cfg.scheduler == HD_DRAM_CAPPED &&
+        d->lane[q->channel].bank[q->bank[i]].served >= d->cfg.cap)
+        return key;
+    return HD_NEVER;
+}
+
+int64_t hd_dram_pick_default(void *dram, const void *question)
+{
+    const struct heddle_q_dram_pick *q = question;
+    uint64_t at = HD_NEVER, key = HD_NEVER;
+    int64_t best = 0;
+
+    for (uint64_t i = 0; i < q->n; i++) {
+        uint64_t t = hd_max_u64(q->ready[i], q->cycle);
+        uint64_t k = default_key(dram, q, i);
+        if (k != HD_NEVER && (t < at || (t == at && k < key))) {
+            at = t;
+            key = k;
+            best = (int64_t)i;
+        }
+    }
+    return best;
+}
+
+/* ---- the plan ---------------------------------------------------------- */
+
+static void plan_refresh(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint64_t shut = hd_max_u64(ch->floor, ch->ref_at), all = shut;
+    bool open = false;
+
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        const struct hd_drambank *k = &l->bank[b];
+        open |= k->open;
+        all = hd_max_u64(all, k->row_ok[BANK_ACT]);
+        if (k->open)
+            shut = hd_max_u64(shut, k->row_ok[BANK_PRE]);
+    }
+    if (open)
+        set_plan(ch, shut, HD_DRAM_PREA, 0);
+    else
+        set_plan(ch, all, HD_DRAM_REF, 0);
+}
+
+void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint64_t column, row;
+
+    if (ch->planned)
+        return;
+    ch->planned = 1;
+    if (HD_UNLIKELY(d->pick.bound)) {
+        plan_question(d, l);
+    } else {
+        column = hd_dram_choose_column(d, l, ch->floor);
+        row = hd_dram_choose_row(l, ch->floor);
+        hd_dram_set_plan(ch, column, row, hd_dram_first_of(l, column, row));
+    }
+    if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
+        plan_refresh(d, l);
+}
+
+/* ---- issuing ----------------------------------------------------------- */
+
+/* Says which request is the oldest golden one that has got to its bank. */
+static void tell_golden(const struct hd_dram *d, const struct hd_dramlane *l,
+                        struct hd_dramcmd *cmd)
+{
+    const struct hd_dramentry *v = l->entry, *first = NULL;
+
+    for (uint32_t i = 0; i < 2 * d->cfg.banks; i++) {
+        const struct hd_drambank *k = &l->bank[i / 2];
+        uint32_t e = i % 2 ? k->rest[GOLDEN].head : k->hits[GOLDEN].head;
+        if (e != NO_ENTRY && (first == NULL || v[e].age < first->age))
+            first = &v[e];
+    }
+    if (first == NULL)
+        return;
+    cmd->golden = 1;
+    cmd->golden_bank = first->bank;
+    cmd->golden_row = first->row;
+    cmd->golden_write = first->write;
+}
+
+/* Tells the planned command, on behalf of entry e, in a note of its instant. */
+static HD_APART void tell_note(const struct hd_dram *d,
+                               const struct hd_dramlane *l, uint32_t e)
+{
+    const struct hd_dramentry *v = &l->entry[e];
+    const struct hd_req *r = &d->reqs->v[v->req];
+    const hd_time at = l->ch->plan_at * d->tick, *local = d->env->local;
+    struct heddle_n_dram_command n = {.channel = l->c,
+                                      .bank = v->bank,
+                                      .app = v->app,
+                                      .kind = r->kind,
+                                      .address = r->pa.v,
+                                      .command = l->ch->plan_kind,
+                                      .row = v->row,
+                                      .burst = v->bursts - v->left + 1u,
+                                      .bursts = v->bursts};
+
+    d->env->local = &at;
+    hd_slots_note(d->env->slots, HEDDLE_NOTE_dram_command, &n);
+    d->env->local = local;
+}
+
+/* Tells the planned command, on behalf of entry e, to whoever watches. */
+static void tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                 bool close)
+{
+    const struct hd_dramchan *ch = l->ch;
+    struct hd_dramcmd cmd = {.cycle = ch->plan_at,
+                             .channel = l->c,
+                             .bank = ch->plan_bank,
+                             .kind = ch->plan_kind,
+                             .req = HD_NONE,
+                             .close = close};
+
+    if (d->told && e != NO_ENTRY)
+        tell_note(d, l, e);
+    if (d->watch == NULL && d->check == NULL)
+        return;
+    if (e != NO_ENTRY) {
+        const struct hd_dramentry *v = &l->entry[e];
+        cmd.row = v->row;
+        cmd.req = v->req;
+        cmd.klass = v->klass;
+        if (ch->klass[GOLDEN] != 0 && !d->pick.bound)
+            tell_golden(d, l, &cmd);
+        cmd.column =
+            hd_drammap_locate(&d->map, d->reqs->v[v->req].pa.v).column +
+            v->bursts - v->left;
+        if (cmd.kind == HD_DRAM_RD)
+            cmd.data = cmd.cycle + d->cfg.cl;
+        else if (cmd.kind == HD_DRAM_WR)
+            cmd.data = cmd.cycle + d->cfg.wl;
+    }
+    if (d->check != NULL)
+        hd_dramcheck_command(d->check, &cmd, d->env->err);
+    if (d->watch != NULL)
+        d->watch(d->watch_self, &cmd);
+}
+
+/* Whether one request alone hits the row of a bank. */
+static bool only_hit(const struct hd_drambank *k)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < CLASSES; i++)
+        if (k->hits[i].head != NO_ENTRY)
+            n += 1 + (k->hits[i].head != k->hits[i].tail);
+    return n == 1;
+}
+
+/* One column, with the precharge that a closed page makes of the last. */
+static void issue_column(struct hd_dram *d, const struct hd_dramlane *l,
+                         uint32_t b)
+{
+    struct hd_drambank *k = &l->bank[b];
+    uint32_t e = hd_dram_hit(k);
+    struct hd_dramentry *v = &l->entry[e];
+    bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
+
+    tell(d, l, e, close);
+    hd_dram_forbid(&d->t, l->ch, k, v->write, l->ch->plan_at);
+    if (--v->left != 0)
+        return;
+    hd_dram_end(d, l, e, l->ch->plan_at);
+    if (close) {
+        l->count[v->app * ST_COUNT + ST_PRECHARGES]++;
+        close_row(d, l, b, k->row_ok[BANK_PRE]);
+    }
+    hd_dram_offer(d, l, b);
+}
+
+static void issue_row(struct hd_dram *d, const struct hd_dramlane *l,
+                      uint32_t b)
+{
+    uint32_t e = hd_dram_other(&l->bank[b]);
+
+    tell(d, l, e, false);
+    if (l->ch->plan_kind == HD_DRAM_ACT) {
+        hd_dram_open_row(d, l, b, e, l->ch->plan_at);
+    } else {
+        l->count[l->entry[e].app * ST_COUNT + ST_PRECHARGES]++;
+        close_row(d, l, b, l->ch->plan_at);
+    }
+    hd_dram_offer(d, l, b);
+}
+
+/* Closes all rows, or refreshes all banks. */
+static void issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint64_t *count = l->count + d->others * ST_COUNT;
+    bool close = ch->plan_kind == HD_DRAM_PREA;
+
+    tell(d, l, NO_ENTRY, false);
+    for (uint32_t b = 0; b < d->cfg.banks; b++) {
+        struct hd_drambank *k = &l->bank[b];
+        if (!close) {
+            k->row_ok[BANK_ACT] = ch->plan_at + d->cfg.trfc;
+        } else if (k->open) {
+            count[ST_PRECHARGES]++;
+            close_row(d, l, b, ch->plan_at);
+        }
+        hd_dram_offer(d, l, b);
+    }
+    if (!close) {
+        count[ST_REFRESHES]++;
+        ch->ref_at += d->cfg.trefi;
+    }
+}
+
+/* Issues the planned command. */
+static void issue(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    struct hd_dramchan *ch = l->ch;
+
+    switch (ch->plan_kind) {
+    case HD_DRAM_RD:
+    case HD_DRAM_WR:
+        issue_column(d, l, ch->plan_bank);
+        break;
+    case HD_DRAM_ACT:
+    case HD_DRAM_PRE:
+        issue_row(d, l, ch->plan_bank);
+        break;
+    case HD_DRAM_PREA:
+    case HD_DRAM_REF:
+        issue_refresh(d, l);
+        break;
+    default: /* HD_DRAM_ASK: this is no command yet */
+        ask(d, l);
+        return;
+    }
+    ch->floor = ch->plan_at + 1;
+    ch->planned = 0;
+    ch->column = ch->row = 0;
+    ch->hold = 0;
+}
+
+/* An idle channel with closed rows: all refreshes but the last at once. */
+static void skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
+                           uint64_t cycle)
+{
+    struct hd_dramchan *ch = l->ch;
+    uint64_t n;
+
+    if (d->watch != NULL || d->check != NULL ||
+        cycle < ch->ref_at + 2ull * d->cfg.trefi)
+        return;
+    for (uint32_t b = 0; b < d->cfg.banks; b++)
+        if (l->bank[b].open || l->bank[b].classes != 0)
+            return;
+    n = (cycle - ch->ref_at) / d->cfg.trefi;
+    l->count[d->others * ST_COUNT + ST_REFRESHES] += n;
+    ch->ref_at += n * d->cfg.trefi;
+    ch->planned = 0;
+}
+
+/* ---- batches ----------------------------------------------------------- */
+
+/* Issues what is legal up to a cycle before which nothing arrives. */
+static void decide(struct hd_dram *d, const struct hd_dramlane *l,
+                   uint64_t cycle)
+{
+    struct hd_dramchan *ch = l->ch;
+
+    for (;;) {
+        if (d->cfg.refresh)
+            skip_refreshes(d, l, cycle);
+        hd_dram_plan(d, l);
+        if (ch->plan_at > cycle) /* HD_NEVER: there is none */
+            break;
+        issue(d, l);
+    }
+    ch->floor = hd_max_u64(ch->floor, cycle + 1);
+}
+
+HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
+                            uint64_t cycle)
+{
+    struct hd_dramchan *ch = l->ch;
+
+    hd_at_home(d->env, HD_SIDE_MEMORY);
+    if (ch->inbox_n == 0 && ch->planned && ch->plan_at > cycle) {
+        ch->floor = hd_max_u64(ch->floor, cycle + 1);
+        return;
+    }
+    if (HD_FAST && d->quiet && ch->klass[SILVER] + ch->klass[GOLDEN] == 0) {
+        hd_fast_dram_advance(d, l, cycle);
+        return;
+    }
+    for (uint32_t i = 0; i < ch->inbox_n; i++) {
+        decide(d, l, l->entry[ch->inbox[i]].accepted);
+        arrive(d, l, ch->inbox[i]);
+    }
+    ch->inbox_n = 0;
+    decide(d, l, cycle);
+}
+
+/* When the first of the requests that have a column of a direction to offer
+ * could have sent its last burst, or `at` if that is before. */
+static inline uint64_t first_end(const struct hd_dram *d,
+                                 const struct hd_dramlane *l, uint32_t w,
+                                 uint64_t at)
+{
+    const struct hd_dramchan *ch = l->ch;
+    const uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
+
+    for (uint32_t i = 0; i < ch->n[w]; i++) {
+        const struct hd_drambank *k = &l->bank[ch->order[w][i] & PLAN_BANK];
+        uint64_t first =
+            hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
+
+        first = hd_max_u64(first, base);
+        at = hd_min_u64(at, first + (l->entry[hd_dram_hit(k)].left - 1u) *
+                                        (uint64_t)d->t.again);
+    }
+    return at;
+}
+
+HD_HOT uint64_t hd_dram_free_at(struct hd_dram *d, const struct hd_dramlane *l)
+{
+    const struct hd_dramchan *ch = l->ch;
+    uint64_t at;
+
+    hd_dram_plan(d, l);
+    if (ch->plan_kind >= HD_DRAM_PREA)
+        return hd_max_u64(ch->plan_at, ch->floor);
+    if (ch->plan_kind >= HD_DRAM_RD &&
+        l->entry[hd_dram_hit(&l->bank[ch->plan_bank])].left == 1)
+        return ch->plan_at; /* nothing comes before */
+    at = first_end(d, l, 1, first_end(d, l, 0, HD_NEVER));
+    if (ch->rows != 0)
+        at = hd_min_u64(at, ch->plan_at + d->t.rcd_least);
+    return at;
+}
+
+/* ---- timing ------------------------------------------------------------ */
+
+static uint16_t most(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint64_t n = hd_max_u64(hd_max_u64(a, b), c);
+
+    hd_assert(n <= UINT16_MAX);
+    return (uint16_t)n;
+}
+
+void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c)
+{
+    uint32_t turn = c->cl + c->bl > c->wl ? c->cl + c->bl - c->wl : 1;
+    uint32_t back = c->wl + c->bl > c->cl ? c->wl + c->bl - c->cl : 1;
+
+    t->other = most(c->tccd_s, c->bl, 0);
+    t->same = most(c->tccd_l, 0, 0);
+    t->again = most(t->same, t->other, 0);
+    t->turn[0] = most(hd_dram_trtw(c), turn, c->tccd_s);
+    t->turn[1] = most(c->wl + c->bl + c->twtr, back, c->tccd_s);
+    t->data[0] = most(c->cl + c->bl, 0, 0);
+    t->data[1] = most(c->wl + c->bl, 0, 0);
+    t->pre[0] = most(c->trtp, 0, 0);
+    t->pre[1] = most(c->wl + c->bl + c->twr, 0, 0);
+    t->rcd[0] = most(c->trcdrd, 0, 0);
+    t->rcd[1] = most(c->trcdwr, 0, 0);
+    t->rcd_least = t->rcd[0] < t->rcd[1] ? t->rcd[0] : t->rcd[1];
+    for (uint32_t w = 0; w < 2; w++) {
+        t->runs[w] = t->turn[w] > t->again;
+        t->pairs[w] =
+            t->runs[w] && t->same > t->other && t->same <= 2 * t->other;
+    }
+    t->tras = most(c->tras, 0, 0);
+    t->trc = most(c->trc, 0, 0);
+    t->trrd = most(c->trrd, 0, 0);
+    t->tfaw = most(c->tfaw, 0, 0);
+    t->trp = most(c->trp, 0, 0);
+}

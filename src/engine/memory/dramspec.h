@@ -1,0 +1,133 @@
+/*
+ * dramspec.h - the settings of the DRAM system (geometry, address map,
+ * scheduler and timing), and from a physical address to channel, bank, row and
+ * column.
+ *
+ * Times are in cycles of the DRAM command clock (CK).  A timing is the least
+ * distance between two commands; what those are, its row in the table says.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_DRAMSPEC_H
+#define HD_DRAMSPEC_H
+
+#include "kit/config.h"
+
+enum hd_dram_scheduler {
+    HD_DRAM_HIT_FIRST,   /* a row stays open while a queued request hits it */
+    HD_DRAM_CAPPED,      /* the same, until it has served `cap` requests */
+    HD_DRAM_READY_FIRST, /* the oldest request with a legal command */
+};
+
+enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 256 };
+
+struct hd_dram_cfg {
+    struct hd_mode mode;
+    uint32_t channels;      /* any number */
+    uint32_t banks;         /* of a channel */
+    uint32_t groups;        /* bank groups of a channel; divides banks */
+    uint32_t bus_bytes;     /* bytes of a burst; 4 and 8: of a beat, BL 8 */
+    uint32_t row_bytes;     /* of one bank */
+    uint32_t interleave;    /* contiguous bytes of one row; 0: one burst */
+    char map[HD_TEXT_ROOM]; /* "A", "B", or fields, most significant first */
+    uint32_t partition;     /* 1: each application has channels of its own */
+    uint32_t scheduler;     /* enum hd_dram_scheduler */
+    uint32_t cap;           /* capped: requests served before a conflict wins */
+    uint32_t page;          /* 0 open, 1 closed */
+    uint32_t refresh;       /* 1: on */
+    uint32_t queue;         /* requests waiting in a channel, all classes */
+    uint32_t queue_silver, queue_golden; /* of these, at most so many */
+    uint32_t queues;                     /* 0 shared, 1 apart */
+    uint32_t turn_idle;                  /* core cycles */
+    uint32_t golden; /* 0 one after the other, 1 banks in parallel */
+    uint32_t cl, wl, bl;
+    uint32_t tccd_s, tccd_l, trrd, tfaw;
+    uint32_t trcdrd, trcdwr, tras, trp, trc, trtp;
+    uint32_t twr, twtr, trtw; /* trtw 0: derived */
+    uint32_t trefi, trfc;
+};
+
+extern const struct hd_setting hd_dram_settings[];
+extern const uint32_t hd_dram_setting_count;
+
+/* Bytes of a burst and of the contiguous piece, whatever way they were set. */
+uint32_t hd_dram_burst(const struct hd_dram_cfg *c);
+uint32_t hd_dram_piece(const struct hd_dram_cfg *c);
+
+/* Read to write, as set or CL + BL + 2 - WL. */
+uint32_t hd_dram_trtw(const struct hd_dram_cfg *c);
+
+/*
+ * Checks what one setting alone cannot show.  `line` is the largest request,
+ * in bytes: it must lie in one contiguous piece.  0 or HEDDLE_ECONFIG.
+ */
+int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
+                      struct hd_err *err);
+
+/* ---- the address map --------------------------------------------------- */
+
+struct hd_dramaddr {
+    uint64_t row;
+    uint32_t channel;
+    uint32_t bank; /* in the channel: group * banks of a group + bank */
+    uint32_t group;
+    uint32_t column; /* burst in the row */
+};
+
+enum hd_dramfield {
+    HD_DRAM_ROW,
+    HD_DRAM_BANK,
+    HD_DRAM_GROUP,
+    HD_DRAM_COLUMN,
+    HD_DRAM_CHANNEL,
+    HD_DRAM_FIELDS
+};
+
+/* One field of the map: v mod size, v = v / size. */
+struct hd_dramdigit {
+    uint32_t field; /* enum hd_dramfield */
+    uint32_t size;
+};
+
+struct hd_drammap {
+    /* when every size is a power of two: field = address >> from & ones */
+    uint32_t whole; /* 1: so it is */
+    uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
+    uint32_t piece, burst; /* bytes */
+    uint32_t piece_bursts; /* bursts of a contiguous piece */
+    uint32_t burst_shift;
+    uint32_t banks_in_group;
+    struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
+};
+
+/* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
+int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
+                    struct hd_err *err);
+
+/* Where an address lies; the general way, for any sizes. */
+struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
+
+static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,
+                                        uint32_t f)
+{
+    return (uint32_t)(pa >> m->from[f]) & m->ones[f];
+}
+
+static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
+                                                   uint64_t pa)
+{
+    struct hd_dramaddr a;
+
+    if (HD_UNLIKELY(!m->whole))
+        return hd_drammap_divide(m, pa);
+    a.row = pa >> m->from[HD_DRAM_ROW];
+    a.channel = hd_drammap_field(m, pa, HD_DRAM_CHANNEL);
+    a.group = hd_drammap_field(m, pa, HD_DRAM_GROUP);
+    a.bank =
+        a.group * m->banks_in_group + hd_drammap_field(m, pa, HD_DRAM_BANK);
+    a.column = hd_drammap_field(m, pa, HD_DRAM_COLUMN) * m->piece_bursts +
+               ((uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1));
+    return a;
+}
+
+#endif

@@ -1,0 +1,1406 @@
+/*
+ * l2.c - the crossbar and the L2 slices behind it: station of every request
+ * that misses a core's L1, and of every entry that a walker reads.
+ *
+ * Where a line lies.  Every slice belongs to one DRAM channel and holds lines
+ * of that channel alone, as in the partitions of a GPU: a miss never crosses
+ * the chip.  Among the slices of a channel the lowest bits of the line's index
+ * in the channel decide, so neighbouring lines lie in different slices.  How
+ * the channel depends on the address is found by asking the DRAM once for a
+ * range of addresses: a channel that repeats every `channels` pieces of equal
+ * length gives the index in closed form; under any other map (a hash, channel
+ * bits high up) slice and set are hashed from the line number.
+ *
+ * The crossbar is a latency each way and a port at each end: the requester's
+ * reservation is its own business, a slice's input and output are reserved
+ * here.  Contention inside the switch is left out: with one flit a cycle and
+ * port, the ports at the ends bind first.  The input buffer of a slice is
+ * unbounded; what the cores may have in flight bounds it.  The walkers are the
+ * crossbar's clients like the cores (Power et al.), or lie beside the L2 cache
+ * (MASK, footnote 2): then walk reads have a latency of their own,
+ * walk.memory_latency, and the slice's ports in common with the rest.  A
+ * request is posted to its slice under the rank of its client, so the order in
+ * which clients call does not decide between arrivals of one instant.
+ *
+ * The way of a request (take, then the events of serve, then answer):
+ *
+ *   look     The request has crossed the interconnect and the tags' pipeline;
+ *            one event stands for both.  Its flits take the slice's input
+ *            port: one for a read, its bytes for a write or an atomic.
+ *            `ports` results come out a cycle, in order.  Hit: the answer
+ *            leaves.  Miss: an MSHR, and a read goes down; later misses of
+ *            the line join it.  If the MSHRs, the merges of a line or the
+ *            miss queue are full, the request stays, and all others stay
+ *            behind it, until a fill or a departure makes room; it then goes
+ *            on at once.  A hit passes when the MSHRs are full.
+ *   arrive   Only for a request that may skip the cache (steered, flagged, or
+ *            asked because l2_bypass is bound): at the input, before the tags.
+ *   down     The miss queue of the slice: reads of missing lines, bypassed
+ *            requests, stores of a cache that is not write-back, and dirty
+ *            victims, one FIFO that empties into its DRAM channel while that
+ *            has room; it is woken when it has again.  A place is promised
+ *            when a request is sure to come, so that the input is blocked in
+ *            time.
+ *            Where pages are compressed (compress.c), a request for one of
+ *            theirs may have to wait for a read of its page's metadata: it
+ *            keeps its place meanwhile.
+ *   fill     The line has come from DRAM: it enters the tags, a dirty victim
+ *            joins the miss queue, and all who wait are answered.
+ *
+ * Ports are reserved in these events.  The input port's order is therefore
+ * that in which requests leave the tags' pipeline, which all enter with the
+ * same delay; a bypassing request competes with those that entered `latency`
+ * before.  When a port puts a result later than the event, the tags were read
+ * a few cycles early: a fill in between is found in the MSHR instead, and the
+ * answer waits for the later of the two.
+ *
+ * The queue bounds what the input may add.  Fills may exceed it, by one
+ * write-back for each MSHR: otherwise they could wait for each other.
+ *
+ * The output port is shared by all answers of the slice: an answer takes its
+ * bytes' cycles in order of the events that cause it, and leaves when it is
+ * ready and those before it have left.  It carries the bytes wanted, not the
+ * whole line.  Word that a write was taken (HD_REQ_ACK) takes no bandwidth.
+ *
+ * Writes (policy `back`) are done when they are looked up: a miss allocates
+ * without reading DRAM (see cache.c), a write to a line in flight dirties its
+ * MSHR.  Atomics are done here too, and dirty their line.
+ *
+ * A bypassed request neither looks up nor fills.  A bypassed page-table read
+ * takes one 32-byte burst of DRAM instead of a line.  Page tables are written
+ * by the driver alone, so a bypassed read ignores what the slice may hold
+ * (MASK leaves it open).  Bypassed reads do not merge.
+ *
+ * Lines of the host's memory (paging/remote.c) have addresses behind DRAM's.  They
+ * go to the link where others go to the miss queue, and are not kept when they
+ * have come unless remote.cache says so: then a write goes on as it is, and
+ * what an atomic has changed follows it.
+ *
+ * Invariants: every request that arrived was answered, has ended, or is in
+ * exactly one list; the MSHRs and the tags hold no line twice; where ways are
+ * shared out, each line lies in those of its owner; stage times of all finished
+ * requests and of those inside sum to the total.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l2.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/bits.h"
+#include "kit/rng.h"
+#include "compress.h"
+#include "l2slice.h"
+
+enum {
+    BURST = 32,   /* least bytes that a bypassed read takes */
+    METADATA = 64 /* bytes of a compressed page's */
+};
+
+/* ---- settings and counters -------------------------------------------- */
+
+#define AT(field) offsetof(struct hd_xbar_cfg, field)
+
+const struct hd_setting hd_xbar_settings[] = {
+    {"latency", HD_T_U32, AT(latency), "L2 cycles", "8", 0, 10000, NULL,
+     "from a core to an L2 slice, one way; also from a walker, unless "
+     "walk.memory_latency is set",
+     "guess"},
+    {"bytes", HD_T_U32, AT(bytes), "bytes", "32", 1, 1024, NULL,
+     "bytes that a port takes in one L2 cycle, each way", "guess"},
+};
+const uint32_t hd_xbar_setting_count = HD_LEN(hd_xbar_settings);
+
+/* The row of a class of requests and a result; the rows of a class. */
+#define ROW(class, result) [(class) * HD_L2_RESULTS + HD_L2_##result]
+#define CLASS(class, name, what)                                               \
+    ROW(class, LOOKUPS) = {name "_lookups", "look-ups", "look-ups of " what,   \
+                           HD_STAT_COUNT},                                     \
+               ROW(class, HITS) = {name "_hits", "look-ups",                   \
+                                   what " found in the slice", HD_STAT_COUNT}, \
+               ROW(class, MISSES) = {name "_misses", "look-ups",               \
+                                     what " not found and not in flight",      \
+                                     HD_STAT_COUNT},                           \
+               ROW(class, MERGED) = {name "_merged", "look-ups",               \
+                                     what " of a line that was in flight",     \
+                                     HD_STAT_COUNT}
+
+const struct hd_stat_desc hd_l2_stats[] = {
+    CLASS(HD_REQ_READ, "read", "data reads"),
+    CLASS(HD_REQ_WRITE, "write", "writes"),
+    CLASS(HD_REQ_ATOMIC, "atomic", "atomics"),
+    CLASS(HD_L2_WALK1, "walk1", "page walk reads of level 1, the root,"),
+    CLASS(HD_L2_WALK1 + 1, "walk2", "page walk reads of level 2"),
+    CLASS(HD_L2_WALK1 + 2, "walk3", "page walk reads of level 3"),
+    CLASS(HD_L2_WALK1 + 3, "walk4", "page walk reads of level 4, the leaf,"),
+    [HD_L2_BYPASS_DATA] = {"bypass_data", "requests",
+                           "data requests that skipped the cache",
+                           HD_STAT_COUNT},
+    [HD_L2_BYPASS_WALKS] = {"bypass_walks", "requests",
+                            "page walk reads that skipped the cache",
+                            HD_STAT_COUNT},
+    [HD_L2_FILLS] = {"fills", "lines",
+                     "lines offered to the tags, from DRAM or by a write",
+                     HD_STAT_COUNT},
+    [HD_L2_EVICTIONS] = {"evictions", "lines",
+                         "lines evicted, counted for the application that "
+                         "replaced them",
+                         HD_STAT_COUNT},
+    [HD_L2_WRITE_BACKS] = {"write_backs", "lines",
+                           "dirty lines written back to DRAM, counted for "
+                           "their owner",
+                           HD_STAT_COUNT},
+    [HD_L2_DRAM_READS] = {"dram_reads", "requests", "reads sent to DRAM",
+                          HD_STAT_COUNT},
+    [HD_L2_DRAM_WRITES] = {"dram_writes", "requests", "writes sent to DRAM",
+                           HD_STAT_COUNT},
+    [HD_L2_BLOCKED_MSHRS] = {"blocked_mshrs", "L2 cycles",
+                             "input blocked: no MSHR free", HD_STAT_COUNT},
+    [HD_L2_BLOCKED_MERGES] = {"blocked_merges", "L2 cycles",
+                              "input blocked: too many wait for the same line",
+                              HD_STAT_COUNT},
+    [HD_L2_BLOCKED_QUEUE] = {"blocked_queue", "L2 cycles",
+                             "input blocked: miss queue full", HD_STAT_COUNT},
+    [HD_L2_INPUT_WAIT] =
+        {"input_wait", "L2 cycles",
+         "sum over requests of the time between input port and look-up",
+         HD_STAT_COUNT},
+    [HD_L2_INPUT_BUSY] = {"input_busy", "L2 cycles", "input port taken",
+                          HD_STAT_COUNT},
+    [HD_L2_OUTPUT_BUSY] = {"output_busy", "L2 cycles", "output port taken",
+                           HD_STAT_COUNT},
+    [HD_L2_PEAK_INPUT] = {"peak_input", "requests",
+                          "most requests that waited at the input",
+                          HD_STAT_PEAK},
+    [HD_L2_PEAK_MSHRS] = {"peak_mshrs", "lines", "most lines in flight",
+                          HD_STAT_PEAK},
+};
+const uint32_t hd_l2_stat_count = HD_LEN(hd_l2_stats);
+_Static_assert(HD_LEN(hd_l2_stats) == HD_L2_COUNTERS, "one row a counter");
+
+const struct hd_hist_desc hd_l2_hists[] = {
+    [HD_L2_DATA_LATENCY] =
+        {"l2cache", "data_latency", "core cycles",
+         "data reads and atomics, from the sender to the instant at which the "
+         "answer leaves the slice"},
+    [HD_L2_WALK_LATENCY] =
+        {"l2cache", "walk_latency", "core cycles",
+         "page walk reads, from the sender to the instant at which the answer "
+         "leaves the slice"},
+};
+const uint32_t hd_l2_hist_count = HD_LEN(hd_l2_hists);
+
+/* ---- addresses -------------------------------------------------------- */
+
+static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
+{
+    hd_pa pa = {line << l2->line_shift};
+
+    if (l2->w.dram != NULL)
+        return hd_dram_channel(l2->w.dram, pa);
+    return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
+}
+
+/* Where no shifts do: the index of a line in its slice, channel and bank. */
+static HD_APART uint64_t divide(const struct hd_l2 *l2, uint64_t line,
+                                uint64_t *channel, uint64_t *bank)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    uint64_t index;
+
+    if (s->granule == 0) {
+        index = hd_mix64(line);
+        *channel = channel_of(l2, line);
+        *bank = (index >> 32) % s->banks;
+        return index;
+    }
+    *channel = line / s->granule % s->channels;
+    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
+    *bank = index % s->banks;
+    return index / s->banks;
+}
+
+/* The slice of an application's line under any map, and its set there. */
+static inline uint32_t slice_of(const struct hd_l2 *l2, uint32_t app,
+                                uint64_t line, uint32_t *set)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    uint64_t channel, index, bank;
+
+    if (HD_LIKELY(s->shifts)) {
+        channel = (line >> s->granule_shift) & (s->channels - 1);
+        index = (line >> s->high_shift) << s->granule_shift |
+                (line & (s->granule - 1));
+        bank = index & (s->banks - 1);
+        index >>= s->bank_shift;
+    } else {
+        index = divide(l2, line, &channel, &bank);
+    }
+    if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
+        channel += (uint64_t)app * l2->own;
+    *set = hd_cache_set(&l2->slice[0].tags, index);
+    return (uint32_t)(channel * s->banks + bank);
+}
+
+uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
+{
+    uint32_t set;
+
+    return slice_of(l2, 0, pa.v >> l2->line_shift, &set);
+}
+
+enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
+{
+    uint64_t line = pa.v >> l2->line_shift;
+    uint32_t set, entry;
+    struct hd_cache *tags;
+    bool dirty;
+
+    hd_cross(l2->env, HD_BORDER_drop_l2);
+    if (!l2->full)
+        return HD_L2_NOT_THERE;
+    tags = &l2->slice[slice_of(l2, app, line, &set)].tags;
+    entry = hd_assoc_find(&tags->tags, set, line);
+    if (entry == HD_NONE)
+        return HD_L2_NOT_THERE;
+    dirty = tags->line[entry].dirty;
+    hd_assoc_drop(&tags->tags, entry);
+    return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
+}
+
+void hd_l2_far(struct hd_l2 *l2, struct hd_below far, uint64_t from, bool kept)
+{
+    l2->far = far;
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        l2->slice[i].far_from = from;
+    l2->far_kept = kept;
+}
+
+/* Finds how the channel depends on the line. */
+static void find_spread(struct hd_l2 *l2)
+{
+    enum { FAR = 1 << 16, SAMPLES = 4096 };
+    struct hd_l2_spread *s = &l2->spread;
+    uint64_t g = 1;
+
+    s->channels = l2->own;
+    s->banks = l2->cfg.slices / l2->channels;
+    if (l2->own > 1)
+        while (g < FAR && channel_of(l2, g) == channel_of(l2, 0))
+            g++;
+    s->granule = g < FAR ? g : 0;
+    for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
+        uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
+        if (channel_of(l2, line) != line / g % l2->own)
+            s->granule = 0;
+    }
+    s->shifts = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
+                hd_is_pow2(s->banks);
+    if (!s->shifts)
+        return;
+    s->granule_shift = (uint8_t)hd_log2(s->granule);
+    s->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
+    s->bank_shift = (uint8_t)hd_log2(s->banks);
+}
+
+/* ---- taking requests -------------------------------------------------- */
+
+/* A request is sent: struct hd_below's. */
+static HD_APART void take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
+{
+    struct hd_req *q = &l2->req[r];
+    uint32_t to, what = HD_L2_ARRIVE;
+    hd_time at;
+
+    hd_assert(q->app < HD_MAX_APPS && q->level < 8);
+    at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
+    q->line = q->pa.v >> l2->line_shift;
+    to = l2->slice[0].component + slice_of(l2, q->app, q->line, &q->spare);
+    if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
+                   l2->steer->l2_steered[q->app][q->level]) == 0) ||
+        (!l2->full && l2->cfg.mode.kind != HD_OFF)) {
+        at += l2->latency;
+        what = HD_L2_LOOK;
+    }
+    hd_l2_post_arrival(l2, at, to, what, r);
+}
+
+static HD_HOT void take(void *self, hd_time now, uint32_t r)
+{
+    const struct hd_l2 *l2 = self;
+
+    if (HD_FAST && HD_LIKELY(l2->quiet && !(l2->req[r].flags & HD_REQ_BYPASS)))
+        hd_fast_l2_take(l2, now, r);
+    else
+        take_other(l2, now, r);
+}
+
+/* ---- what the steps share --------------------------------------------- */
+
+static inline struct hd_req *request(const struct hd_l2_slice *sl, uint32_t r)
+{
+    return &sl->req[r];
+}
+
+static inline uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
+}
+
+/* Counts a look-up of a request by its class and result. */
+static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
+                         uint32_t result)
+{
+    uint32_t class = q->kind;
+    uint64_t *c;
+
+    if (q->kind == HD_REQ_WALK)
+        class = HD_L2_WALK1 + ((q->level - 1u) & 3);
+    c = counters(sl, q->app) + class * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[result]++;
+}
+
+/* Notes the most of something, of all applications together. */
+static inline void peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
+{
+    uint64_t *most = counters(sl, HD_APP_NONE) + counter;
+
+    *most = hd_max_u64(*most, n);
+}
+
+/* A line is not DRAM's; and is not kept. */
+static inline bool is_far(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return HD_UNLIKELY(pa >= sl->far_from);
+}
+
+static inline bool passes(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return is_far(sl, pa) && !sl->l2->far_kept;
+}
+
+static inline struct hd_who who(struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    sl->hand = q;
+    return (struct hd_who){q->app, q->warp};
+}
+
+static uint32_t pc_of(const void *slice)
+{
+    const struct hd_req *q = ((const struct hd_l2_slice *)slice)->hand;
+
+    return q->kind == HD_REQ_WALK ? 0 : q->pc;
+}
+
+static inline void push(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                        uint32_t r)
+{
+    request(sl, r)->next = HD_NONE;
+    if (l->n++ == 0)
+        l->first = r;
+    else
+        request(sl, l->last)->next = r;
+    l->last = r;
+}
+
+static inline uint32_t pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+{
+    uint32_t r = l->first;
+
+    l->first = request(sl, r)->next;
+    l->n--;
+    return r;
+}
+
+/* Posts an event of the slice to itself. */
+static inline void post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
+                        uint32_t a)
+{
+    hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
+}
+
+/* ---- answers ---------------------------------------------------------- */
+
+/* The L2 has taken a write; its sender hears of it if it wants to. */
+static void taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    const struct hd_req *q = request(sl, r);
+    const struct hd_client *c = &sl->l2->w.clients[q->client];
+
+    sl->s->owed--;
+    if (HD_UNLIKELY(sl->l2->check))
+        sl->s->total += at - q->born;
+    if (q->flags & HD_REQ_ACK)
+        c->reply(c->self, at, r);
+}
+
+/* A write ends here. */
+static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+{
+    taken(sl, r, at);
+    hd_req_give(sl->l2->w.reqs, r);
+}
+
+/* ---- the miss queue --------------------------------------------------- */
+
+/* Sends what the DRAM channel takes. */
+static void down_drain(struct hd_l2_slice *sl, hd_time now)
+{
+    const struct hd_l2_wiring *w = &sl->l2->w;
+    struct hd_l2_list *down = &sl->s->down;
+
+    while (down->n > 0 && !sl->s->waiting) {
+        if (HD_LIKELY(w->dram != NULL)) {
+            if (hd_dram_takes(w->dram, sl->channel, down->first)) {
+                hd_dram_send(w->dram, now, pop(sl, down));
+                continue;
+            }
+            sl->s->waiting = 1;
+            hd_dram_wait(w->dram, sl->channel, down->first, sl->component,
+                         HD_L2_ROOM, 0);
+        } else if (w->room == NULL || w->room(w->below.self, sl->channel)) {
+            w->below.send(w->below.self, now, pop(sl, down));
+        } else {
+            sl->s->waiting = 1;
+            w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+        }
+    }
+}
+
+/* A line of the host's memory is read or written there, and not in DRAM. */
+static HD_APART void go_far(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+
+    counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                                 : HD_L2_DRAM_READS]--;
+    sl->l2->far.send(sl->l2->far.self, now, r);
+}
+
+static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    push(sl, &sl->s->down, r);
+    down_drain(sl, now);
+}
+
+/* A request enters the queue, or leaves it at once. */
+static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_dram *dram = sl->l2->w.dram;
+
+    if (is_far(sl, request(sl, r)->pa.v)) {
+        go_far(sl, now, r);
+        return;
+    }
+    if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
+                  hd_dram_takes(dram, sl->channel, r))) {
+        hd_dram_send(dram, now, r);
+        return;
+    }
+    down_wait(sl, now, r);
+}
+
+static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
+                                    hd_time at, uint32_t r);
+
+/* Puts a request into the queue at `at`; its place is taken now. */
+static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                           uint32_t r)
+{
+    if (HD_UNLIKELY(sl->l2->w.compress != NULL)) {
+        at = down_packed(sl, now, at, r);
+        if (at == HD_NEVER)
+            return;
+    }
+    request(sl, r)->born = at;
+    if (HD_LIKELY(at <= now)) {
+        down_join(sl, now, r);
+        return;
+    }
+    sl->s->promised++;
+    post(sl, at, HD_L2_DOWN, r);
+}
+
+/* A request of the slice's own, on behalf of an application and a warp. */
+static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                         uint32_t kind, uint32_t app, uint32_t warp)
+{
+    uint32_t d = hd_req_take(sl->l2->w.reqs);
+
+    *request(sl, d) = (struct hd_req){.pa = {pa},
+                                      .next = HD_NONE,
+                                      .client = sl->l2->w.dram_client,
+                                      .warp = (uint16_t)warp,
+                                      .kind = (uint8_t)kind,
+                                      .app = (uint8_t)app,
+                                      .bytes = (uint16_t)bytes};
+    counters(
+        sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
+    return d;
+}
+
+/* When a request can go down, where pages are compressed; HD_NEVER: it has its
+ * place, and follows when its page's metadata have been read. */
+static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
+                                    hd_time at, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+    bool miss;
+    uint32_t d;
+
+    if (q->kind == HD_REQ_WALK || is_far(sl, q->pa.v) ||
+        !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
+                          q->kind == HD_REQ_WRITE, &at, &miss))
+        return at;
+    q->flags |= HD_REQ_PACKED;
+    if (!miss)
+        return at;
+    q->born = at;
+    sl->s->promised++;
+    d = down_ask(sl, q->pa.v / METADATA * METADATA, METADATA, HD_REQ_READ,
+                 q->app, q->warp);
+    request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
+    request(sl, d)->spare = r;
+    request(sl, d)->born = now;
+    down_join(sl, now, d);
+    return HD_NEVER;
+}
+
+/* A read for request r: what its answer is for is in `of` and `spare`. */
+static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
+                          uint32_t bytes, uint32_t of, uint32_t spare)
+{
+    const struct hd_req *q = request(sl, r);
+    uint32_t d =
+        down_ask(sl, pa, bytes, q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
+                 q->app, q->warp);
+
+    request(sl, d)->level = q->level;
+    request(sl, d)->tag = sl->i << 16 | of;
+    request(sl, d)->spare = spare;
+    return d;
+}
+
+/* A store that is done goes on to DRAM as it is. */
+static void down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                         hd_time at)
+{
+    counters(sl, request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
+    taken(sl, r, at);
+    down_go(sl, now, at, r);
+}
+
+/* What a request has changed is written to DRAM. */
+static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                       const struct hd_req *q, uint64_t pa, uint32_t bytes)
+{
+    down_go(sl, now, at,
+            down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
+}
+
+/* Enters the line that a request has asked for into the tags.  True: *victim, a
+ * line of *owner's, is to be written back. */
+static HD_INLINE bool place_line(struct hd_l2_slice *sl, const struct hd_req *q,
+                                 uint32_t level, bool dirty, uint64_t *victim,
+                                 uint32_t *owner)
+{
+    uint64_t *c = counters(sl, q->app);
+    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
+                               dirty, who(sl, q), victim, owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
+    return back;
+}
+
+/* The same; sends a dirty victim down at `at`. */
+static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
+                                 hd_time at, const struct hd_req *q,
+                                 uint32_t level, bool dirty)
+{
+    uint64_t victim;
+    uint32_t owner;
+
+    if (!place_line(sl, q, level, dirty, &victim, &owner))
+        return;
+    counters(sl, owner)[HD_L2_WRITE_BACKS]++;
+    down_go(sl, now, at,
+            down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
+                     HD_REQ_WRITE, owner, HD_NO_WARP));
+}
+
+/* ---- serving a request ------------------------------------------------ */
+
+/* A request has waited at the input until t. */
+static inline void waited(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+{
+    if (t == q->queued)
+        return;
+    sl->s->input += t - q->queued;
+    counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+        hd_recip_div(sl->l2->per_cycle, t - q->queued);
+    q->queued = t;
+}
+
+/* Books a result of a look-up at or after t; returns its instant. */
+static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (HD_LIKELY(t > s->look_at)) {
+        s->look_at = t;
+        s->looks = 1;
+    } else if (s->looks < sl->l2->cfg.ports) {
+        s->looks++;
+    } else {
+        s->look_at += sl->l2->cycle;
+        s->looks = 1;
+    }
+    waited(sl, q, s->look_at);
+    return s->look_at;
+}
+
+static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                             hd_time t)
+{
+    struct hd_req *q = request(sl, r);
+    uint64_t pa = q->pa.v;
+    uint32_t bytes = q->bytes;
+
+    if (hd_l2_down_full(sl))
+        return HD_L2_QUEUE;
+    if (sl->l2->full)
+        counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                    : HD_L2_BYPASS_DATA]++;
+    waited(sl, q, t);
+    if (q->kind == HD_REQ_WRITE) {
+        down_through(sl, now, r, t);
+        return HD_L2_GO;
+    }
+    if (bytes < BURST) {
+        pa = pa / BURST * BURST;
+        bytes = BURST;
+    }
+    q->hit = HD_REQ_MISSED;
+    sl->s->passing++;
+    sl->s->passed += t - q->born;
+    down_go(sl, now, t, down_read(sl, r, pa, bytes, HD_L2_PASSED, r));
+    return HD_L2_GO;
+}
+
+/* The line is in flight: join those who wait for it. */
+static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
+                            uint32_t m)
+{
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+    struct hd_req *q = request(sl, r);
+
+    if (q->kind != HD_REQ_WRITE && x->n >= sl->l2->cfg.merges)
+        return HD_L2_MERGES;
+    if (q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)
+        x->flags |= HD_L2_DIRTY;
+    count(sl, q, HD_L2_MERGED);
+    book(sl, q, t);
+    if (q->kind == HD_REQ_WRITE) {
+        end(sl, r, q->queued);
+        return HD_L2_GO;
+    }
+    q->hit = HD_REQ_MERGED;
+    q->next = HD_NONE;
+    request(sl, x->last)->next = r;
+    x->last = r;
+    x->n++;
+    return HD_L2_GO;
+}
+
+void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+    uint32_t m = hd_mshr_take(&sl->mshr, q->line);
+    struct hd_mshr_entry *x = &sl->mshr.v[m];
+
+    peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
+    q->hit = HD_REQ_MISSED;
+    q->next = HD_NONE;
+    x->first = x->last = r;
+    x->n = 1;
+    x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
+    down_go(sl, now, q->queued,
+            down_read(sl, r, q->line << sl->l2->line_shift, sl->l2->cfg.line, m,
+                      q->spare));
+}
+
+/* A read or an atomic whose line is in the tags (entry), or nowhere. */
+static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time t, uint32_t entry)
+{
+    struct hd_req *q = request(sl, r);
+    bool hit = entry != HD_NONE;
+    bool through =
+        q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
+
+    if (!hit && HD_UNLIKELY(hd_mshr_full(&sl->mshr)))
+        return HD_L2_MSHRS;
+    if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
+        return HD_L2_QUEUE;
+    book(sl, q, t);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
+                  false);
+    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    if (!hit) {
+        hd_l2_miss(sl, now, r);
+        return HD_L2_GO;
+    }
+    q->hit = HD_REQ_HIT;
+    if (HD_UNLIKELY(through))
+        down_write(sl, now, q->queued, q, q->pa.v, q->bytes);
+    hd_l2_reply(sl, now, r, q->queued);
+    return HD_L2_GO;
+}
+
+static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                            hd_time t, uint32_t entry)
+{
+    struct hd_req *q = request(sl, r);
+    bool hit = entry != HD_NONE;
+    bool back =
+        sl->l2->cfg.write == HD_WRITE_BACK && !passes(sl, request(sl, r)->pa.v);
+
+    if (hd_l2_down_full(sl) && !(back && hit))
+        return HD_L2_QUEUE;
+    book(sl, q, t);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
+                  false);
+    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    if (!back) {
+        down_through(sl, now, r, q->queued);
+        return HD_L2_GO;
+    }
+    if (!hit)
+        enter_line(sl, now, q->queued, q, 0, true);
+    end(sl, r, q->queued);
+    return HD_L2_GO;
+}
+
+/* Serves the request that is first in line; HD_L2_GO, or why it cannot.  A
+ * line is in the tags or in flight, never both. */
+static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
+                                   uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+    hd_time t = hd_max_u64(q->queued, now);
+    bool write = q->kind == HD_REQ_WRITE;
+    uint32_t e, m;
+
+    if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
+        return serve_passed(sl, now, r, t);
+    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+    if (e == HD_NONE && !(write && sl->l2->cfg.write != HD_WRITE_BACK)) {
+        m = hd_mshr_find(&sl->mshr, q->line);
+        if (m != HD_NONE)
+            return serve_merge(sl, r, t, m);
+    }
+    return write ? serve_write(sl, now, r, t, e) : serve_read(sl, now, r, t, e);
+}
+
+/* ---- the input -------------------------------------------------------- */
+
+/* Counts the cycles that the head of the input has waited until now. */
+static void count_blocked(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+    uint64_t n;
+
+    if (s->cause == HD_L2_GO || now <= s->since)
+        return;
+    n = hd_recip_div(sl->l2->per_cycle, now - s->since);
+    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    s->since += n * sl->l2->cycle;
+}
+
+/* The head of the input, request r, waits for this, or goes on. */
+static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                      uint32_t cause)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (cause == s->cause)
+        return;
+    count_blocked(sl, now);
+    s->cause = cause;
+    if (cause == HD_L2_GO)
+        return;
+    s->since = now;
+    s->held = request(sl, r)->app;
+}
+
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+static void resume(struct hd_l2_slice *sl, hd_time now)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (s->cause == HD_L2_QUEUE && hd_l2_down_full(sl))
+        return; /* it needs a place there */
+    while (s->in.n > 0) {
+        uint32_t r = s->in.first, next = request(sl, r)->next, cause;
+
+        cause = serve_first(sl, now, r);
+        set_cause(sl, now, r, cause);
+        if (cause != HD_L2_GO)
+            return;
+        s->in.first = next;
+        s->in.n--;
+    }
+}
+
+/* A request takes the input port; `before` is what it has had in the tags. */
+static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                              hd_time before)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    struct hd_req *q = request(sl, r);
+    bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
+    uint64_t n = carries ? hd_l2_flits(l2, q->bytes) : 1;
+    uint32_t cause;
+
+    s->in_free = hd_max_u64(now, s->in_free) + n * l2->cycle;
+    q->queued = s->in_free - l2->cycle;
+    counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    s->owed++;
+    if (HD_UNLIKELY(l2->check)) {
+        s->travel += q->queued - before - q->born;
+        s->look += before;
+    }
+    if (HD_UNLIKELY(!l2->full) && l2->cfg.mode.kind != HD_OFF) {
+        count(sl, q, HD_L2_HITS);
+        q->hit = HD_REQ_HIT;
+        if (q->kind == HD_REQ_WRITE)
+            end(sl, r, q->queued);
+        else
+            hd_l2_reply(sl, now, r, q->queued);
+        return;
+    }
+    if (HD_LIKELY(s->in.n == 0)) {
+        cause = serve_first(sl, now, r);
+        if (HD_LIKELY(cause == HD_L2_GO))
+            return;
+        set_cause(sl, now, r, cause);
+    }
+    push(sl, &s->in, r);
+    peak(sl, HD_L2_PEAK_INPUT, s->in.n);
+}
+
+/* The default of l2_bypass: the steering table. */
+static int64_t steered(void *self, const void *question)
+{
+    const struct heddle_q_l2_bypass *q = question;
+    const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
+
+    return hd_steer_bypasses(
+        steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8], q->set);
+}
+
+/* Whether a request skips this cache: asked once, when it arrives. */
+static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
+{
+    struct heddle_q_l2_bypass ask = {.app = q->app,
+                                     .kind = q->kind,
+                                     .level = q->level,
+                                     .slice = sl->i,
+                                     .set = q->spare,
+                                     .line = q->line,
+                                     .pc = q->kind == HD_REQ_WALK ? 0 : q->pc};
+
+    return !sl->l2->full || (q->flags & HD_REQ_BYPASS) != 0 ||
+           hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
+}
+
+static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    struct hd_req *q = request(sl, r);
+
+    if (!bypasses(sl, q)) {
+        /* from the same sender as if nobody had asked, so that the order of
+         * events of one instant is the same too */
+        hd_l2_post_arrival(sl->l2, now + sl->l2->latency, sl->component,
+                           HD_L2_LOOK, r);
+        return;
+    }
+    q->flags |= HD_REQ_BYPASS;
+    enter_port(sl, now, r, 0);
+}
+
+/* What a request that is served leaves in the tags: struct hd_below's warm.  What
+ * DRAM would be told is not kept; a line that is in flight already will come. */
+static void warm(void *self, struct hd_req *q)
+{
+    const struct hd_l2 *l2 = self;
+    bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
+    struct hd_l2_slice *sl;
+    uint64_t victim;
+    uint32_t e, m, owner;
+
+    q->line = q->pa.v >> l2->line_shift;
+    sl = &l2->slice[slice_of(l2, q->app, q->line, &q->spare)];
+    if (!l2->full || passes(sl, q->pa.v) || (q->flags & HD_REQ_BYPASS) != 0 ||
+        ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
+         bypasses(sl, q)))
+        return;
+    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, who(sl, q), false);
+    if (e != HD_NONE || (write && !back))
+        return;
+    m = hd_mshr_find(&sl->mshr, q->line);
+    if (m != HD_NONE)
+        sl->mshr.v[m].flags |=
+            write || q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
+    else if (write)
+        place_line(sl, q, 0, true, &victim, &owner);
+    else
+        place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC, &victim,
+                   &owner);
+}
+
+/* ---- the answer of the DRAM ------------------------------------------- */
+
+/* A bypassed request has its data; the input may wait for what it held. */
+static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    const struct hd_req *q = request(sl, r);
+
+    sl->s->passing--;
+    sl->s->passed -= q->queued - q->born;
+    if (q->kind == HD_REQ_ATOMIC)
+        down_write(sl, now, now, q, q->pa.v, q->bytes);
+    hd_l2_reply(sl, now, r, now);
+    if (sl->s->in.n > 0)
+        resume(sl, now);
+}
+
+static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+{
+    const struct hd_mshr_entry *x = &sl->mshr.v[m];
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK;
+    bool dirty = (x->flags & HD_L2_DIRTY) != 0;
+    uint32_t r = x->first, next;
+    const struct hd_req *q = request(sl, r);
+
+    bool pass = passes(sl, q->pa.v);
+
+    hd_mshr_give(&sl->mshr, m);
+    if (!pass)
+        enter_line(sl, now, now, q, q->level, back && dirty);
+    if (dirty && (!back || pass))
+        down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
+    for (; r != HD_NONE; r = next) {
+        q = request(sl, r);
+        next = q->next;
+        hd_l2_reply(sl, now, r, hd_max_u64(now, q->queued));
+    }
+    if (sl->s->in.n > 0)
+        resume(sl, now);
+}
+
+/* DRAM has answered d, which was of use until now. */
+static HD_HOT void answer(void *self, hd_time at, uint32_t d)
+{
+    struct hd_l2 *l2 = self;
+    const struct hd_req *q = &l2->req[d];
+    struct hd_l2_slice *sl = &l2->slice[q->tag >> 16];
+    uint32_t of = q->tag & 0xffff;
+
+    at = hd_recip_up(l2->per_cycle, at);
+    if (HD_UNLIKELY((q->flags & HD_REQ_PACKED) != 0))
+        at += hd_compress_unpack(l2->w.compress);
+    if (HD_UNLIKELY(of == HD_L2_METADATA)) {
+        post(sl, hd_max_u64(at, request(sl, q->spare)->born), HD_L2_DOWN,
+             q->spare);
+    } else if (of != HD_L2_PASSED) {
+        hd_assoc_ahead(&sl->tags.tags, q->spare);
+        post(sl, at, HD_L2_FILL, of);
+    } else {
+        post(sl, at, HD_L2_PASS, q->spare);
+    }
+    hd_req_give(l2->w.reqs, d);
+}
+
+/* ---- events ----------------------------------------------------------- */
+
+HD_APART void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    enter_port(sl, now, r, sl->l2->latency);
+}
+
+static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
+                                 uint32_t what, uint32_t a)
+{
+    struct hd_l2_state *s = sl->s;
+
+    switch (what) {
+    case HD_L2_ARRIVE:
+        arrive(sl, now, a);
+        break;
+    case HD_L2_LOOK:
+        hd_l2_look(sl, now, a);
+        break;
+    case HD_L2_DOWN:
+        s->promised--;
+        down_join(sl, now, a);
+        if (s->cause == HD_L2_QUEUE)
+            resume(sl, now);
+        break;
+    case HD_L2_PASS:
+        passed(sl, now, a);
+        break;
+    case HD_L2_ROOM:
+        s->waiting = 0;
+        down_drain(sl, now);
+        if (s->cause == HD_L2_QUEUE)
+            post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+        break;
+    default:
+        resume(sl, now);
+    }
+}
+
+static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
+                         uint64_t b)
+{
+    (void)b;
+    if (what == HD_L2_LOOK && hd_l2_quiet(self))
+        hd_fast_l2_look(self, now, a);
+    else if (what == HD_L2_FILL)
+        fill(self, now, a);
+    else
+        serve_other(self, now, what, a);
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+static void show_list(const struct hd_l2_slice *sl, struct heddle_visitor *v,
+                      const char *where, const struct hd_l2_list *l)
+{
+    static const char *const kinds[] = {"read", "write", "atomic", "walk"};
+
+    for (uint32_t r = l->first, k = 0; k < l->n; k++) {
+        const struct hd_req *q = request(sl, r);
+
+        v->row(v->ud, where);
+        v->text(v->ud, "access", kinds[q->kind % HD_REQ_KINDS]);
+        v->number(v->ud, "address", q->pa.v);
+        v->number(v->ud, "app", q->app);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "level", q->level);
+        v->number(v->ud, "client", q->client);
+        r = q->next;
+    }
+}
+
+static void look(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    const struct hd_l2 *l2 = self;
+    struct hd_l2_slice *sl = &l2->slice[i];
+
+    hd_cache_look(&sl->tags, v);
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        if (!x->live)
+            continue;
+        v->row(v->ud, "mshr");
+        v->number(v->ud, "line", x->key);
+        v->number(v->ud, "address", x->key << l2->line_shift);
+        v->number(v->ud, "requests", x->n);
+        v->number(v->ud, "dirty", x->flags & HD_L2_DIRTY);
+    }
+    show_list(sl, v, "input", &sl->s->in);
+    show_list(sl, v, "miss queue", &sl->s->down);
+}
+
+static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+{
+    static const char *const causes[] = {"", "an MSHR", "the merges of a line",
+                                         "the miss queue"};
+    const struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+    uint32_t below = hd_mshr_used(&sl->mshr) + s->passing;
+
+    if (s->in.n > 0) {
+        hd_show_wait(v, "l2cache input", i, causes[s->cause]);
+        v->number(v->ud, "n", s->in.n);
+    }
+    if (s->down.n > 0) {
+        hd_show_wait(v, "l2cache miss queue", i, "room at its dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "n", s->down.n);
+    }
+    if (below > 0) {
+        hd_show_wait(v, "l2cache", i, "lines from its dram channel");
+        v->number(v->ud, "channel", sl->channel);
+        v->number(v->ud, "n", below);
+    }
+}
+
+/* Requests that wait in MSHRs, and the ticks that they have had so far. */
+static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
+                        const char **wrong)
+{
+    uint64_t n = 0;
+
+    for (uint32_t m = 0; m < sl->mshr.room; m++) {
+        const struct hd_mshr_entry *x = &sl->mshr.v[m];
+        uint32_t k = 0;
+
+        if (!x->live)
+            continue;
+        for (uint32_t r = x->first; r != HD_NONE && k <= x->n; k++) {
+            const struct hd_req *q = request(sl, r);
+            *ticks += q->queued - q->born;
+            if (q->line != x->key)
+                *wrong = "a request waits for another line";
+            if (hd_assoc_find(&sl->tags.tags, q->spare, x->key) != HD_NONE)
+                *wrong = "a line is present and in flight";
+            r = q->next;
+        }
+        if (k != x->n || k == 0)
+            *wrong = "an MSHR miscounts its requests";
+        n += k;
+    }
+    return n;
+}
+
+/* Where ways are shared out, each line lies in those of its owner. */
+static bool in_share(const struct hd_l2_slice *sl)
+{
+    const struct hd_assoc *a = &sl->tags.tags;
+
+    for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
+        if (a->key[e] != HD_KEY_NONE &&
+            !hd_assoc_owns(a, e, sl->tags.line[e].owner))
+            return false;
+    return true;
+}
+
+static void check(void *self, uint32_t i, struct hd_err *err)
+{
+    const struct hd_l2 *l2 = self;
+    const struct hd_l2_slice *sl = &l2->slice[i];
+    const struct hd_l2_state *s = sl->s;
+    const char *wrong = NULL;
+    hd_time ticks = s->passed;
+    uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
+
+    for (uint32_t r = s->in.first, k = 0; k < s->in.n; k++) {
+        ticks += request(sl, r)->queued - request(sl, r)->born;
+        r = request(sl, r)->next;
+    }
+    if (!in_share(sl))
+        wrong = "a line lies in the ways of another application";
+    if (!hd_mshr_sane(&sl->mshr))
+        wrong = "the lists of MSHRs are broken";
+    if (s->owed != inside)
+        wrong = "a request was lost or answered twice";
+    if (l2->check && s->travel + s->input + s->look + s->memory + s->output !=
+                         s->total + ticks)
+        wrong = "stage times do not sum to the time of the requests";
+    if ((s->in.n > 0) != (s->cause != HD_L2_GO))
+        wrong = "the input waits for nothing";
+    if (wrong != NULL)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "l2cache slice %" PRIu32 ": %s (%" PRIu32
+                   " to be answered or ended, %" PRIu64 " inside)",
+                   i, wrong, s->owed, inside);
+}
+
+/* What a blocked input has waited is counted when it goes on; whoever reads the
+ * counters before is given what is not there yet. */
+static void sync(void *self, hd_time now)
+{
+    struct hd_l2 *l2 = self;
+
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        count_blocked(&l2->slice[i], now);
+}
+
+/* ---- building --------------------------------------------------------- */
+
+static int open_slice(struct hd_l2 *l2, uint32_t i)
+{
+    struct hd_env *env = l2->env;
+    struct hd_l2_slice *sl = &l2->slice[i];
+    int rc;
+
+    sl->l2 = l2;
+    sl->far_from = UINT64_MAX;
+    sl->i = i;
+    sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->req = l2->req;
+    sl->apps = l2->stat.apps - 1;
+    sl->count = hd_count_row(&l2->stat, i, 0);
+    sl->component = hd_events_component(env->ev, "l2cache", serve, sl);
+    hd_assert(sl->component == l2->slice[0].component + i);
+    sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
+    if (sl->s == NULL ||
+        hd_mshr_open(&sl->mshr, env->arena, l2->cfg.mshrs, 0) != 0)
+        return hd_err_memory(env->err);
+    rc = hd_cache_open(&sl->tags, env, &l2->cfg, "l2cache", i,
+                       l2->cfg.bytes / l2->cfg.slices);
+    if (rc != 0)
+        return rc;
+    sl->tags.tags.pc = (struct hd_pc){pc_of, sl};
+    if (l2->cfg.partition && l2->cfg.ways > HD_ASSOC_NARROW)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.partition: %u ways; at most %d can be "
+                          "shared",
+                          l2->cfg.ways, HD_ASSOC_NARROW);
+    if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.partition: %u ways cannot be shared by %u "
+                          "applications",
+                          l2->cfg.ways, env->apps);
+    sl->bypass = (struct hd_slot){steered, sl, 0};
+    if (env->slots != NULL)
+        hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
+                       &sl->bypass, steered, sl);
+    return 0;
+}
+
+/* Policies and watchers have come or gone. */
+static void bound(void *self)
+{
+    struct hd_l2 *l2 = self;
+    const struct hd_assoc *tags = &l2->slice[0].tags.tags;
+
+    for (uint32_t i = 0; i < l2->cfg.slices; i++)
+        hd_cache_bound(&l2->slice[i].tags);
+    l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
+    l2->quiet = l2->full && !l2->check && tags->set != NULL &&
+                hd_is_pow2(tags->sets) && l2->spread.shifts &&
+                l2->own == l2->channels &&
+                hd_slots_quiet(l2->env->slots, "l2cache");
+}
+
+static int settle(struct hd_l2 *l2)
+{
+    static const struct hd_steer unsteered; /* where nobody can steer */
+    struct hd_env *env = l2->env;
+    const struct hd_l2_wiring *w = &l2->w;
+    const struct hd_cache_cfg *c = &l2->cfg;
+
+    if (!hd_is_pow2(c->line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.line: %u is not a power of two", c->line);
+    l2->line_shift = hd_log2(c->line);
+    l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
+                   : w->channels != 0 ? w->channels
+                                      : 1;
+    l2->own = w->dram != NULL ? hd_dram_own(w->dram) : l2->channels;
+    if (l2->w.interleave == 0)
+        l2->w.interleave = c->line;
+    if (c->slices == 0 || c->slices % l2->channels != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "l2cache.slices: %u is not a multiple of dram.channels, "
+                          "%u",
+                          c->slices, l2->channels);
+    l2->req = w->reqs->v;
+    l2->ev = env->ev;
+    l2->check = env->check;
+    l2->full = c->mode.kind == HD_FULL;
+    l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
+    l2->cycle = env->clk->ticks[HD_CLK_L2];
+    l2->latency =
+        l2->cycle * (c->mode.kind == HD_FIXED ? c->mode.fixed : c->latency);
+    l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
+    if (w->walk_latency != 0)
+        l2->travel[1] = w->walk_latency * l2->cycle;
+    l2->per_cycle = hd_recip_of(l2->cycle);
+    l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
+    l2->per_flit = hd_recip_of(l2->xbar.bytes);
+    find_spread(l2);
+    return 0;
+}
+
+static int build(struct hd_l2 *l2)
+{
+    struct hd_env *env = l2->env;
+    size_t bytes = l2->cfg.slices * sizeof *l2->slice;
+    int rc = settle(l2);
+
+    if (rc != 0)
+        return rc;
+    l2->slice = aligned_alloc(_Alignof(struct hd_l2_slice), bytes);
+    if (l2->slice == NULL)
+        return hd_err_memory(env->err);
+    memset(l2->slice, 0, bytes);
+    l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
+                              hd_l2_stat_count, l2->cfg.slices);
+    for (uint32_t i = 0; i < HD_L2_HISTS; i++) {
+        l2->hist[i] = hd_stats_hist(env->stats, &hd_l2_hists[i]);
+        if (l2->stat.v == NULL || l2->hist[i] == NULL)
+            return hd_err_memory(env->err);
+    }
+    for (uint32_t i = 0; i < l2->cfg.slices && rc == 0; i++)
+        rc = open_slice(l2, i);
+    if (rc == 0)
+        bound(l2);
+    return rc;
+}
+
+struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
+{
+    struct hd_l2 *l2 = calloc(1, sizeof *l2);
+
+    if (l2 == NULL) {
+        hd_err_memory(env->err);
+        return NULL;
+    }
+    l2->env = env;
+    l2->w = *w;
+    l2->cfg = *w->cache;
+    l2->xbar = *w->xbar;
+    if (build(l2) != 0) {
+        hd_l2_close(l2);
+        return NULL;
+    }
+    hd_env_part(env, (struct hd_part){.name = "l2cache",
+                                      .instances = l2->cfg.slices,
+                                      .self = l2,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check,
+                                      .sync = sync,
+                                      .bound = bound});
+    return l2;
+}
+
+void hd_l2_close(struct hd_l2 *l2)
+{
+    if (l2 == NULL)
+        return;
+    free(l2->slice);
+    free(l2);
+}
+
+struct hd_below hd_l2_below(struct hd_l2 *l2)
+{
+    return (struct hd_below){take, l2, warm};
+}
+
+struct hd_client hd_l2_client(struct hd_l2 *l2)
+{
+    return (struct hd_client){answer, l2};
+}
+
+hd_time hd_l2_back(const struct hd_l2 *l2)
+{
+    return l2->travel[0];
+}
+
+hd_time hd_l2_walk_back(const struct hd_l2 *l2)
+{
+    return l2->travel[1];
+}

@@ -1,0 +1,217 @@
+/*
+ * l2slice.h - inside the L2: its state, for l2.c and its short way, memory/fast/l2.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_L2SLICE_H
+#define HD_L2SLICE_H
+
+#include "kit/hist.h"
+#include "kit/recip.h"
+#include "dram.h"
+#include "l2.h"
+#include "mshr.h"
+
+/* Why the head of a slice's input waits. */
+enum hd_l2_cause { HD_L2_GO, HD_L2_MSHRS, HD_L2_MERGES, HD_L2_QUEUE };
+
+/* A slice's events. */
+enum {
+    HD_L2_ARRIVE, /* a request that may skip the cache is at the input */
+    HD_L2_LOOK,   /* the result of a request's look-up is known */
+    HD_L2_DOWN,   /* a request of the slice's reaches the miss queue */
+    HD_L2_FILL,   /* DRAM has answered; a: the MSHR */
+    HD_L2_PASS,   /* DRAM has answered a bypassed read; a: what asked it */
+    HD_L2_ROOM,   /* DRAM has room again */
+    HD_L2_RETRY   /* the input may go on */
+};
+
+/* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
+#define HD_L2_PASSED   0xffffu /* req.spare is the bypassed request */
+#define HD_L2_METADATA 0xfffeu /* req.spare is the request that waits for it   \
+                                */
+
+/* Flag of an MSHR: the line will be dirty. */
+enum { HD_L2_DIRTY = 1 };
+
+/* Counters.  The first seven groups of four are by class: what was asked. */
+enum { HD_L2_WALK1 = HD_REQ_WALK, HD_L2_CLASSES = HD_L2_WALK1 + 4 };
+enum { HD_L2_LOOKUPS, HD_L2_HITS, HD_L2_MISSES, HD_L2_MERGED, HD_L2_RESULTS };
+
+enum hd_l2_counter {
+    HD_L2_BYPASS_DATA = HD_L2_CLASSES * HD_L2_RESULTS,
+    HD_L2_BYPASS_WALKS,
+    HD_L2_FILLS,
+    HD_L2_EVICTIONS,
+    HD_L2_WRITE_BACKS,
+    HD_L2_DRAM_READS,
+    HD_L2_DRAM_WRITES,
+    HD_L2_BLOCKED_MSHRS,
+    HD_L2_BLOCKED_MERGES,
+    HD_L2_BLOCKED_QUEUE,
+    HD_L2_INPUT_WAIT,
+    HD_L2_INPUT_BUSY,
+    HD_L2_OUTPUT_BUSY,
+    HD_L2_PEAK_INPUT,
+    HD_L2_PEAK_MSHRS,
+    HD_L2_COUNTERS
+};
+
+enum hd_l2_hist { HD_L2_DATA_LATENCY, HD_L2_WALK_LATENCY, HD_L2_HISTS };
+
+struct hd_l2_list {
+    uint32_t first, last, n; /* linked by req.next */
+};
+
+/* State of a slice, in the arena. */
+struct hd_l2_state {
+    hd_time in_free;        /* when the input port has taken all that arrived */
+    hd_time look_at;        /* the latest cycle with a result */
+    hd_time out_free;       /* when the output port has sent all answers */
+    uint32_t looks;         /* results in that cycle */
+    uint32_t owed;          /* requests that have an answer or an end to come */
+    struct hd_l2_list in;   /* arrived, not served; the head is blocked */
+    struct hd_l2_list down; /* waiting for room at the DRAM channel */
+    uint32_t promised;      /* places in `down` for what has not got there */
+    uint32_t waiting;       /* 1: the DRAM will tell when it has room */
+    uint32_t passing;       /* bypassed reads in DRAM */
+    uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
+    uint32_t held;          /* application of the request that waits */
+    hd_time since;          /* when it was blocked for this cause */
+    /* for the invariants, with --check: ticks by stage */
+    hd_time travel, input, look, memory, output, total;
+    hd_time passed; /* of these, what bypassed reads in DRAM have had so far */
+};
+
+struct hd_l2_slice {
+    struct hd_l2 *l2;
+    struct hd_l2_state *s; /* arena */
+    struct hd_req *req;    /* arena: the pool */
+    uint64_t *count;       /* arena: the slice's rows of counters */
+    uint32_t apps;         /* rows of applications; one more follows */
+    uint32_t i, component;
+    uint32_t channel;
+    uint64_t far_from; /* hd_l2_far */
+    struct hd_mshr mshr;
+    struct hd_cache tags;
+    struct hd_slot bypass;
+    const struct hd_req *hand; /* that is being looked up or entered */
+};
+
+/* How lines fall to slices: the channel changes every `granule` lines, each
+ * channel has `banks` slices.  Granule 0: there is no such rule, and lines are
+ * hashed. */
+struct hd_l2_spread {
+    uint64_t granule, channels, banks;
+    bool shifts; /* all are powers of two: these are their logarithms */
+    uint8_t granule_shift, bank_shift, high_shift; /* granule * channels */
+};
+
+struct hd_l2 {
+    struct hd_req *req; /* arena: the pool */
+    struct hd_events *ev;
+    struct hd_hist *hist[HD_L2_HISTS]; /* arena: [app] */
+    hd_time cycle;                     /* ticks: an L2 cycle */
+    hd_time latency;                   /* ticks: a look-up */
+    hd_time travel[2]; /* ticks: the way there, of data; of walk reads */
+    struct hd_recip per_cycle, per_core, per_flit;
+    const struct hd_steer *steer;
+    struct hd_l2_slice *slice; /* [slices] */
+    struct hd_l2_spread spread;
+    uint32_t line_shift, channels;
+    uint32_t own; /* channels over which an application's lines are spread */
+    bool full;    /* the mode is HD_FULL */
+    bool check;   /* --check: keep ticks by stage */
+    bool asks;    /* it has to be asked whether a request skips the cache */
+    bool quiet;   /* the short way may be taken: memory/fast/l2.c */
+    bool far_kept;
+    struct hd_below far;
+    struct hd_l2_wiring w;
+    struct hd_cache_cfg cfg;
+    struct hd_xbar_cfg xbar;
+    struct hd_env *env;
+    struct hd_stat stat;
+};
+
+/* True when the input may not add to the miss queue. */
+static inline bool hd_l2_down_full(const struct hd_l2_slice *sl)
+{
+    return sl->s->down.n + sl->s->promised >= sl->l2->cfg.queue;
+}
+
+/* Posts the arrival of a request.  It is sent by its client, so that arrivals
+ * of one instant have an order of their own; that of the client's numbers, if
+ * it has them. */
+static inline void hd_l2_post_arrival(const struct hd_l2 *l2, hd_time at,
+                                      uint32_t to, uint32_t what, uint32_t r)
+{
+    const uint32_t first = HD_MAX_COMPONENTS / 2;
+    const struct hd_req *q = &l2->req[r];
+    /* without a branch: it is different from request to request */
+    uint32_t number =
+        (uint32_t)q->queued & -(uint32_t)((q->flags & HD_REQ_SEQ) != 0);
+
+    hd_post_numbered(l2->ev, first | q->client % first, to, number, at, what, r,
+                     0);
+}
+
+/* An application's row, among counters and histograms; the last is nobody's. */
+static inline uint32_t hd_l2_row(const struct hd_l2_slice *sl, uint32_t app)
+{
+    return app < sl->apps ? app : sl->apps;
+}
+
+/* Cycles that bytes take on a port. */
+static inline uint64_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
+{
+    uint64_t n = hd_recip_div(l2->per_flit, bytes + l2->xbar.bytes - 1);
+
+    return n + (n == 0);
+}
+
+/* Answers a request whose data is there at `at`. */
+static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time at)
+{
+    struct hd_l2 *l2 = sl->l2;
+    struct hd_l2_state *s = sl->s;
+    const struct hd_req *q = &sl->req[r];
+    const struct hd_client *c = &l2->w.clients[q->client];
+    uint64_t n = hd_l2_flits(l2, q->bytes);
+    uint32_t row = hd_l2_row(sl, q->app);
+    hd_time leaves = hd_max_u64(s->out_free, at);
+
+    s->out_free = hd_max_u64(s->out_free, now) + n * l2->cycle;
+    sl->count[row * HD_L2_COUNTERS + HD_L2_OUTPUT_BUSY] += n;
+    s->owed--;
+    if (HD_UNLIKELY(l2->check)) {
+        s->memory += at - q->queued;
+        s->output += leaves - at;
+        s->total += leaves - q->born;
+    }
+    hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK ? HD_L2_WALK_LATENCY
+                                                 : HD_L2_DATA_LATENCY][row],
+                hd_recip_div(l2->per_core, leaves - q->born));
+    c->reply(c->self, leaves, r);
+}
+
+/* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line
+ * is fetched. */
+void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* l2.c: the result of a request's look-up is known: the long way. */
+void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* memory/fast/l2.c: a request is sent that does not skip the cache. */
+void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
+/* The result of a request's look-up is known; what has to go the long way is
+ * given to hd_l2_look before anything is changed. */
+void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* Whether the short way may be taken. */
+static inline bool hd_l2_quiet(const struct hd_l2_slice *sl)
+{
+    return HD_FAST && sl->l2->quiet;
+}
+
+#endif

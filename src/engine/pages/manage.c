@@ -1,0 +1,1139 @@
+/*
+ * manage.c - the memory manager: what a driver does to page tables, and when.
+ *
+ * Before cycle 0 it takes the frames that are in use by nobody (fragmentation)
+ * and maps the applications' allocations.  While the machine runs, allocations
+ * go when their application says so and come back when it starts again.  All
+ * that changes a mapping happens in one event, at an instant that lies beyond
+ * what any core has run ahead to and before which no core may run on (the
+ * barrier), so that the page tables and all TLBs change at once for everybody.
+ *
+ * With vm.paging=fault an allocation is reserved, and its pages come one by one
+ * (fault.c) and make no translation wrong, so they need no barrier.  One that
+ * finds no frame waits for such an instant if somebody, who is asked at once,
+ * compacts memory for it, and so does a unit that leaves (evict.c).
+ *
+ * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
+ * frame of 2 MB in order, region_coalesce is asked: large-page bit and
+ * disabled bits are set in place, no page moves, nothing is flushed.  Pages
+ * from the host need not all be there: it is asked whenever one comes and the
+ * others can lie beside it (ptable.c keeps their places then).  When a
+ * coalesced region loses pages, region_split is asked; then compact_source.
+ *
+ * Compaction empties frames of 2 MB: pages move to other frames of their owner
+ * (Mosaic's contiguity-aware compaction, section 4.4).  compact_source is asked
+ * which frame is emptied, until it says that it is enough; no frame is offered
+ * twice for one cause.  compact_target is asked where the pages go: to a frame
+ * of 2 MB of the same owner alone, not coalesced, with a free place that lies
+ * in the same channels, piece by piece of the interleave (memory.move=any: to
+ * any frame of 2 MB that is in use and has a place).  With Mosaic's rule
+ * that a page moves within its memory channel and a fine interleave, that is
+ * what can be copied without crossing channels.  A page takes the lowest such
+ * place.  compact_copy says how; each page costs a line of its leaf table, too,
+ * and its translation leaves the TLBs.  Then compact_stall says whether the
+ * cores wait for the copies.
+ *
+ * Caches are physical, so lines of a page that moves leave them: the L2's, and
+ * the L1s' of the cores of its owner.  Dirty ones are written back to the old
+ * place before the page is copied; where the copy costs nothing, so does that.
+ * What caches hold of the new place is of a page that is gone, and is dropped.
+ * Left out: lines that are in flight come in under the old address, and age
+ * away.
+ *
+ * A coalesced frame that is to be emptied is split first.  Pages of 64 KB and
+ * 2 MB do not move; the frame keeps them and what follows them.
+ *
+ * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
+ * table: 1 + 32 lines of 128 bytes, by the mover, off the critical path.
+ * What became wrong leaves the TLBs at once (shootdown); the L2 TLB takes no
+ * look-up for shootdown_l2 cycles, the L1 TLBs concerned none for
+ * shootdown_l1.  Several shootdowns of one instant cost as one.  The L4
+ * entries that an unmapping clears are not charged: all designs have them.
+ *
+ * Left out on purpose: the time of the driver itself on the host.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "manage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "contig.h"
+#include "ptstate.h"
+
+enum { EV_APPLY };
+enum { FIRST_ROOM = 64 };
+
+#define AT(field) offsetof(struct hd_manage_cfg, field)
+
+const struct hd_setting hd_manage_settings[] = {
+    {"fragment_index", HD_T_U32, AT(fragment_index), "percent", "0", 0, 100,
+     NULL,
+     "2 MB frames, chosen at random, that hold pages of no application before "
+     "anything is mapped",
+     "Mosaic 6.4: swept; 0: off"},
+    {"fragment_occupancy", HD_T_U32, AT(fragment_occupancy), "percent", "50", 0,
+     100, NULL, "pages of such a frame that are in use, at random places",
+     "Mosaic 6.4: 50 %, and swept"},
+    {"hog", HD_T_U32, AT(hog), "percent", "0", 0, 95, NULL,
+     "memory that a hog holds before anything is mapped, in whole 4 MB blocks "
+     "at random places, apart from those of memory.hog_torn",
+     "MESC VI.A: memhog, 25, 50 and 75 %; 0: off"},
+    {"hog_torn", HD_T_U32, AT(hog_torn), "blocks", "0", 0, 1u << 20, NULL,
+     "4 MB blocks, chosen at random, of which the hog keeps a few pages: most "
+     "of their free frames lie in blocks of less than 64",
+     "guess: MESC does not say how its memory came to be torn; pages of a "
+     "footprint in short runs, by 973"},
+    {"hog_kept", HD_T_U32, AT(hog_kept), "percent", "5", 1, 100, NULL,
+     "pages of such a block that the hog keeps, at random places", "guess"},
+    {"shootdown_l1", HD_T_U32, AT(shootdown_l1), "cycles", "15", 0, 100000,
+     NULL,
+     "core cycles for which an L1 TLB takes no look-up when entries are "
+     "invalidated",
+     "Mosaic's released simulator"},
+    {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
+     NULL,
+     "L2-clock cycles for which the L2 TLB takes no look-up when entries are "
+     "invalidated",
+     "Mosaic's released simulator"},
+    {"move", HD_T_CHOICE, AT(move), "", "owner", 0, 0, "owner|any",
+     "where compaction moves a page: to 2 MB frames of its owner alone, in the "
+     "same channels; or to any in use",
+     "Mosaic 4.4: owner; a buddy allocator's compaction: any"},
+    {"move_window", HD_T_U32, AT(move_window), "lines", "64", 1, 1024, NULL,
+     "most lines of moving pages in flight", "guess"},
+    {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
+     "time to copy a 4 KB page inside DRAM, which blocks its banks",
+     "Mosaic 6.4: 80 ns; Seshadri et al., MICRO 2013"},
+    {"setup_traffic", HD_T_BOOL, AT(setup_traffic), "", "true", 0, 1, NULL,
+     "writes and copies for what is mapped before cycle 0 are issued from "
+     "cycle 0 on; false: they were made as the data arrived, and are not "
+     "counted",
+     "guess: Mosaic coalesces when a transfer is complete"},
+    {"free_at_end", HD_T_BOOL, AT(free_at_end), "", "false", 0, 1, NULL,
+     "an application's allocations are freed when it ends and made again when "
+     "it restarts",
+     "Mosaic 4.4 compacts on deallocation; when programs free: guess"},
+};
+const uint32_t hd_manage_setting_count = HD_LEN(hd_manage_settings);
+
+const struct hd_stat_desc hd_manage_stats[] = {
+    [HD_MANAGE_MAPPED] = {"mapped", "pages", "base pages mapped",
+                          HD_STAT_COUNT},
+    [HD_MANAGE_FREED] = {"freed", "pages", "base pages unmapped",
+                         HD_STAT_COUNT},
+    [HD_MANAGE_MAPPED_PEAK] = {"mapped_peak", "pages",
+                               "most base pages mapped at once", HD_STAT_PEAK},
+    [HD_MANAGE_64K_PEAK] = {"pages_64k_peak", "pages",
+                            "most pages of 64 KB mapped at once", HD_STAT_PEAK},
+    [HD_MANAGE_2M_PEAK] = {"pages_2m_peak", "pages",
+                           "most pages of 2 MB mapped at once, without "
+                           "coalesced regions; the rest of mapped_peak is "
+                           "pages of 4 KB",
+                           HD_STAT_PEAK},
+    [HD_MANAGE_HELD_PEAK] = {"held_peak", "frames",
+                             "most base frames that nobody else could use "
+                             "without sharing a 2 MB frame; divided by "
+                             "mapped_peak, minus 1: memory bloat",
+                             HD_STAT_PEAK},
+    [HD_MANAGE_MIXED] =
+        {"mixed", "pages",
+         "pages put into a 2 MB frame that held pages of others: against "
+         "Mosaic's soft guarantee",
+         HD_STAT_COUNT},
+    [HD_MANAGE_CONTIG_PEAK] =
+        {"contiguous_peak", "pages",
+         "most pages at once in contiguous subregions of 64 (C bits, vm.scan); "
+         "divided by mapped_peak: coverage",
+         HD_STAT_PEAK},
+    [HD_MANAGE_CONTIG_ALL_PEAK] =
+        {"contiguous_2m_peak", "pages",
+         "most pages at once in regions of 2 MB contiguous as a whole (AC "
+         "bits)",
+         HD_STAT_PEAK},
+    [HD_MANAGE_COALESCED] = {"coalesced", "regions",
+                             "regions of 2 MB that became one page",
+                             HD_STAT_COUNT},
+    [HD_MANAGE_SPLINTERED] = {"splintered", "regions",
+                              "regions split into base pages again",
+                              HD_STAT_COUNT},
+    [HD_MANAGE_COMPACTIONS] = {"compactions", "times",
+                               "times that memory was compacted",
+                               HD_STAT_COUNT},
+    [HD_MANAGE_EMPTIED] = {"emptied", "frames",
+                           "frames of 2 MB that compaction emptied",
+                           HD_STAT_COUNT},
+    [HD_MANAGE_MOVED] = {"moved", "pages", "pages that compaction moved",
+                         HD_STAT_COUNT},
+    [HD_MANAGE_FLUSHED] = {"flushed", "lines",
+                           "lines removed from the L1 and L2 caches because "
+                           "their page moves",
+                           HD_STAT_COUNT},
+    [HD_MANAGE_SHOOTDOWNS] = {"shootdowns", "times",
+                              "times that translations were removed from TLBs",
+                              HD_STAT_COUNT},
+    [HD_MANAGE_STALL_CYCLES] = {"stall_cycles", "core cycles",
+                                "time for which no core issued because pages "
+                                "were being copied",
+                                HD_STAT_COUNT},
+};
+const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
+
+_Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
+
+const struct hd_hist_desc hd_manage_hists[] = {
+    {"memory", "run", "pages",
+     "length of runs contiguous in both virtual and physical memory, of what "
+     "is mapped before cycle 0 (vm.scan)"},
+};
+const uint32_t hd_manage_hist_count = HD_LEN(hd_manage_hists);
+
+/* What somebody asked for while the machine runs. */
+struct job {
+    hd_time at;
+    uint64_t base, bytes;
+    uint32_t app, index; /* of an allocation; ROOM, FAR: of a fault; RECALL: of
+                            a granule */
+    uint32_t what;       /* JOB_ */
+    struct hd_hint hint;
+};
+
+enum {
+    JOB_GOES,
+    JOB_COMES,
+    JOB_ROOM,
+    JOB_EVICT,
+    JOB_FAR,
+    JOB_RECALL,
+    JOB_LEFT,
+    JOB_UNPIN,
+    JOB_HINT
+};
+
+struct state {
+    hd_time barrier;         /* instant of the first job, or HD_NEVER */
+    hd_time halted;          /* since when no core issues */
+    uint32_t first, n, room; /* ring of jobs */
+    hd_ref jobs;
+    uint64_t wanted;  /* frame of 2 MB to be emptied for a page that faults */
+    uint32_t running; /* 1: cycle 0 has come */
+    uint32_t halt;    /* 1: no core issues */
+};
+
+struct hd_manage {
+    struct hd_env *env;
+    struct hd_manage_cfg cfg;
+    struct state *s; /* arena */
+    struct hd_ptables *t;
+    struct hd_mmu *mmu;
+    struct hd_l2 *l2;
+    struct hd_mover *mover;
+    struct hd_dram *dram;
+    struct hd_manage_cores cores;
+    struct hd_faults *faults;
+    struct hd_evict *evict;
+    struct hd_remote *remote;
+    struct hd_thrash *thrash;
+    uint32_t id, line, table_lines; /* bytes; lines of a page */
+    struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
+    struct hd_stat stat;
+    struct hd_hist *runs;
+    uint64_t *scratch; /* arrays of questions, [4][frames of 2 MB] */
+    uint8_t *tried;    /* [frames of 2 MB]: since the cause */
+};
+
+static void no_memory(struct hd_manage *g)
+{
+    hd_err_memory(g->env->err);
+}
+
+/* ---- counting ----------------------------------------------------------- */
+
+static uint64_t *count(const struct hd_manage *g, uint32_t app,
+                       enum hd_manage_stat what)
+{
+    return hd_count(&g->stat, 0, app, what);
+}
+
+/* What the page tables count for an application. */
+static void totals(struct hd_manage *g, uint32_t app)
+{
+    uint64_t *mapped = count(g, app, HD_MANAGE_MAPPED_PEAK);
+    uint64_t *held = count(g, app, HD_MANAGE_HELD_PEAK);
+    uint64_t *some = count(g, app, HD_MANAGE_CONTIG_PEAK);
+    uint64_t *whole = count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
+
+    *some = hd_max_u64(*some, hd_contig_covered(g->t, app, &all));
+    *whole = hd_max_u64(*whole, all);
+    *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t *large = count(g, app, HD_MANAGE_64K_PEAK + i);
+        *large = hd_max_u64(*large, g->t->s->large[app][i]);
+    }
+    *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
+    *count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
+}
+
+static void sync(void *self, hd_time now)
+{
+    struct hd_manage *g = self;
+    hd_time cycle = hd_ticks(g->env->clk, HD_CLK_CORE, 1);
+
+    for (uint32_t app = 0; app < g->env->apps; app++)
+        totals(g, app);
+    if (g->s->halt) {
+        *count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
+            (now - g->s->halted) / cycle;
+        g->s->halted = now - (now - g->s->halted) % cycle;
+    }
+}
+
+/* ---- TLBs ---------------------------------------------------------------- */
+
+/* Translations of these pages are wrong from now on. */
+static void shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
+                  uint64_t vpn, uint64_t pages)
+{
+    struct heddle_q_shootdown q = {app, cause, vpn, pages};
+    hd_time now, l1, l2;
+    int64_t what;
+
+    if (!g->s->running)
+        return;
+    what = hd_ask_shootdown(&g->shootdown, &q);
+    now = hd_events_now(g->env->ev);
+    l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
+    l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
+    (*count(g, app, HD_MANAGE_SHOOTDOWNS))++;
+    if (what == HEDDLE_SHOOTDOWN_PAGES && cause == HEDDLE_SHOOTDOWN_CAUSE_SPLIT)
+        pages = 0; /* only the large entry */
+    if (what != HEDDLE_SHOOTDOWN_PAGES) {
+        vpn = 0;
+        pages = HD_EVERY_PAGE;
+    }
+    if (what == HEDDLE_SHOOTDOWN_ALL)
+        app = HD_APP_NONE;
+    hd_mmu_shoot(g->mmu, app, (hd_vpn){vpn}, pages, l2);
+    g->cores.invalidate(g->cores.self, app, (hd_vpn){vpn}, pages, l1);
+}
+
+/* ---- coalescing and splitting -------------------------------------------- */
+
+/* The entry of level 3 and the leaf table are written. */
+static void write_region(struct hd_manage *g, uint32_t app, uint64_t vpn)
+{
+    hd_vpn first = {vpn & ~(uint64_t)(HD_LARGE_PAGES - 1)};
+
+    if (hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 3),
+                       1) < 0 ||
+        hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 4),
+                       g->table_lines) < 0)
+        no_memory(g);
+}
+
+/* Splits a coalesced region, and charges for it. */
+static void split(struct hd_manage *g, uint32_t app, uint64_t vpn)
+{
+    hd_ptables_split(g->t, app, (hd_vpn){vpn});
+    write_region(g, app, vpn);
+    (*count(g, app, HD_MANAGE_SPLINTERED))++;
+    shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
+          vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
+}
+
+/* Pages [vpn, vpn + pages) of an application have come and can be used: asks
+ * coalesce for each region that is whole by that. */
+static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
+{
+    uint64_t end = vpn.v + pages, v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    if (HD_LIKELY(!g->coalesce.bound))
+        return; /* nobody coalesces */
+    for (; v < end; v += HD_LARGE_PAGES) {
+        struct heddle_q_region_coalesce q = {.app = app, .vpn = v};
+        hd_pfn f;
+        q.present = hd_ptables_whole(g->t, app, (hd_vpn){v}, &f);
+        if (q.present == 0)
+            continue;
+        q.frame = f.v;
+        if (!hd_ask_region_coalesce(&g->coalesce, &q))
+            continue;
+        hd_ptables_join(g->t, app, (hd_vpn){v});
+        write_region(g, app, v);
+        (*count(g, app, HD_MANAGE_COALESCED))++;
+    }
+}
+
+/* Asks whether a coalesced region is split that has only so many pages left;
+ * one that has none always is. */
+static bool split_one(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                      uint32_t left)
+{
+    struct heddle_q_region_split q = {.app = app, .vpn = vpn, .left = left};
+    struct hd_xlate x;
+
+    hd_ptables_large(g->t, app, (hd_vpn){vpn}, &x);
+    q.frame = x.pfn.v;
+    if (!hd_ask_region_split(&g->splinter, &q) && left != 0)
+        return false;
+    split(g, app, vpn);
+    return true;
+}
+
+/* Coalesced regions of the range that are not whole any more. */
+static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                       uint64_t end)
+{
+    uint64_t v = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    for (; v < end; v += HD_LARGE_PAGES) {
+        struct hd_xlate x;
+        uint32_t left;
+        if (!hd_ptables_large(g->t, app, (hd_vpn){v}, &x))
+            continue;
+        left = hd_ptables_left(g->t, app, (hd_vpn){v});
+        if (left != HD_LARGE_PAGES)
+            split_one(g, app, v, left);
+    }
+}
+
+/* ---- coming and going ---------------------------------------------------- */
+
+int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
+                  uint64_t bytes)
+{
+    uint64_t first = base.v >> HD_PAGE_SHIFT, before;
+    uint64_t end = (base.v + bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+
+    if (app >= HD_MAX_APPS || bytes == 0)
+        return 0;
+    if (g->t->cfg.paging == HD_PAGING_FAULT)
+        return hd_ptables_reserve(g->t, app, index, base, bytes, g->env->err);
+    before = g->t->s->pages[app];
+    if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
+        return g->env->err->code;
+    *count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
+    totals(g, app);
+    have_come(g, app, (hd_vpn){first}, end - first);
+    return g->env->err->code;
+}
+
+void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    struct hd_manage *g = manage;
+
+    hd_at_home(g->env, HD_SIDE_MANAGER);
+    if (!hd_ptables_resident(g->t, app, vpn))
+        return; /* its allocation has gone meanwhile */
+    *count(g, app, HD_MANAGE_MAPPED) += pages;
+    totals(g, app);
+    have_come(g, app, vpn, pages);
+    hd_mover_start(g->mover, now);
+}
+
+static void go(struct hd_manage *g, const struct job *j)
+{
+    uint64_t first = j->base >> HD_PAGE_SHIFT, before = g->t->s->pages[j->app];
+    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+
+    if (j->bytes == 0)
+        return;
+    hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
+    if (g->thrash != NULL)
+        hd_thrash_forget(g->thrash, j->app, (hd_vpn){first}, end - first);
+    *count(g, j->app, HD_MANAGE_FREED) += before - g->t->s->pages[j->app];
+    split_some(g, j->app, first, end);
+    shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
+}
+
+struct cause {
+    uint32_t cause, app;
+    uint64_t asked, moved;
+};
+
+/* ---- compacting: where a page goes
+ * --------------------------------------------------- */
+
+/* The lowest free place in a frame of 2 MB, in a page's channels if it has to. */
+static uint64_t place_in(const struct hd_manage *g, uint64_t big, uint64_t page)
+{
+    uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
+
+    for (; f < end && f < g->t->frames.frames; f++)
+        if (hd_frames_owner(&g->t->frames, f) == 0 &&
+            (g->cfg.move ||
+             hd_dram_same_channels(g->dram, (hd_pa){f * HD_PAGE_BYTES},
+                                   (hd_pa){page * HD_PAGE_BYTES},
+                                   HD_PAGE_BYTES)))
+            return f;
+    return HD_NO_FRAME;
+}
+
+/* The frame of 2 MB that takes a page and those that follow, or HD_NO_FRAME. */
+static uint64_t ask_receive(struct hd_manage *g, uint64_t big, uint64_t page,
+                            uint32_t owner)
+{
+    uint64_t *frame = g->scratch, *used = g->scratch + g->t->big.n, k;
+    struct heddle_q_compact_target q = {.owner = owner,
+                                        .from = big * HD_LARGE_PAGES,
+                                        .left = g->t->big.v[big].used,
+                                        .frame = frame,
+                                        .used = used};
+
+    for (uint64_t b = 0; b < g->t->big.n; b++) {
+        const struct hd_bigframe *f = &g->t->big.v[b];
+        bool may = g->cfg.move ? f->used != 0
+                               : f->owners == 1 && f->of[owner] != 0;
+        if (b == big || !may || f->joined || f->used == HD_LARGE_PAGES ||
+            place_in(g, b, page) == HD_NO_FRAME)
+            continue;
+        frame[q.n] = b * HD_LARGE_PAGES;
+        used[q.n++] = f->used;
+    }
+    if (q.n == 0)
+        return HD_NO_FRAME;
+    q.owner = owner == HD_OWNER_FOREIGN ? g->env->apps : owner;
+    k = (uint64_t)hd_ask_compact_target(&g->receive, &q);
+    return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
+}
+
+static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
+                        uint32_t owner)
+{
+    struct heddle_q_compact_copy q = {
+        owner == HD_OWNER_FOREIGN ? g->env->apps : owner, from * HD_LARGE_PAGES,
+        to * HD_LARGE_PAGES};
+
+    return hd_ask_compact_copy(&g->copy, &q);
+}
+
+/* ---- compacting: moving
+ * -------------------------------------------------------------- */
+
+/* Takes the lines of a frame out of the caches; dirty ones are written back
+ * first, where that is asked for.  0 or -1 (out of memory). */
+static int flush(struct hd_manage *g, uint32_t app, uint64_t frame, bool back)
+{
+    uint64_t *n = count(g, app, HD_MANAGE_FLUSHED);
+    int rc = 0;
+
+    if (!g->s->running)
+        return 0;
+    for (uint32_t at = 0; at < HD_PAGE_BYTES; at += g->line) {
+        hd_pa pa = {frame * HD_PAGE_BYTES + at};
+        bool dirty = false;
+        enum hd_l2_dropped l2;
+
+        *n += g->cores.drop(g->cores.self, app, pa, g->line, &dirty);
+        l2 = hd_l2_drop(g->l2, app, pa);
+        *n += l2 != HD_L2_NOT_THERE;
+        if (back && (dirty || l2 == HD_L2_WAS_DIRTY) && rc == 0)
+            rc = hd_mover_flush(g->mover, app, pa);
+    }
+    return rc;
+}
+
+/* Moves the page in frame `from`; vpn counts where an application has it. */
+static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
+                 uint64_t to, int64_t how)
+{
+    uint32_t app = owner == HD_OWNER_FOREIGN ? HD_APP_NONE : owner;
+    struct heddle_n_page_moved note = {
+        .app = owner == HD_OWNER_FOREIGN ? g->env->apps : owner,
+        .vpn = vpn.v,
+        .frame = from,
+        .to = to};
+    bool paid = how != HEDDLE_COMPACT_COPY_FREE;
+    int rc = 0;
+
+    hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});
+    if (app != HD_APP_NONE)
+        rc = flush(g, app, from, paid) + flush(g, app, to, false);
+    if (rc == 0 && paid)
+        rc = hd_mover_copy(g->mover, app, (hd_pfn){from}, (hd_pfn){to},
+                           how == HEDDLE_COMPACT_COPY_BULK ? HD_MOVE_BULK
+                                                           : HD_MOVE_COPY);
+    if (app != HD_APP_NONE) {
+        if (rc == 0)
+            rc = hd_mover_write(g->mover, app,
+                                hd_ptables_table(g->t, app, vpn, 4), 1);
+        shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
+    }
+    if (rc < 0)
+        no_memory(g);
+    (*count(g, app, HD_MANAGE_MOVED))++;
+    if (g->env->slots->watched[HEDDLE_NOTE_page_moved] != 0)
+        hd_slots_note(g->env->slots, HEDDLE_NOTE_page_moved, &note);
+}
+
+/* Whether the page of a frame can move: it is of 4 KB. */
+static bool movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+
+    return hd_ptables_find(g->t, app, vpn, &x) && x.page_pages == 1 &&
+           hd_ptables_present(g->t, app, vpn) != 0;
+}
+
+/* Moves the pages of a frame of 2 MB, as far as there is room. */
+static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
+{
+    uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
+    uint64_t to = HD_NO_FRAME, place;
+    uint32_t to_owner = HD_OWNER_NONE;
+    int64_t how = 0;
+
+    for (; f < end && f < g->t->frames.frames && !hd_err_ends(g->env->err->code); f++) {
+        uint32_t o = hd_frames_owner(&g->t->frames, f),
+                 owner = HD_OWNER_FOREIGN;
+        hd_vpn vpn = {0};
+
+        if (o == 0)
+            continue;
+        if (hd_ptables_owner(g->t, (hd_pfn){f}, &owner, &vpn) &&
+            !movable(g, owner, vpn))
+            return;
+        place = to == HD_NO_FRAME || owner != to_owner ? HD_NO_FRAME
+                                                       : place_in(g, to, f);
+        if (place == HD_NO_FRAME) {
+            to = ask_receive(g, big, f, owner);
+            if (to == HD_NO_FRAME)
+                return;
+            to_owner = owner;
+            how = ask_copy(g, big, to, owner);
+            place = place_in(g, to, f);
+        }
+        move(g, owner, vpn, f, place, how);
+        e->moved++;
+    }
+}
+
+/* Splits the frame's region if it is coalesced, then empties it. */
+static void take_frame(struct hd_manage *g, struct cause *e, uint64_t big)
+{
+    uint32_t owner = hd_bigframes_owner(&g->t->big, big);
+
+    if (g->t->big.v[big].joined) {
+        uint32_t app = owner;
+        hd_vpn vpn = {0};
+        hd_ptables_owner(g->t, (hd_pfn){big * HD_LARGE_PAGES}, &app, &vpn);
+        split(g, app, vpn.v);
+    }
+    empty(g, e, big);
+    if (g->t->big.v[big].used == 0)
+        (*count(g, owner < g->env->apps ? owner : HD_APP_NONE,
+                HD_MANAGE_EMPTIED))++;
+}
+
+/* ---- compacting: which frames
+ * -------------------------------------------------------------- */
+
+/* The frame of 2 MB that is emptied next, or HD_NO_FRAME. */
+static uint64_t ask_compact(struct hd_manage *g, const struct cause *e)
+{
+    uint64_t n = g->t->big.n, k;
+    uint64_t *frame = g->scratch, *owner = frame + n, *used = owner + n,
+             *joined = used + n;
+    struct heddle_q_compact_source q = {.cause = e->cause,
+                                        .app = e->app,
+                                        .asked = e->asked,
+                                        .apps = g->env->apps,
+                                        .frame = frame,
+                                        .owner = owner,
+                                        .used = used,
+                                        .joined = joined};
+
+    for (uint64_t b = 0; b < n; b++) {
+        const struct hd_bigframe *f = &g->t->big.v[b];
+        uint32_t o = hd_bigframes_owner(&g->t->big, b);
+        if (f->used == 0 || g->tried[b])
+            continue;
+        frame[q.n] = b * HD_LARGE_PAGES;
+        owner[q.n] = o == HD_OWNER_FOREIGN   ? g->env->apps
+                     : o == HD_OWNER_SEVERAL ? g->env->apps + 1
+                                             : o;
+        used[q.n] = f->used;
+        joined[q.n++] = f->joined;
+    }
+    k = q.n == 0 ? 0 : (uint64_t)hd_ask_compact_source(&g->compact, &q);
+    return k == 0 ? HD_NO_FRAME : frame[k - 1] / HD_LARGE_PAGES;
+}
+
+/* The cores wait for the copies, if the policy says so. */
+static void ask_stall(struct hd_manage *g, const struct cause *e)
+{
+    struct heddle_q_compact_stall q = {e->cause, e->app, e->moved};
+
+    if (!hd_ask_compact_stall(&g->stall, &q) || g->s->halt ||
+        !hd_mover_busy(g->mover))
+        return;
+    g->s->halt = 1;
+    g->s->halted = hd_events_now(g->env->ev);
+    g->cores.halt(g->cores.self, true, g->s->halted);
+}
+
+/* Asks which frames are emptied, and empties them; the first is known, if it
+ * still has pages.  True: pages have moved. */
+static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
+                    uint64_t first)
+{
+    struct cause e = {cause, app, 0, 0};
+    uint64_t big = first;
+
+    if (HD_LIKELY(!g->compact.bound))
+        return false;
+    memset(g->tried, 0, g->t->big.n);
+    if (first == HD_NO_FRAME || g->t->big.v[first].used == 0)
+        big = ask_compact(g, &e);
+    for (; !hd_err_ends(g->env->err->code) && big != HD_NO_FRAME;
+         big = ask_compact(g, &e)) {
+        g->tried[big] = 1;
+        e.asked++;
+        take_frame(g, &e, big);
+    }
+    if (e.asked != 0)
+        (*count(g, app, HD_MANAGE_COMPACTIONS))++;
+    if (e.moved != 0)
+        ask_stall(g, &e);
+    return e.asked != 0;
+}
+
+/* ---- while the machine runs ---------------------------------------------- */
+
+static struct job *job_at(const struct hd_manage *g, uint32_t i)
+{
+    struct job *v = hd_arena_at(g->env->arena, g->s->jobs);
+
+    return &v[(g->s->first + i) % g->s->room];
+}
+
+/* Enters a job for the first instant that no core can be ahead of. */
+static void enter(struct hd_manage *g, hd_time now, struct job j)
+{
+    struct state *s = g->s;
+    hd_time at =
+        now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
+
+    hd_at_home(g->env, HD_SIDE_MANAGER);
+    j.at = at = hd_edge(g->env->clk, HD_CLK_CORE, at);
+    if (s->n == s->room) {
+        struct job *v = hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
+        if (v == NULL) {
+            no_memory(g);
+            return;
+        }
+        for (uint32_t i = 0; i < s->n; i++)
+            v[i] = *job_at(g, i);
+        s->jobs = hd_arena_ref(g->env->arena, v);
+        s->first = 0;
+        s->room *= 2;
+    }
+    *job_at(g, s->n++) = j;
+    if (at < s->barrier) {
+        s->barrier = at;
+        hd_post(g->env->ev, g->id, g->id, at, EV_APPLY, 0, 0);
+    }
+}
+
+void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
+                   uint32_t index, hd_va base, uint64_t bytes, bool map)
+{
+    hd_cross(g->env, HD_BORDER_ask);
+    enter(g, now,
+          (struct job){.base = base.v,
+                       .bytes = bytes,
+                       .app = app,
+                       .index = index,
+                       .what = map ? JOB_COMES : JOB_GOES});
+}
+
+void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
+                    uint64_t bytes, const struct hd_hint *h)
+{
+    hd_cross(g->env, HD_BORDER_ask);
+    enter(g, now,
+          (struct job){.base = base.v,
+                       .bytes = bytes,
+                       .app = app,
+                       .what = JOB_HINT,
+                       .hint = *h});
+}
+
+void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
+{
+    struct hd_manage *g = manage;
+
+    g->cores.hinted(g->cores.self, g->id, app, now);
+}
+
+/* What the host says of an allocation, or does to it. */
+static void hint(struct hd_manage *g, hd_time now, const struct job *j)
+{
+    hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
+    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+    uint32_t pages = (uint32_t)(end - vpn.v);
+
+    if (j->hint.what == HD_HINT_ADVICE) {
+        hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
+        hd_evict_advised(g->evict, j->app, vpn, pages);
+        if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
+            hd_faults_reach(g->faults, now, j->app, vpn, pages, false);
+        hd_manage_hinted(g, now, j->app);
+    } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
+        if (g->thrash != NULL)
+            hd_thrash_forget(g->thrash, j->app, vpn, pages);
+        hd_remote_recall(g->remote, j->app, vpn, pages);
+        hd_faults_send(g->faults, now, j->app, vpn, pages);
+    } else {
+        hd_evict_out(g->evict, now, j->app, vpn, pages, j->hint.what);
+    }
+}
+
+void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
+{
+    enter(manage, now,
+          (struct job){.app = app, .index = fault, .what = JOB_ROOM});
+}
+
+void hd_manage_ask_evict(void *manage, hd_time now)
+{
+    enter(manage, now, (struct job){.what = JOB_EVICT});
+}
+
+void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
+{
+    enter(manage, now, (struct job){.index = fault, .what = JOB_FAR});
+}
+
+void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
+{
+    enter(manage, now, (struct job){.index = granule, .what = JOB_RECALL});
+}
+
+void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    enter(manage, now,
+          (struct job){.base = vpn.v << HD_PAGE_SHIFT,
+                       .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
+                       .app = app,
+                       .what = JOB_LEFT});
+}
+
+void hd_manage_notified(void *manage, hd_time now)
+{
+    hd_faults_notified(((struct hd_manage *)manage)->faults, now);
+}
+
+void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
+{
+    enter(manage, now,
+          (struct job){
+              .app = app, .base = vpn.v << HD_PAGE_SHIFT, .what = JOB_UNPIN});
+}
+
+void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    hd_faults_bring(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
+}
+
+bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
+{
+    return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1),
+                     left);
+}
+
+uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
+{
+    struct hd_manage *g = manage;
+    hd_pa pa = {pfn.v * HD_PAGE_BYTES};
+    uint32_t bytes = pages * HD_PAGE_BYTES;
+    bool dirty = false; /* the link takes the data from where they are */
+    uint64_t n = g->cores.drop(g->cores.self, app, pa, bytes, &dirty);
+
+    for (uint32_t at = 0; at < bytes; at += g->line)
+        n += hd_l2_drop(g->l2, app, (hd_pa){pa.v + at}) != HD_L2_NOT_THERE;
+    return n;
+}
+
+void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    shoot(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v, pages);
+}
+
+/* Does all jobs of this instant; what goes together is compacted once. */
+static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
+                  uint64_t b)
+{
+    struct hd_manage *g = self;
+    struct state *s = g->s;
+
+    (void)what, (void)a, (void)b;
+    while (s->n > 0 && job_at(g, 0)->at <= now && !hd_err_ends(g->env->err->code)) {
+        struct job j = *job_at(g, 0);
+        bool last;
+
+        s->first = (s->first + 1) % s->room;
+        s->n--;
+        last = s->n == 0 || job_at(g, 0)->at > now ||
+               job_at(g, 0)->what != JOB_GOES || job_at(g, 0)->app != j.app;
+        if (j.what == JOB_COMES)
+            hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
+        if (j.what == JOB_ROOM)
+            compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
+        if (j.what == JOB_ROOM && !hd_err_ends(g->env->err->code))
+            hd_faults_again(g->faults, now, j.index);
+        if (j.what == JOB_EVICT)
+            hd_evict_apply(g->evict, now);
+        if (j.what == JOB_FAR)
+            hd_faults_far(g->faults, now, j.index);
+        if (j.what == JOB_RECALL)
+            hd_remote_apply(g->remote, now, j.index);
+        if (j.what == JOB_LEFT)
+            hd_faults_reach(g->faults, now, j.app,
+                            (hd_vpn){j.base >> HD_PAGE_SHIFT},
+                            (uint32_t)(j.bytes >> HD_PAGE_SHIFT), true);
+        if (j.what == JOB_UNPIN)
+            hd_remote_recall(g->remote, j.app,
+                             (hd_vpn){j.base >> HD_PAGE_SHIFT}, 1);
+        if (j.what == JOB_HINT)
+            hint(g, now, &j);
+        if (j.what != JOB_GOES)
+            continue;
+        go(g, &j);
+        if (last)
+            compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app, HD_NO_FRAME);
+        if (last && g->evict != NULL)
+            hd_evict_freed(g->evict, now);
+    }
+    s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
+    if (s->n > 0)
+        hd_post(g->env->ev, g->id, g->id, s->barrier, EV_APPLY, 0, 0);
+    hd_mover_start(g->mover, now);
+}
+
+/* The mover has done all it was asked for. */
+static void idle(void *self, hd_time now)
+{
+    struct hd_manage *g = self;
+
+    if (!g->s->halt)
+        return;
+    sync(g, now);
+    g->s->halt = 0;
+    g->cores.halt(g->cores.self, false, now);
+}
+
+/* ---- points -------------------------------------------------------------- */
+
+static int64_t no(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 0;
+}
+
+static int64_t yes(void *self, const void *question)
+{
+    (void)self, (void)question;
+    return 1;
+}
+
+/* A page found no frame. */
+static bool make_room(void *self, uint32_t app)
+{
+    return compact(self, HEDDLE_COMPACT_CAUSE_FULL, app, HD_NO_FRAME);
+}
+
+/* A page that faults found no frame: whether memory is compacted for it, at the
+ * next instant at which mappings may change. */
+static bool wants_room(void *self, uint32_t app)
+{
+    struct hd_manage *g = self;
+    struct cause e = {HEDDLE_COMPACT_CAUSE_FULL, app, 0, 0};
+
+    memset(g->tried, 0, g->t->big.n);
+    g->s->wanted = ask_compact(g, &e);
+    return g->s->wanted != HD_NO_FRAME;
+}
+
+/* Whether anybody compacts memory. */
+static bool compacts(void *self)
+{
+    const struct hd_manage *g = self;
+
+    return g->compact.bound != 0 &&
+           hd_slots_answered(g->env->slots, HEDDLE_POINT_compact_source);
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+struct hd_manage *hd_manage_open(struct hd_env *env,
+                                 const struct hd_manage_cfg *cfg,
+                                 const struct hd_mover_wiring *w)
+{
+    struct hd_manage *g = calloc(1, sizeof *g);
+    struct hd_mover_wiring mw = *w;
+    void *jobs = hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct job));
+
+    if (g == NULL)
+        return NULL;
+    g->env = env;
+    g->cfg = *cfg;
+    g->dram = w->dram;
+    g->line = w->line;
+    g->table_lines = HD_PAGE_BYTES / w->line;
+    g->s = hd_arena_take(env->arena, 1, sizeof *g->s);
+    g->id = hd_events_component(env->ev, "manager", apply, g);
+    mw.window = cfg->move_window;
+    mw.bulk = hd_ticks_ns(env->clk, cfg->bulk_ns);
+    mw.idle = idle;
+    mw.self = g;
+    g->mover = hd_mover_open(env, &mw);
+    if (jobs == NULL || g->s == NULL || g->mover == NULL) {
+        hd_manage_close(g);
+        return NULL;
+    }
+    g->s->jobs = hd_arena_ref(env->arena, jobs);
+    g->s->room = FIRST_ROOM;
+    g->s->barrier = HD_NEVER;
+    g->stat = hd_stats_group(env->stats, "memory", hd_manage_stats,
+                             HD_MANAGE_STATS, 1);
+    g->runs = hd_stats_hist(env->stats, &hd_manage_hists[0]);
+    return g;
+}
+
+int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
+                   struct hd_mmu *mmu, struct hd_l2 *l2,
+                   const struct hd_manage_cores *cores)
+{
+    const struct {
+        enum heddle_point point;
+        struct hd_slot *slot;
+        heddle_answer *fn;
+    } point[] = {
+        {HEDDLE_POINT_region_coalesce, &g->coalesce, no},
+        {HEDDLE_POINT_region_split, &g->splinter, yes},
+        {HEDDLE_POINT_compact_source, &g->compact, no},
+        {HEDDLE_POINT_compact_target, &g->receive, no},
+        {HEDDLE_POINT_compact_copy, &g->copy, no},
+        {HEDDLE_POINT_compact_stall, &g->stall, no},
+        {HEDDLE_POINT_shootdown, &g->shootdown, no},
+    };
+    uint64_t n = tables->big.n;
+
+    g->t = tables;
+    g->mmu = mmu;
+    g->l2 = l2;
+    g->cores = *cores;
+    g->scratch = calloc(4 * n, sizeof *g->scratch);
+    g->tried = calloc(n, 1);
+    if (g->scratch == NULL || g->tried == NULL)
+        return -1;
+    tables->compact = make_room;
+    tables->compacts = compacts;
+    tables->wants_room = wants_room;
+    tables->compact_self = g;
+    for (uint32_t i = 0; i < HD_LEN(point); i++)
+        hd_slots_offer(g->env->slots, point[i].point, "", point[i].slot,
+                       point[i].fn, g);
+    hd_env_part(g->env,
+                (struct hd_part){
+                    .name = "memory", .instances = 1, .self = g, .sync = sync});
+    return 0;
+}
+
+void hd_manage_close(struct hd_manage *g)
+{
+    if (g == NULL)
+        return;
+    hd_mover_close(g->mover);
+    free(g->scratch);
+    free(g->tried);
+    free(g);
+}
+
+struct hd_mover *hd_manage_mover(struct hd_manage *g)
+{
+    return g->mover;
+}
+
+void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f)
+{
+    g->faults = f;
+}
+
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
+                        struct hd_remote *r, struct hd_thrash *t)
+{
+    g->evict = v;
+    g->thrash = t;
+    g->remote = r;
+}
+
+const hd_time *hd_manage_barrier(const struct hd_manage *g)
+{
+    return &g->s->barrier;
+}
+
+int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
+{
+    struct hd_slots *sl = g->env->slots;
+
+    if (g->cfg.fragment_index == 0 && g->cfg.hog == 0 && g->cfg.hog_torn == 0)
+        return 0;
+    if (hd_ptables_fragment(g->t, g->cfg.fragment_index,
+                            g->cfg.fragment_occupancy, seed) < 0 ||
+        hd_ptables_hog(g->t, g->cfg.hog, g->cfg.hog_torn, g->cfg.hog_kept,
+                       seed) < 0) {
+        no_memory(g);
+        return -1;
+    }
+    for (uint64_t f = 0; f < g->t->frames.frames &&
+                         sl->watched[HEDDLE_NOTE_frames_taken] != 0;) {
+        struct heddle_n_frames_taken n = {.frame = f};
+        while (f < g->t->frames.frames &&
+               hd_frames_owner(&g->t->frames, f) == HD_PT_FOREIGN)
+            f++;
+        n.frames = f - n.frame;
+        if (n.frames != 0)
+            hd_slots_note(sl, HEDDLE_NOTE_frames_taken, &n);
+        else
+            f++;
+    }
+    return 0;
+}
+
+/* A field of a row that says what lies together. */
+static void add_run(void *hist, const char *field, uint64_t value)
+{
+    if (strcmp(field, "pages") == 0)
+        hd_hist_add(hist, value);
+}
+
+static void no_row(void *hist, const char *kind)
+{
+    (void)hist, (void)kind;
+}
+
+static void no_text(void *hist, const char *field, const char *value)
+{
+    (void)hist, (void)field, (void)value;
+}
+
+void hd_manage_start(struct hd_manage *g, hd_time now)
+{
+    struct heddle_visitor v = {no_row, add_run, no_text, NULL};
+
+    for (uint32_t app = 0; g->t->cfg.scan && app < g->env->apps; app++) {
+        v.ud = &g->runs[app];
+        hd_ptables_look(g->t, app, &v);
+    }
+    g->s->running = 1;
+    if (!g->cfg.setup_traffic)
+        hd_mover_forget(g->mover, now);
+    hd_mover_start(g->mover, now);
+}

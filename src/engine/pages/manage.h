@@ -1,0 +1,142 @@
+/*
+ * manage.h - the memory manager: allocations that come and go while the
+ * machine runs, pages that are coalesced and split, memory that is compacted,
+ * and what that costs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_MANAGE_H
+#define HD_MANAGE_H
+
+#include "points/source.h"
+#include "memory/l2.h"
+#include "paging/evict.h"
+#include "translation/mmu.h"
+#include "mover.h"
+#include "ptable.h"
+
+struct hd_manage_cfg {
+    uint32_t fragment_index;     /* percent of the frames of 2 MB */
+    uint32_t fragment_occupancy; /* percent of their pages */
+    uint32_t hog;                /* percent of memory that a hog has */
+    uint32_t hog_torn;           /* blocks of 4 MB that it has torn */
+    uint32_t hog_kept;           /* percent of their pages that it has kept */
+    uint32_t shootdown_l1;       /* core cycles that it blocks an L1 TLB */
+    uint32_t shootdown_l2;       /* L2 cycles that it blocks the L2 TLB */
+    uint32_t move;               /* 1: pages move to any frames */
+    uint32_t move_window;        /* lines in flight */
+    uint32_t bulk_ns;            /* a page copied inside DRAM */
+    uint32_t setup_traffic;      /* 1: what is done before cycle 0 costs, too */
+    uint32_t free_at_end;        /* 1: allocations go with their application */
+};
+
+enum hd_manage_stat {
+    HD_MANAGE_MAPPED,
+    HD_MANAGE_FREED,
+    HD_MANAGE_MAPPED_PEAK,
+    HD_MANAGE_64K_PEAK,
+    HD_MANAGE_2M_PEAK,
+    HD_MANAGE_HELD_PEAK,
+    HD_MANAGE_MIXED,
+    HD_MANAGE_CONTIG_PEAK,
+    HD_MANAGE_CONTIG_ALL_PEAK,
+    HD_MANAGE_COALESCED,
+    HD_MANAGE_SPLINTERED,
+    HD_MANAGE_COMPACTIONS,
+    HD_MANAGE_EMPTIED,
+    HD_MANAGE_MOVED,
+    HD_MANAGE_FLUSHED,
+    HD_MANAGE_SHOOTDOWNS,
+    HD_MANAGE_STALL_CYCLES,
+    HD_MANAGE_STATS
+};
+
+/* The cores, as the manager knows them. */
+struct hd_manage_cores {
+    void *self;
+    hd_time ahead; /* how far they may have run ahead of an event */
+    /* Pages of an application leave the L1 TLBs of its cores at once; these
+     * take no look-up before `until`.  app HD_APP_NONE: of all. */
+    void (*invalidate)(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
+                       hd_time until);
+    /* Takes `bytes` from `pa` on out of the L1 caches of an application's
+     * cores; returns how many lines there were, and sets *dirty if one was. */
+    uint32_t (*drop)(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
+    /* What the host of an application has said is done. */
+    void (*hinted)(void *self, uint32_t from, uint32_t app, hd_time now);
+    /* No core issues from now on, or they do again. */
+    void (*halt)(void *self, bool on, hd_time now);
+};
+
+struct hd_manage;
+
+/* Takes part in the order of events from here on; the rest is wired later. */
+struct hd_manage *hd_manage_open(struct hd_env *env,
+                                 const struct hd_manage_cfg *cfg,
+                                 const struct hd_mover_wiring *w);
+int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
+                   struct hd_mmu *mmu, struct hd_l2 *l2,
+                   const struct hd_manage_cores *cores);
+void hd_manage_close(struct hd_manage *g);
+
+struct hd_mover *hd_manage_mover(struct hd_manage *g);
+
+/* In the arena: the instant before which no core may run on, or HD_NEVER. */
+const hd_time *hd_manage_barrier(const struct hd_manage *g);
+
+/* Before cycle 0: takes the frames that are in use by nobody; maps an
+ * allocation; begins with the traffic of both.  0 or an error in env->err. */
+int hd_manage_fragment(struct hd_manage *g, uint64_t seed);
+int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
+                  uint64_t bytes);
+void hd_manage_start(struct hd_manage *g, hd_time now);
+
+/* While the machine runs: an allocation goes, or comes back, as soon as no
+ * core can be ahead of it; in the order of the calls. */
+void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
+                   uint32_t index, hd_va base, uint64_t bytes, bool map);
+
+/* The host of an application says something of an allocation, or does it; the
+ * cores' hinted() when that is over.  Only where pages come from the host. */
+void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
+                    uint64_t bytes, const struct hd_hint *h);
+void hd_manage_hinted(void *manage, hd_time now, uint32_t app);
+
+/* Says whose pages come from the host; before the first does. */
+void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
+
+/* A page that comes from the host has found no frame: memory is compacted as
+ * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
+void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
+
+/* Says who takes pages out of memory, who has some used on the host, and who
+ * sees them go to and fro (NULL: nobody), which ask for what evict.h, fault.h,
+ * remote.h and thrash.h say of the manager. */
+void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
+                        struct hd_remote *r, struct hd_thrash *t);
+void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn);
+void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault);
+void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
+void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+void hd_manage_notified(void *manage, hd_time now);
+void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
+void hd_manage_ask_evict(void *manage, hd_time now);
+bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left);
+uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);
+void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
+
+/* A page has come from the host (fault.h). */
+void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+
+extern const struct hd_setting hd_manage_settings[];
+extern const uint32_t hd_manage_setting_count;
+extern const struct hd_stat_desc hd_manage_stats[];
+extern const uint32_t hd_manage_stat_count;
+extern const struct hd_hist_desc hd_manage_hists[];
+extern const uint32_t hd_manage_hist_count;
+
+#endif

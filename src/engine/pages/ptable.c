@@ -1,0 +1,2005 @@
+/*
+ * ptable.c - x86-64 page tables whose entries are real, and a short way to
+ * the last of them: mapping and unmapping, pages on the host, regions that are
+ * used as one page.
+ *
+ * A virtual page number has four indices of 9 bits; level 1 is the root's
+ * (PML4), level 4 the leaf table's (PT).  Every table is 4 KB of 64-bit
+ * entries in the arena and owns one of the frames at the top of memory, so an
+ * entry has a physical address: frame * 4096 + index * 8.  Layout of an entry
+ * (Intel SDM volume 3, 4.5):
+ *
+ *    0      present
+ *    1      the page may be written
+ *    2      the page is compressed in memory
+ *    7      in level 3: the entry maps 2 MB
+ *    4 to 6, 8
+ *           not present: its page has been here before, is on its way to the
+ *           host, or from there; is on the host
+ *    9      in level 4: one of 16 aligned entries that make up a 64 KB page
+ *   10     in level 3: the 512 entries below lie in one frame of 2 MB, in
+ *          order, and are used as one page (Mosaic's large-page bit)
+ *   11     in level 4: and so this one is disabled
+ *   51:12   frame
+ *   60:52   in level 3: MESC's contiguity bits C0 to C7 and AC (contig.c)
+ *
+ * A region is 2 MB of one address space: what one leaf table maps.  A hash of
+ * (region, application) leads straight to its leaf table, or to its level-3
+ * entry if that maps 2 MB, so a translation costs one probe and one read of the
+ * true entry; the slot knows the region's tables, so the addresses that a walk
+ * reads cost one probe.  A region is entered with the first page in it, which
+ * makes the tables above it down to level 3; whether it then has a leaf table
+ * or one entry of 2 MB follows from the page that comes.  A region stays when
+ * its pages go, and so do its tables, as their addresses may be in walk caches:
+ * only a leaf table that a page of 2 MB takes the place of goes to the list of
+ * free ones.
+ *
+ * Mapping.  An allocation is mapped page by page, in the order of addresses,
+ * with pages of the size that the point alloc answers wherever an aligned one
+ * lies wholly inside it (vm.round: or reaches over its edge) and nothing in it
+ * is mapped yet; the rest gets 4 KB pages.  Each page asks frame_place, whose
+ * default is the lowest free aligned frame.  A page that is mapped already,
+ * because a neighbour shares it, is left alone; it is unmapped with the last
+ * allocation that has a byte in it.
+ *
+ * Pages on the host.  With vm.paging=fault an allocation is reserved before
+ * cycle 0 instead of mapped: its tables are there and its pages have entries
+ * that are not present, whose other bits are free for software (Intel SDM
+ * volume 3, 4.8).  An entry says ABSENT and the size of its page, so a walk
+ * reads as many levels as for a mapped page and finds out at its leaf.  A page
+ * whose transfer has begun has its frame, and says COMING too; when the data
+ * are there the entry becomes present.  A page that leaves (evict.c) goes the
+ * same way back: it says ABSENT and LEAVING and has its frame until its data
+ * are on the host.
+ *
+ * A page that is used where it is (remote.c) is present, and its frame is one
+ * of the host's memory: from HD_HOST_FRAME on, by the number of its region, 512
+ * a region, which no other page has.
+ *
+ * Regions used as one page.  In-place coalescing (Mosaic, MICRO 2017, section
+ * 4.3): where the 512 pages of a region lie in one frame of 2 MB, each in its
+ * place, a bit in the level-3 entry says so and a bit in each level-4 entry
+ * disables it.  No page moves and no translation becomes wrong: what TLBs hold
+ * of single pages stays true beside the large one.  A walk still reads four
+ * entries, the last one the first entry of the leaf table, for whichever of the
+ * pages it is.  A coalesced region may lose pages; the others stay in their
+ * places, and a page that comes back comes to its own.  With vm.paging=fault a
+ * region may be coalesced before all of its pages have come from the host, but
+ * not while one is on its way there: the places of the others are kept for
+ * them.  So wherever an entry for such a region hits, the page's own entry is
+ * looked at (hd_ptables_resident), and where it is not present that page faults
+ * alone.
+ *
+ * Chunks (uvm.chunks).  Where they are on, 2 MB that lie in one allocation take
+ * 512 frames with their first page, as NVIDIA's driver allocates, and give them
+ * when the last has left.  A chunk is a number here and no place: pages get
+ * their frames one by one, and `spare` is what others must not take.
+ *
+ * Invariants: the short way and the walk from the root end at the same entry;
+ * the owner of a data frame is region * 512 + index + 1 of the page in it;
+ * frames owned = pages mapped but on the host, on their way in or out, or kept
+ * a place for in a coalesced region (and frames that were in use before); a
+ * table's `used` is its number of present entries; frames owned and spare are
+ * not more than memory has.
+ *
+ * Permissions.  Pages may be written until their host says that they are mostly
+ * read (uvm.mode=driver: a copy stays on the host, so the driver maps them for
+ * reading).  A store to such a page is served all the same; the bit is there
+ * because one translation cannot stand for pages with different ones.
+ *
+ * Left out on purpose: accessed and dirty bits in entries (evict.c
+ * keeps the first by unit, frame.c the second by frame), 1 GB pages, tables
+ * that are made at the first fault in their region (UVM does; a walk would end
+ * early).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/rng.h"
+#include "contig.h"
+#include "ptstate.h"
+
+enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
+       STREAM_HOG = 0x686f67 };
+
+const struct hd_setting hd_vm_settings[] = {
+    {"memory_bytes", HD_T_U64, offsetof(struct hd_vm_cfg, memory_bytes),
+     "bytes", "3221225472", 1u << 20, 1ull << 44, NULL,
+     "capacity of the DRAM, a multiple of 4 KB", "Mosaic table 1: 3 GB"},
+    {"page", HD_T_CHOICE, offsetof(struct hd_vm_cfg, page), "", "4K", 0, 2,
+     "4K|64K|2M", "page size where alignment permits; the rest gets 4 KB pages",
+     "MASK 4.1, Mosaic table 1: 4 KB base pages"},
+    {"table_frames", HD_T_U32, offsetof(struct hd_vm_cfg, table_frames),
+     "frames", "4096", 4, 1u << 22, NULL, /* entry numbers have 32 bits */
+     "frames at the top of memory that only page tables use",
+     "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
+    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
+     NULL,
+     "whole large pages at the edges of an allocation, too "
+     "(memory bloat)",
+     "Mosaic 3.2 describes the bloat; off by default: guess"},
+    {"paging", HD_T_CHOICE, offsetof(struct hd_vm_cfg, paging), "", "none", 0,
+     2, "none|launch|fault",
+     "none: pages are resident before cycle 0; launch: they are copied over "
+     "the link before an application's first launch; fault: each migrates when "
+     "it is touched",
+     "Mosaic 6: figures 3, 8 and 4"},
+    {"scan", HD_T_BOOL, offsetof(struct hd_vm_cfg, scan), "", "false", 0, 1,
+     NULL,
+     "entries of level 3 have bits C0 to C7 and AC, which say which parts of "
+     "their 2 MB are contiguous in physical memory as well; l2tlb.sub_ways "
+     "needs and sets it",
+     "MESC, algorithm 1: a scan of the page tables; only MESC has it"},
+};
+const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
+
+/* ---- slots and entries --------------------------------------------------- */
+
+/* The slot of a page's region; its key is 0 if it has none. */
+static HD_INLINE struct hd_pt_slot *slot_of(const struct hd_ptables *t,
+                                            uint32_t app, uint64_t vpn)
+{
+    hd_cross(t->env, HD_BORDER_tables);
+    return hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
+}
+
+static uint32_t region_number(const struct hd_pt_slot *h)
+{
+    return h->region_bits >> HD_PT_SHIFT;
+}
+
+static struct hd_pt_region *region_of(const struct hd_ptables *t, uint32_t r)
+{
+    return (struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) + r;
+}
+
+static struct hd_pt_range *range_of(const struct hd_ptables *t, uint32_t i)
+{
+    return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
+}
+
+static uint32_t index_of(uint64_t vpn, uint32_t level)
+{
+    return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
+}
+
+/* The entry that maps a page of a slot's region, or the first of them. */
+static HD_INLINE uint64_t *leaf(const struct hd_ptables *t,
+                                const struct hd_pt_slot *h, uint64_t vpn)
+{
+    return hd_pt_entry(t, h->at) +
+           (h->region_bits & HD_PT_LARGE ? 0 : vpn & 511);
+}
+
+/* What the entry of a page says of it, if it has one of these bits. */
+static HD_INLINE bool decode(const struct hd_ptables *t,
+                             const struct hd_pt_slot *h, uint64_t vpn,
+                             uint64_t bits, struct hd_xlate *x)
+{
+    uint64_t e = h->key != 0 ? *leaf(t, h, vpn) : 0, mask;
+    uint32_t n = h->region_bits & HD_PT_LARGE ? HD_LARGE_PAGES
+                 : e & HD_PT_64K              ? 16
+                                              : 1;
+
+    if ((e & bits) == 0)
+        return false;
+    mask = ~(uint64_t)(n - 1);
+    x->page_pages = x->pages = n;
+    x->vpn.v = vpn & mask;
+    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
+    return true;
+}
+
+/* Writes the entries of a page: these bits, and its frames if it has some.  What
+ * may be done with it, and how it is stored, stays. */
+static void put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
+                uint32_t pages, uint64_t frame, uint64_t bits)
+{
+    uint32_t n = pages == HD_LARGE_PAGES ? 1 : pages;
+    uint64_t *e = leaf(t, h, vpn);
+
+    bits |= pages == HD_LARGE_PAGES ? HD_PT_2M : pages == 16 ? HD_PT_64K : 0;
+    bits |= *e & (HD_PT_WRITE | HD_PT_PACKED);
+    if (h->region_bits & HD_PT_JOINED)
+        bits |= HD_PT_DISABLED;
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = bits | (frame == HD_NO_FRAME ? 0 : (frame + i) * HD_PAGE_BYTES);
+}
+
+/* A page's entries have become present, or will not be any more. */
+static void count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
+                          uint32_t app, uint32_t pages, bool present)
+{
+    bool large = pages == HD_LARGE_PAGES;
+    uint32_t n = large ? 1 : pages, *used = &t->table[h->t[large ? 2 : 3]].used;
+    uint64_t *sized = &t->s->large[app][large];
+
+    *used = present ? *used + n : *used - n;
+    if (pages > 1)
+        *sized = present ? *sized + 1 : *sized - 1;
+    t->s->pages[app] =
+        present ? t->s->pages[app] + pages : t->s->pages[app] - pages;
+}
+
+/* Entries of pages from vpn on have changed. */
+static HD_INLINE void rescan(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                             uint64_t pages)
+{
+    if (HD_UNLIKELY(t->cfg.scan))
+        hd_contig_scan(t, app, (hd_vpn){vpn}, pages);
+}
+
+/* ---- growing ------------------------------------------------------------ */
+
+/* A piece twice as large with the old contents, HD_NONE if there is no room:
+ * all the pieces together are less than twice the last. */
+static hd_ref twice(struct hd_ptables *t, hd_ref old, uint32_t *room,
+                    size_t size)
+{
+    void *p = hd_arena_take(t->env->arena, (size_t)*room * 2, size);
+
+    if (p == NULL)
+        return HD_NONE;
+    memcpy(p, hd_arena_at(t->env->arena, old), *room * size);
+    *room *= 2;
+    return hd_arena_ref(t->env->arena, p);
+}
+
+static int grow_hash(struct hd_ptables *t)
+{
+    uint32_t n = 1u << t->s->hash_bits;
+    struct hd_pt_slot *old = hd_arena_at(t->env->arena, t->s->hash);
+    void *p = hd_arena_take(t->env->arena, (size_t)n * 2, sizeof *old);
+
+    if (p == NULL)
+        return -1;
+    t->s->hash = hd_arena_ref(t->env->arena, p);
+    t->s->hash_bits++;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].key != 0)
+            *hd_pt_find(t, old[i].key) = old[i];
+    return 0;
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+/* A fresh table, or HD_NONE (out of table frames or of memory). */
+static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level)
+{
+    struct hd_pt_state *s = t->s;
+    uint32_t n = s->free_tables;
+    struct hd_pt_table *x;
+
+    if (n != HD_NONE) {
+        x = &t->table[n];
+        s->free_tables = x->used;
+        memset(hd_pt_entry(t, x->at), 0, HD_PAGE_BYTES);
+    } else {
+        void *p = s->tables < t->cfg.table_frames
+                      ? hd_arena_take(t->env->arena, 1, HD_PAGE_BYTES)
+                      : NULL;
+        if (p == NULL)
+            return HD_NONE;
+        n = s->tables++;
+        x = &t->table[n];
+        x->at = hd_arena_ref(t->env->arena, p);
+    }
+    x->used = 0;
+    x->app = (uint8_t)app;
+    x->level = (uint8_t)level;
+    s->tables_live++;
+    s->table_frames[app]++;
+    return n;
+}
+
+static void table_free(struct hd_ptables *t, uint32_t n)
+{
+    struct hd_pt_table *x = &t->table[n];
+
+    hd_assert(x->used == 0);
+    t->s->tables_live--;
+    t->s->table_frames[x->app]--;
+    x->used = t->s->free_tables;
+    x->level = 0;
+    t->s->free_tables = n;
+}
+
+/* The table below entry `index` of table n, made if there is none. */
+static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index)
+{
+    uint64_t *e = hd_pt_entry(t, t->table[n].at) + index;
+    uint32_t below;
+
+    if (*e & HD_PT_PRESENT)
+        return (uint32_t)((*e & HD_PT_FRAME) / HD_PAGE_BYTES - t->first_table);
+    below = table_new(t, t->table[n].app, t->table[n].level + 1u);
+    if (below != HD_NONE) {
+        *e = (t->first_table + below) * HD_PAGE_BYTES | HD_PT_PRESENT;
+        t->table[n].used++;
+    }
+    return below;
+}
+
+/* ---- regions ------------------------------------------------------------ */
+
+/* The slot of a region, entered with its tables down to level 3 if it is new;
+ * NULL: there is no room. */
+static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
+                                     uint64_t vpn)
+{
+    struct hd_pt_state *s = t->s;
+    struct hd_pt_slot *h = slot_of(t, app, vpn), new;
+
+    if (h->key != 0)
+        return h;
+    if (s->regions == s->region_room) {
+        hd_ref p =
+            twice(t, s->region, &s->region_room, sizeof(struct hd_pt_region));
+        if (p == HD_NONE)
+            return NULL;
+        s->region = p;
+    }
+    if (2 * (s->regions + 1) > 1u << s->hash_bits && grow_hash(t) < 0)
+        return NULL;
+    if (s->root[app] == HD_NONE)
+        s->root[app] = table_new(t, app, 1);
+    new.t[0] = s->root[app];
+    for (uint32_t l = 1; l < 3 && new.t[l - 1] != HD_NONE; l++)
+        new.t[l] = table_below(t, new.t[l - 1], index_of(vpn, l));
+    if (new.t[0] == HD_NONE || new.t[1] == HD_NONE || new.t[2] == HD_NONE)
+        return NULL;
+    new.t[3] = HD_NONE;
+    new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
+    new.at = t->table[new.t[2]].at + index_of(vpn, 3);
+    new.region_bits = s->regions << HD_PT_SHIFT | HD_PT_LARGE; /* no table */
+    *region_of(t, s->regions++) =
+        (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
+    h = slot_of(t, app, vpn);
+    *h = new;
+    return h;
+}
+
+/* Makes a region ready for a page of `pages` base pages; < 0: there is no room.
+ */
+static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
+                        uint64_t vpn, uint32_t pages)
+{
+    uint32_t i = index_of(vpn, 3);
+
+    t->s->sized |= pages > 1;
+    if (pages == HD_LARGE_PAGES) {
+        if (h->t[3] != HD_NONE) {
+            table_free(t, h->t[3]);
+            h->t[3] = HD_NONE;
+            hd_pt_entry(t, t->table[h->t[2]].at)[i] = 0;
+            t->table[h->t[2]].used--;
+        }
+        h->at = t->table[h->t[2]].at + i;
+        h->region_bits |= HD_PT_LARGE;
+        return 0;
+    }
+    if (h->t[3] == HD_NONE)
+        h->t[3] = table_below(t, h->t[2], i);
+    if (h->t[3] == HD_NONE)
+        return -1;
+    h->at = t->table[h->t[3]].at;
+    h->region_bits &= ~(uint32_t)HD_PT_LARGE;
+    if (pages == 16)
+        h->region_bits |= HD_PT_MEDIUM;
+    return 0;
+}
+
+/* ---- looking up ------------------------------------------------------- */
+
+HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn, struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+
+    if (!decode(t, h, vpn.v, HD_PT_PRESENT, x))
+        return false;
+    if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED)) {
+        x->pages = x->page_pages = HD_LARGE_PAGES;
+        x->vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
+        x->pfn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
+    }
+    return true;
+}
+
+bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       struct hd_xlate *x)
+{
+    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT, x);
+}
+
+bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+
+    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING, &x);
+}
+
+uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                            uint32_t n)
+{
+    return region_of(t, region_number(slot_of(t, app, vpn.v)))->faults += n;
+}
+
+void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t set[HD_LARGE_PAGES / 64])
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    struct hd_xlate x;
+
+    memset(set, 0, HD_LARGE_PAGES / 8);
+    for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
+            set[i / 64] |= 1ull << i % 64;
+}
+
+bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x)
+{
+    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, x);
+}
+
+bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t e = h->key != 0 ? *leaf(t, h, vpn.v) : 0;
+
+    return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
+}
+
+bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+
+    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, &x);
+}
+
+/* Where the entry of a page is in a table of a level. */
+static hd_pa entry_at(const struct hd_ptables *t, uint32_t table, uint64_t vpn,
+                      uint32_t level)
+{
+    return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
+                   index_of(vpn, level) * 8u};
+}
+
+HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
+                                hd_vpn vpn, hd_pa pte[4])
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
+
+    if (h->key == 0)
+        return 0;
+    if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
+        vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
+    HD_PREFETCH(leaf(t, h, vpn.v));
+    for (uint32_t l = 1; l <= levels; l++)
+        pte[l - 1] = entry_at(t, h->t[l - 1], vpn.v, l);
+    return levels;
+}
+
+uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4])
+{
+    return hd_ptables_resident(t, app, vpn) ? hd_ptables_path(t, app, vpn, pte)
+                                            : 0;
+}
+
+uint64_t hd_ptables_free(const struct hd_ptables *t)
+{
+    return t->compress != NULL
+               ? hd_compress_free(t->compress)
+               : t->frames.frames - hd_frames_used(&t->frames) - t->s->spare;
+}
+
+uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    uint32_t held = region_of(t, region_number(slot_of(t, app, vpn.v)))->held;
+
+    return hd_ptables_free(t) + (held != 0 ? HD_LARGE_PAGES - held : 0);
+}
+
+bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    return HD_UNLIKELY(t->cfg.chunks) &&
+           region_of(t, region_number(slot_of(t, app, vpn.v)))->held == 0;
+}
+
+/* Pages of a region take frames of its chunk, or give them (n < 0); it begins
+ * with the first and ends with the last. */
+static void hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
+{
+    struct hd_pt_region *r = region_of(t, region_number(h));
+
+    t->s->spare += r->held == 0 ? HD_LARGE_PAGES : 0;
+    r->held = (uint32_t)((int32_t)r->held + n);
+    t->s->spare -= (uint64_t)(int64_t)n;
+    t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
+}
+
+/* The same where it has a chunk. */
+static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
+{
+    if (HD_UNLIKELY(region_of(t, region_number(h))->held != 0))
+        hold(t, h, n);
+}
+
+uint64_t hd_ptables_total(const struct hd_ptables *t)
+{
+    return t->compress != NULL ? hd_compress_total(t->compress)
+                               : t->frames.frames;
+}
+
+uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
+{
+    return t->frames.dirty;
+}
+
+const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
+{
+    return &t->s->changes;
+}
+
+hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h;
+    struct hd_xlate x;
+
+    if (t->s->sized == 0)
+        return vpn;
+    h = slot_of(t, app, vpn.v);
+    if (h->key == 0 ||
+        (h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED)) == 0)
+        return vpn;
+    if (h->region_bits & HD_PT_JOINED)
+        return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
+    return hd_ptables_find(t, app, vpn, &x) ? x.vpn : vpn;
+}
+
+uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
+{
+    uint64_t n = pte.v / HD_PAGE_BYTES - t->first_table; /* or wraps around */
+
+    if (n >= t->s->tables)
+        return 0;
+    return hd_pt_entry(t, t->table[n].at)[pte.v % HD_PAGE_BYTES / 8];
+}
+
+/* The frame of a present 4 KB or 64 KB entry of a leaf table, else all ones. */
+static uint64_t leaf_frame(const uint64_t *leaf, uint64_t vpn)
+{
+    uint64_t e = leaf[vpn & 511];
+
+    return e & HD_PT_PRESENT ? (e & HD_PT_FRAME) / HD_PAGE_BYTES : UINT64_MAX;
+}
+
+void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                    uint32_t group, struct hd_xlate *run)
+{
+    const struct hd_pt_slot *h;
+    const uint64_t *leaf;
+    uint64_t first, last, from, to, f;
+
+    if (!hd_ptables_find(t, app, vpn, run)) {
+        *run = (struct hd_xlate){vpn, {0}, 0, 0};
+        return;
+    }
+    if (run->pages >= group)
+        return;
+    h = slot_of(t, app, vpn.v);
+    leaf = hd_pt_entry(t, h->at);
+    f = leaf_frame(leaf, vpn.v);
+    from = vpn.v & ~(uint64_t)(group - 1);
+    to = from + group;
+    /* a page that is not there is in no frame before frame 0 */
+    for (first = vpn.v; first > from && vpn.v - first < f; first--)
+        if (leaf_frame(leaf, first - 1) != f - (vpn.v - first + 1))
+            break;
+    for (last = vpn.v; last + 1 < to; last++)
+        if (leaf_frame(leaf, last + 1) != f + (last + 1 - vpn.v))
+            break;
+    run->vpn.v = first;
+    run->pfn.v = f - (vpn.v - first);
+    run->pages = (uint32_t)(last - first + 1);
+}
+
+uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app)
+{
+    return t->s->pages[app];
+}
+
+bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
+                      hd_vpn *vpn)
+{
+    uint32_t o = hd_frames_owner(&t->frames, pfn.v);
+    const struct hd_pt_region *r;
+
+    if (o == 0 || o == HD_PT_FOREIGN)
+        return false;
+    r = region_of(t, (o - 1) / HD_LARGE_PAGES);
+    *app = r->app;
+    vpn->v = r->number * HD_LARGE_PAGES + (o - 1) % HD_LARGE_PAGES;
+    return true;
+}
+
+/* Sizes of pages in base pages, by the answer of the point alloc. */
+static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
+
+/* ---- mapping ---------------------------------------------------------- */
+
+/* Instead of a frame: memory is to be compacted, or pages have to leave it. */
+#define WANTS_COMPACT (HD_NO_FRAME - 1)
+#define WANTS_EVICT   (HD_NO_FRAME - 2)
+
+/* One call of hd_ptables_map, for the words of its errors. */
+struct job {
+    uint32_t app, index;
+    hd_va base;
+    uint64_t bytes;
+    struct hd_err *err;
+    bool absent; /* pages are reserved only */
+    bool again;  /* an absent page was asked for, and memory was compacted */
+};
+
+static int fail(const struct hd_ptables *t, const struct job *j,
+                const char *what, uint32_t pages)
+{
+    return hd_err_set(
+        j->err, HEDDLE_ECONFIG,
+        "application %u, allocation %u (%llu bytes at 0x%llx): %s for a page "
+        "of %u KB; %llu of %llu data frames and %u of %u table frames are in "
+        "use: raise vm.memory_bytes or vm.table_frames, or use smaller inputs",
+        j->app, j->index, (unsigned long long)j->bytes,
+        (unsigned long long)j->base.v, what, pages * 4,
+        (unsigned long long)(hd_ptables_total(t) - hd_ptables_free(t)),
+        (unsigned long long)hd_ptables_total(t), t->s->tables_live,
+        t->cfg.table_frames);
+}
+
+/* Whether the aligned 2 MB around a page lie wholly in its allocation. */
+static bool whole(const struct job *j, uint64_t vpn)
+{
+    uint64_t first = j->base.v >> HD_PAGE_SHIFT;
+    uint64_t end = ((j->base.v + j->bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    uint64_t at = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    return at >= first && at + HD_LARGE_PAGES <= end;
+}
+
+static struct heddle_q_frame_place question(struct hd_ptables *t,
+                                            const struct job *j, uint64_t vpn,
+                                            uint32_t pages, bool again)
+{
+    uint64_t frames = t->frames.frames;
+
+    return (struct heddle_q_frame_place){
+        .app = j->app,
+        .vpn = vpn,
+        .pages = pages,
+        .frames = frames,
+        .next = hd_min_u64(hd_frames_next(&t->frames, pages), frames),
+        .whole = whole(j, vpn),
+        .again = again,
+    };
+}
+
+/* A free frame, or as many as there are; the next one where the answer is no such
+ * frame, which is an error. */
+static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
+                          const struct heddle_q_frame_place *q)
+{
+    uint64_t f = (uint64_t)hd_ask_frame_place(&t->place, q);
+
+    if (HD_LIKELY(f == q->frames ||
+                  (f % q->pages == 0 &&
+                   hd_frames_free(&t->frames, f, (uint32_t)q->pages))))
+        return f;
+    hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, q, (int64_t)f,
+                    "a free frame, aligned to its pages", j->err);
+    return q->next;
+}
+
+/* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
+ * there is none memory is compacted, and it is asked once more; for a page that
+ * faults that is its caller's business (WANTS_COMPACT), because mappings
+ * cannot change in the middle of a run's event (manage.c).  What a page that
+ * faults still lacks then, others leave to it (WANTS_EVICT). */
+static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
+                             uint64_t vpn, uint32_t pages)
+{
+    uint64_t frames = t->frames.frames, f;
+    bool later = j->absent && !j->again && t->compacts != NULL &&
+                 t->compacts(t->compact_self);
+    bool last = j->absent && !later;
+    struct heddle_q_frame_place q = question(t, j, vpn, pages, last);
+
+    f = ask_frame(t, j, &q);
+    if (HD_UNLIKELY(f == frames && later)) {
+        if (t->wants_room(t->compact_self, j->app))
+            return WANTS_COMPACT;
+        last = true;
+        q = question(t, j, vpn, pages, last);
+        f = ask_frame(t, j, &q);
+    }
+    if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
+        return WANTS_EVICT;
+    if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
+        (t->compact(t->compact_self, j->app) || t->place.bound)) {
+        q = question(t, j, vpn, pages, true);
+        f = ask_frame(t, j, &q);
+    }
+    if (f == frames) {
+        fail(t, j, "out of frames: no free aligned one", pages);
+        return HD_NO_FRAME;
+    }
+    return f;
+}
+
+/* Tells who watches page_freed or page_back of a 4 KB page. */
+static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
+                 uint64_t vpn, uint64_t frame)
+{
+    struct heddle_n_page_freed n = {
+        .app = app, .vpn = vpn, .frame = frame, .to = frame};
+
+    if (t->env->slots != NULL && t->env->slots->watched[note] != 0)
+        hd_slots_note(t->env->slots, note, &n);
+}
+
+/* The number of a base page, which in the frame table is 1 higher. */
+static uint32_t number_of(const struct hd_pt_slot *h, uint64_t vpn)
+{
+    return region_number(h) * HD_LARGE_PAGES + (vpn & 511);
+}
+
+uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
+                          const struct hd_xlate *x)
+{
+    if (HD_LIKELY(t->compress == NULL))
+        return (uint64_t)x->pages * HD_PAGE_BYTES;
+    return hd_compress_bytes(
+        t->compress, number_of(slot_of(t, app, x->vpn.v), x->vpn.v), x->pages);
+}
+
+/* choose_frame, if there is memory for the page; of a coalesced region, it is
+ * the one that is kept for it. */
+static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
+                          const struct hd_pt_slot *h, uint64_t vpn,
+                          uint32_t pages)
+{
+    if (HD_UNLIKELY(t->compress != NULL) &&
+        !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn}, number_of(h, vpn),
+                          pages)) {
+        if (j->absent && t->gone != NULL)
+            return WANTS_EVICT;
+        fail(t, j, "out of memory, compressed", pages);
+        return HD_NO_FRAME;
+    }
+    if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
+        return choose_frame(t, j, vpn, pages);
+    return region_of(t, region_number(h))->frame + (vpn & 511);
+}
+
+/* Pages are in frames from f on. */
+static void settle(struct hd_ptables *t, uint64_t f, uint32_t app,
+                   uint32_t pages)
+{
+    hd_bigframes_add(&t->big, f, app, pages);
+    if (hd_bigframe_of(&t->big, f)->owners > 1 && app < HD_MAX_APPS)
+        t->s->mixed[app] += pages;
+}
+
+/* Takes the frames of a page from f on.  0, or an error in `err`. */
+static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
+                  uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
+                  struct hd_err *err)
+{
+    uint32_t owner = number_of(h, vpn) + 1;
+
+    if (h->region_bits & HD_PT_JOINED) {
+        t->s->kept--;
+        tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
+    } else if (hd_frames_take(&t->frames, f, pages, owner) < 0) {
+        return hd_err_memory(err);
+    }
+    if (HD_UNLIKELY(t->compress != NULL)) {
+        uint64_t *e = leaf(t, h, vpn);
+        *e = hd_compress_take(t->compress, app, owner - 1, pages)
+                 ? *e | HD_PT_PACKED
+                 : *e & ~HD_PT_PACKED;
+    }
+    settle(t, f, app, pages);
+    return 0;
+}
+
+/* Makes the entries of a page of an allocation. */
+static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                      uint32_t pages)
+{
+    struct hd_pt_slot *h = region_get(t, j->app, vpn);
+    uint64_t f;
+
+    if (h == NULL || region_shape(t, h, vpn, pages) < 0)
+        return fail(t, j, "out of frames for page tables", pages);
+    if (j->absent) {
+        put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
+        return 0;
+    }
+    f = frame_for(t, j, h, vpn, pages);
+    if (f == HD_NO_FRAME || occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
+        return j->err->code;
+    put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
+    count_present(t, h, j->app, pages, true);
+    return 0;
+}
+
+/* The page that holds vpn, mapped or reserved, coalesced or not. */
+static bool taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                  struct hd_xlate *x)
+{
+    return decode(t, slot_of(t, app, vpn), vpn, HD_PT_PRESENT | HD_PT_ABSENT,
+                  x);
+}
+
+/* Whether a page of [vpn, vpn + n) can be made: none in it is mapped or
+ * reserved, or has its place kept in a coalesced region. */
+static bool all_free(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                     uint32_t n)
+{
+    struct hd_xlate x;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (taken(t, app, vpn + i, &x))
+            return false;
+    return !hd_ptables_large(t, app, (hd_vpn){vpn}, &x);
+}
+
+/* Remembers the range of an allocation, so that unmapping spares the pages
+ * that it shares with others. */
+static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
+                    uint64_t pages)
+{
+    struct hd_pt_state *s = t->s;
+    struct hd_pt_range *r = s->ranges > 0 ? range_of(t, s->ranges - 1) : NULL;
+
+    if (r != NULL && r->app == j->app && r->index == j->index &&
+        r->vpn + r->pages == vpn) {
+        r->pages += pages;
+        return 0;
+    }
+    if (s->ranges == s->range_room) {
+        hd_ref p = twice(t, s->range, &s->range_room, sizeof *r);
+        if (p == HD_NONE)
+            return hd_err_memory(j->err);
+        s->range = p;
+    }
+    *range_of(t, s->ranges++) = (struct hd_pt_range){
+        .vpn = vpn, .pages = pages, .app = j->app, .index = j->index};
+    return 0;
+}
+
+/* Maps or reserves the pages of an allocation. */
+static int map(struct hd_ptables *t, struct job *j)
+{
+    uint32_t app = j->app, index = j->index;
+    hd_va base = j->base;
+    uint64_t bytes = j->bytes;
+    uint64_t first = base.v >> HD_PAGE_SHIFT;
+    uint64_t end =
+        bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    struct heddle_q_page_size q = {.app = app,
+                                   .index = index,
+                                   .vpn = first,
+                                   .pages = end - first,
+                                   .free_frames = t->frames.frames -
+                                                  hd_frames_used(&t->frames)};
+    uint32_t n;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
+        return hd_err_set(j->err, HEDDLE_EINVAL,
+                          "application %u, allocation %u: %llu bytes at "
+                          "0x%llx do not lie in an address space of 48 bits",
+                          app, index, (unsigned long long)bytes,
+                          (unsigned long long)base.v);
+    if (end == first)
+        return 0;
+    n = SIZE[hd_ask_page_size(&t->alloc, &q)];
+    for (uint64_t vpn = first; vpn < end;) {
+        uint64_t at = vpn & ~(uint64_t)(n - 1);
+        bool inside = at >= first && at + n <= end;
+        struct hd_xlate x;
+        int rc = 0;
+
+        if (taken(t, app, vpn, &x)) {
+            vpn = x.vpn.v + x.pages;
+            continue;
+        }
+        if (n > 1 && (inside || t->cfg.round) && all_free(t, app, at, n)) {
+            rc = enter_page(t, j, at, n);
+            vpn = at + n;
+        } else {
+            rc = enter_page(t, j, vpn++, 1);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    rescan(t, app, first & ~511ull, end + 511 - (first & ~511ull));
+    return remember(t, j, first, end - first);
+}
+
+int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
+                   hd_va base, uint64_t bytes, struct hd_err *err)
+{
+    struct job j = {app, index, base, bytes, err, false, false};
+
+    return map(t, &j);
+}
+
+int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       hd_va base, uint64_t bytes, struct hd_err *err)
+{
+    struct job j = {app, index, base, bytes, err, true, false};
+
+    return map(t, &j);
+}
+
+/* The first allocation that has a page, or NULL. */
+static const struct hd_pt_range *range_with(const struct hd_ptables *t,
+                                            uint32_t app, uint64_t vpn)
+{
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = range_of(t, i);
+        if (r->app == app && vpn - r->vpn < r->pages)
+            return r;
+    }
+    return NULL;
+}
+
+/* A page of an allocation that was reserved gets its frame. */
+static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                         bool again, struct hd_err *err)
+{
+    const struct hd_pt_range *r = range_with(t, app, vpn);
+    struct job j = {.app = app,
+                    .base = {vpn << HD_PAGE_SHIFT},
+                    .bytes = HD_PAGE_BYTES,
+                    .err = err,
+                    .absent = true,
+                    .again = again};
+
+    if (r != NULL) {
+        j.index = r->index;
+        j.base.v = r->vpn << HD_PAGE_SHIFT;
+        j.bytes = r->pages << HD_PAGE_SHIFT;
+    }
+    return j;
+}
+
+/* Allocations that are still mapped and have a byte in these pages. */
+static uint32_t holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                        uint64_t pages)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = range_of(t, i);
+        n += r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages;
+    }
+    return n;
+}
+
+void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        uint64_t pages, bool write)
+{
+    uint64_t end = vpn.v + pages, v = vpn.v;
+    struct hd_xlate x;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    while (v < end) {
+        bool edge;
+        uint64_t *e;
+        if (!taken(t, app, v, &x)) {
+            v++;
+            continue;
+        }
+        edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
+        e = leaf(t, slot_of(t, app, v), x.vpn.v);
+        v = x.vpn.v + x.pages;
+        if (edge && holders(t, app, x.vpn.v, x.pages) > 1)
+            continue;
+        for (uint32_t i = 0; i < (x.pages == HD_LARGE_PAGES ? 1 : x.pages); i++)
+            e[i] = write ? e[i] | HD_PT_WRITE : e[i] & ~HD_PT_WRITE;
+    }
+    if (!t->cfg.scan)
+        return;
+    hd_contig_scan(t, app, vpn, pages);
+    for (v = vpn.v & ~511ull; v < end; v += HD_LARGE_PAGES)
+        hd_contig_changed(t, app, v); /* links may be others with equal bits */
+}
+
+void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       uint32_t advice)
+{
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        struct hd_pt_range *r = range_of(t, i);
+        if (r->app != app || r->index != index)
+            continue;
+        r->advice = advice;
+        hd_ptables_protect(t, app, (hd_vpn){r->vpn}, r->pages,
+                           !(advice & HEDDLE_ADVICE_READ_MOSTLY));
+    }
+    t->s->advised = 1;
+}
+
+bool hd_ptables_advised(const struct hd_ptables *t)
+{
+    return t->s->advised != 0;
+}
+
+uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_range *r =
+        HD_LIKELY(!t->s->advised) ? NULL : range_with(t, app, vpn.v);
+
+    return r != NULL ? r->advice : 0;
+}
+
+hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        hd_vpn *end)
+{
+    struct job j = job_of(t, app, vpn.v, false, NULL);
+
+    end->v = (j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+    return (hd_vpn){j.base.v >> HD_PAGE_SHIFT};
+}
+
+int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
+                     struct hd_err *err)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct job j = job_of(t, app, vpn.v, again, err);
+    struct hd_xlate x;
+    uint64_t f;
+    bool chunk;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
+        return hd_err_set(err, HEDDLE_ECHECK,
+                          "application %u, page 0x%llx is to get a frame, and "
+                          "is not absent",
+                          app, (unsigned long long)vpn.v);
+    if (HD_UNLIKELY(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+        return HD_PLACE_EVICT; /* it is not out yet */
+    chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && whole(&j, vpn.v);
+    if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
+        hd_ptables_room(t, app, vpn) < (chunk ? HD_LARGE_PAGES : x.pages) &&
+        hd_ptables_small(t, app, vpn))
+        return HD_PLACE_EVICT;
+    f = frame_for(t, &j, h, vpn.v, x.pages);
+    if (f == WANTS_COMPACT)
+        return HD_PLACE_COMPACT;
+    if (f == WANTS_EVICT)
+        return HD_PLACE_EVICT;
+    if (f == HD_NO_FRAME || occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
+        return err->code;
+    if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
+        hold(t, h, (int32_t)x.pages);
+    put(t, h, vpn.v, x.pages, f,
+        HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
+    t->s->coming += x.pages;
+    return HD_PLACED;
+}
+
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       bool ahead)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_xlate x;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    if (!decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
+        return false; /* its allocation has gone, and another may have come */
+    put(t, h, vpn.v, x.pages, x.pfn.v,
+        HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
+    count_present(t, h, app, x.pages, true);
+    t->s->coming -= x.pages;
+    rescan(t, app, vpn.v, x.pages);
+    return true;
+}
+
+uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_xlate x;
+
+    if (HD_LIKELY(!decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
+        return 0;
+    put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
+    return x.pages;
+}
+
+/* Tells who evicts that a present page, whose entry had these bits, is there no
+ * more. */
+static void tell_gone(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x, uint64_t bits)
+{
+    t->s->changes++;
+    if (t->gone != NULL)
+        t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_UNUSED);
+}
+
+void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    uint64_t bits = *leaf(t, h, x->vpn.v);
+
+    hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
+    put(t, h, x->vpn.v, x->pages, x->pfn.v,
+        HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
+    count_present(t, h, app, x->pages, false);
+    t->s->leaving += x->pages;
+    rescan(t, app, x->vpn.v, x->pages);
+    tell_gone(t, app, x, bits);
+}
+
+/* A page has no memory any more. */
+static void give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
+                        const struct hd_xlate *x)
+{
+    if (HD_UNLIKELY(t->compress != NULL))
+        hd_compress_give(t->compress, number_of(h, x->vpn.v), x->pages);
+}
+
+/* The frame of a page that is not in memory any more is free. */
+static void give_frame(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    hd_frames_give(&t->frames, x->pfn.v, x->pages);
+    hold_on(t, slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
+    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
+    if (x->pages == 1)
+        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+}
+
+hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
+                             hd_vpn vpn)
+{
+    uint64_t region = region_number(slot_of(t, app, vpn.v));
+
+    return (hd_pfn){HD_HOST_FRAME + region * HD_LARGE_PAGES + (vpn.v & 511)};
+}
+
+hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
+                            uint32_t *app)
+{
+    uint64_t n = pfn.v - HD_HOST_FRAME;
+    const struct hd_pt_region *r = region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
+
+    *app = r->app;
+    return (hd_vpn){r->number * HD_LARGE_PAGES + n % HD_LARGE_PAGES};
+}
+
+enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t most = HD_HOST_FRAME / HD_LARGE_PAGES; /* TLBs: 32 bits of frame */
+
+    if (h->key == 0 || h->region_bits & HD_PT_JOINED ||
+        region_number(h) >= most ||
+        (*leaf(t, h, vpn.v) & (HD_PT_ABSENT | HD_PT_COMING)) != HD_PT_ABSENT)
+        return HD_FAR_NEVER;
+    return *leaf(t, h, vpn.v) & HD_PT_LEAVING ? HD_FAR_LATER : HD_FAR_CAN;
+}
+
+void hd_ptables_far(struct hd_ptables *t, uint32_t app,
+                    const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
+        HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    count_present(t, h, app, x->pages, true);
+    rescan(t, app, x->vpn.v, x->pages);
+    t->s->far += x->pages;
+}
+
+void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
+        HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    count_present(t, h, app, x->pages, false);
+    rescan(t, app, x->vpn.v, x->pages);
+    t->s->far -= x->pages;
+    t->s->changes++;
+}
+
+uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
+{
+    *lost = t->s->far_lost;
+    return t->s->far;
+}
+
+uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_xlate x;
+
+    if (!decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
+        !(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+        return 0;
+    put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
+    t->s->leaving -= x.pages;
+    give_memory(t, h, &x);
+    give_frame(t, app, &x);
+    return x.pages;
+}
+
+/* A page goes with its allocation; its coalesced region keeps its place. */
+static void unmap_page(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x)
+{
+    struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    uint64_t *e = leaf(t, h, x->vpn.v), bits = *e;
+
+    memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
+    rescan(t, app, x->vpn.v, x->pages);
+    if (HD_UNLIKELY(t->compress != NULL))
+        hd_compress_forget(t->compress, number_of(h, x->vpn.v), x->pages);
+    if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
+        count_present(t, h, app, x->pages, false);
+        t->s->far -= x->pages;
+        t->s->far_lost += x->pages;
+        t->s->changes++;
+        return;
+    }
+    if (bits & HD_PT_PRESENT) {
+        count_present(t, h, app, x->pages, false);
+        tell_gone(t, app, x, bits);
+    } else if (bits & HD_PT_COMING) {
+        t->s->coming -= x->pages;
+    } else if (bits & HD_PT_LEAVING) {
+        t->s->leaving -= x->pages;
+    } else {
+        return; /* it is on the host */
+    }
+    give_memory(t, h, x);
+    if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED))) {
+        give_frame(t, app, x);
+        return;
+    }
+    t->s->kept++;
+    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
+    if (x->pages == 1)
+        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+}
+
+void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
+                      hd_va base, uint64_t bytes)
+{
+    uint64_t first = base.v >> HD_PAGE_SHIFT;
+    uint64_t end =
+        bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
+    struct heddle_q_free q = {app, index, first, end - first};
+    bool overlap;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    hd_ask_free(&t->free, &q);
+    for (uint32_t i = 0; i < t->s->ranges;) {
+        struct hd_pt_range *r = range_of(t, i);
+        if (r->app == app && r->index == index)
+            *r = *range_of(t, --t->s->ranges);
+        else
+            i++;
+    }
+    overlap = holders(t, app, first, end - first) != 0;
+    for (uint64_t vpn = first; vpn < end;) {
+        struct hd_xlate x;
+        uint64_t next = vpn + 1;
+
+        if (taken(t, app, vpn, &x)) {
+            bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
+            next = x.vpn.v + x.pages;
+            if (!(edge || overlap) || holders(t, app, x.vpn.v, x.pages) == 0)
+                unmap_page(t, app, &x);
+        }
+        vpn = next;
+    }
+}
+
+/* ---- regions that are used as one page ---------------------------------- */
+
+/* The leaf table of a region of 4 KB pages, or NULL. */
+static struct hd_pt_table *leaf_table(const struct hd_ptables *t,
+                                      const struct hd_pt_slot *h)
+{
+    if (h->key == 0 || h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM))
+        return NULL;
+    return &t->table[h->t[3]];
+}
+
+uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn)
+{
+    const struct hd_pt_table *x = leaf_table(t, slot_of(t, app, vpn.v));
+
+    return x == NULL ? 0 : x->used;
+}
+
+/* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
+ * they have frames; HD_NO_FRAME: there is none, a page is on its way to the
+ * host, whose frame would not be the place that is kept for it, or one is
+ * compressed. */
+static uint64_t in_order(const uint64_t *e)
+{
+    uint64_t f = HD_NO_FRAME;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
+        uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) ||
+            e[i] & (HD_PT_LEAVING | HD_PT_PACKED))
+            return HD_NO_FRAME;
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
+            continue;
+        if (f == HD_NO_FRAME && (at < i || (at - i) % HD_LARGE_PAGES != 0))
+            return HD_NO_FRAME;
+        if (f == HD_NO_FRAME)
+            f = at - i;
+        if (at != f + i)
+            return HD_NO_FRAME;
+    }
+    return f;
+}
+
+uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          hd_pfn *frame)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_table *x = leaf_table(t, h);
+    const uint64_t *e;
+    uint64_t f;
+
+    if (x == NULL || h->region_bits & HD_PT_JOINED ||
+        (x->used != HD_LARGE_PAGES &&
+         (t->cfg.paging != HD_PAGING_FAULT || t->compress != NULL ||
+          hd_ptables_small(t, app, vpn))))
+        return 0;
+    e = hd_pt_entry(t, x->at);
+    f = in_order(e);
+    if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
+        return 0;
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)) &&
+            hd_frames_owner(&t->frames, f + i) != 0)
+            return 0;
+    frame->v = f;
+    return x->used;
+}
+
+bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+
+    if (h->key == 0 || !(h->region_bits & HD_PT_JOINED))
+        return false;
+    x->vpn.v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    x->pfn.v = region_of(t, region_number(h))->frame;
+    x->pages = x->page_pages = HD_LARGE_PAGES;
+    return true;
+}
+
+uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const uint64_t *e = hd_pt_entry(t, slot_of(t, app, vpn.v)->at);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        n += (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) != 0;
+    return n;
+}
+
+/* Sets or clears the bits of a region's entries. */
+static void mark(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
+                 bool joined)
+{
+    uint64_t *e = hd_pt_entry(t, h->at);
+    uint64_t *up = hd_pt_entry(t, t->table[h->t[2]].at) + index_of(vpn, 3);
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+            e[i] = joined ? e[i] | HD_PT_DISABLED
+                          : e[i] & ~(uint64_t)HD_PT_DISABLED;
+    *up = joined ? *up | HD_PT_WHOLE : *up & ~(uint64_t)HD_PT_WHOLE;
+}
+
+void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint32_t region = region_number(h);
+    const uint64_t *e = hd_pt_entry(t, h->at);
+    hd_pfn f = {0};
+    uint32_t present = hd_ptables_whole(t, app, vpn, &f);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    hd_assert(present != 0);
+    for (uint32_t i = 0; present != HD_LARGE_PAGES && i < HD_LARGE_PAGES; i++) {
+        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
+            continue;
+        if (hd_frames_take(&t->frames, f.v + i, 1,
+                           region * HD_LARGE_PAGES + i + 1) < 0) {
+            hd_err_memory(t->env->err);
+            return;
+        }
+        hold_on(t, h, 1);
+        t->s->kept++;
+    }
+    h->region_bits |= HD_PT_JOINED;
+    region_of(t, region)->frame = f.v;
+    t->s->sized = 1;
+    hd_bigframe_of(&t->big, f.v)->joined = 1;
+    mark(t, h, vpn.v, true);
+    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
+}
+
+void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    uint64_t f = region_of(t, region_number(h))->frame;
+    const uint64_t *e = hd_pt_entry(t, h->at);
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
+    mark(t, h, vpn.v, false);
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
+        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
+            continue;
+        hd_frames_give(&t->frames, f + i, 1);
+        hold_on(t, h, -1);
+        t->s->kept--;
+    }
+    h->region_bits &= ~(uint32_t)HD_PT_JOINED;
+    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
+    hd_bigframe_of(&t->big, f)->joined = 0;
+    t->s->changes++;
+}
+
+hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       uint32_t level)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+
+    hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
+    return entry_at(t, h->t[level - 1], vpn.v, level);
+}
+
+/* ---- pages that move -------------------------------------------------- */
+
+void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
+{
+    uint32_t o = hd_frames_owner(&t->frames, from.v), app = HD_OWNER_FOREIGN;
+    hd_vpn vpn = {0};
+    int rc;
+
+    hd_at_home(t->env, HD_SIDE_MANAGER);
+    if (hd_ptables_owner(t, from, &app, &vpn)) {
+        const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+        uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);
+        hd_assert(!(h->region_bits & HD_PT_JOINED) && leaf_table(t, h) != NULL);
+        *e = (*e & ~(uint64_t)HD_PT_FRAME) | to.v * HD_PAGE_BYTES;
+        rescan(t, app, vpn.v, 1);
+        t->s->changes++;
+    }
+    hd_frames_give(&t->frames, from.v, 1);
+    hd_bigframes_drop(&t->big, from.v, app, 1);
+    rc = hd_frames_take(&t->frames, to.v, 1, o);
+    if (rc < 0) /* no table for its owner: it cannot be lost */
+        hd_err_memory(t->env->err);
+    else if (t->frames.dirty != NULL && hd_frame_written(&t->frames, from.v))
+        hd_frame_write(t->frames.dirty, to.v);
+    settle(t, to.v, app, 1);
+}
+
+/* ---- frames in use before --------------------------------------------- */
+
+/* Of the aligned blocks of `size` free frames, `blocks`, each as likely, get
+ * `pages` pages of nobody's, at random places.  0 or -1 (out of memory). */
+static int tear(struct hd_ptables *t, struct hd_rng *r, uint32_t size,
+                uint64_t blocks, uint32_t pages)
+{
+    uint64_t end = t->frames.frames - size, left = 0;
+
+    for (uint64_t b = 0; b <= end; b += size)
+        left += hd_frames_free(&t->frames, b, size);
+    for (uint64_t b = 0; b <= end && blocks > 0; b += size) {
+        uint32_t n = pages;
+        if (!hd_frames_free(&t->frames, b, size) ||
+            hd_rng_below(r, (uint32_t)left--) >= blocks)
+            continue;
+        blocks--;
+        for (uint32_t i = 0; i < size && n > 0; i++) {
+            if (hd_rng_below(r, size - i) >= n)
+                continue;
+            n--;
+            if (hd_frames_take(&t->frames, b + i, 1, HD_PT_FOREIGN) < 0)
+                return -1;
+            hd_bigframes_add(&t->big, b + i, HD_OWNER_FOREIGN, 1);
+            t->s->foreign++;
+        }
+    }
+    return 0;
+}
+
+int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
+                        uint32_t occupancy, uint64_t seed)
+{
+    uint64_t n = t->frames.frames / HD_LARGE_PAGES;
+    uint32_t pages = HD_LARGE_PAGES * occupancy / 100;
+    struct hd_rng r = hd_rng_make(seed, STREAM_FRAGMENT);
+
+    if (occupancy != 0 && pages == 0)
+        pages = 1;
+    return n == 0 ? 0 : tear(t, &r, HD_LARGE_PAGES, n * index / 100, pages);
+}
+
+int hd_ptables_hog(struct hd_ptables *t, uint32_t percent, uint32_t torn,
+                   uint32_t kept, uint64_t seed)
+{
+    uint64_t hog = t->frames.frames * percent / 100;
+    struct hd_rng r = hd_rng_make(seed, STREAM_HOG);
+
+    if (t->frames.frames < HD_HOG_PAGES)
+        return 0;
+    if (tear(t, &r, HD_HOG_PAGES, torn, HD_HOG_PAGES * kept / 100) < 0)
+        return -1;
+    hog -= hd_min_u64(hog, t->s->foreign);
+    return tear(t, &r, HD_HOG_PAGES, hog / HD_HOG_PAGES, HD_HOG_PAGES);
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+/* Both go down from the root through the entries in memory, so they see what a
+ * walk would see and not what the short way says. */
+
+static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
+{
+    if (run->pages == 0)
+        return;
+    v->row(v->ud, "run");
+    v->number(v->ud, "vpn", run->vpn.v);
+    v->number(v->ud, "pfn", run->pfn.v);
+    v->number(v->ud, "pages", run->pages);
+    v->text(v->ud, "size",
+            run->page_pages == 0    ? "4 KB, coalesced"
+            : run->page_pages == 1  ? "4 KB"
+            : run->page_pages == 16 ? "64 KB"
+                                    : "2 MB");
+}
+
+/* Extends a run by a page, or shows it and begins the next. */
+static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
+                   uint64_t pfn, uint32_t pages)
+{
+    uint32_t n = pages == 0 ? 1 : pages; /* 0: of 4 KB, coalesced */
+
+    if (run->pages != 0 && run->page_pages == pages &&
+        run->vpn.v + run->pages == vpn && run->pfn.v + run->pages == pfn) {
+        run->pages += n;
+        return;
+    }
+    show_run(v, run);
+    *run = (struct hd_xlate){{vpn}, {pfn}, n, pages};
+}
+
+/* Shows what lies below table n, in the order of addresses. */
+static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
+                       uint32_t n, uint64_t vpn, struct hd_xlate *run)
+{
+    uint32_t level = t->table[n].level;
+    const uint64_t *e = hd_pt_entry(t, t->table[n].at);
+
+    for (uint32_t i = 0; i < 512; i++) {
+        uint64_t at = vpn | (uint64_t)i << (9 * (4 - level));
+        uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        if (!(e[i] & HD_PT_PRESENT))
+            continue;
+        if (level == 4 && e[i] & HD_PT_64K) {
+            extend(v, run, at, f, 16);
+            i += 15;
+        } else if (level == 4 || e[i] & HD_PT_2M) {
+            extend(v, run, at, f,
+                   level == 3              ? HD_LARGE_PAGES
+                   : e[i] & HD_PT_DISABLED ? 0
+                                           : 1);
+        } else {
+            look_table(t, v, (uint32_t)(f - t->first_table), at, run);
+        }
+    }
+}
+
+void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
+{
+    const struct hd_ptables *t = self;
+    struct hd_xlate run = {{0}, {0}, 0, 0};
+
+    if (t->s->root[app] != HD_NONE)
+        look_table(t, v, t->s->root[app], 0, &run);
+    show_run(v, &run);
+}
+
+/* All of the frame of 2 MB of a coalesced region is the region's, whether its
+ * pages are there or not. */
+static bool owns_frame(const struct hd_ptables *t, uint32_t region)
+{
+    uint64_t f = region_of(t, region)->frame;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
+            hd_frames_owner(&t->frames, f + i) !=
+                region * HD_LARGE_PAGES + i + 1)
+            return false;
+    return true;
+}
+
+/* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
+ * place, all disabled, and no other page does; nobody else's entry is.  So what
+ * a large entry covers is 512 pages of one application, in order and aligned.
+ */
+static void check_joined(const struct hd_ptables *t, struct hd_err *err,
+                         uint32_t app, uint64_t vpn, const uint64_t *e,
+                         uint32_t level)
+{
+    const struct hd_pt_slot *h = slot_of(t, app, vpn);
+    uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
+    bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
+    const struct hd_bigframe *b;
+
+    if (level < 3 || (level == 3 && *e & HD_PT_2M))
+        return;
+    if (level == 3 && joined == !!(*e & HD_PT_WHOLE) &&
+        (!joined || owns_frame(t, region_number(h))))
+        return;
+    if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
+        struct hd_xlate x;
+        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_COMING)))
+            return;
+        b = hd_bigframe_of(&t->big, f);
+        if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&
+            hd_ptables_large(t, app, (hd_vpn){vpn}, &x) &&
+            x.pfn.v + (vpn & 511) == f)
+            return;
+    }
+    hd_err_set(err, HEDDLE_ECHECK,
+               "page table: application %u, page 0x%llx: its region is%s "
+               "coalesced, which its entry of level %u (0x%llx) does not fit",
+               app, (unsigned long long)vpn, joined ? "" : " not", level,
+               (unsigned long long)*e);
+}
+
+/* What a frame of 2 MB holds, by the owners of its base frames. */
+static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
+{
+    struct hd_bigframe g = {.used = 0};
+    uint64_t i = big * HD_LARGE_PAGES, end = i + HD_LARGE_PAGES;
+
+    for (; i < end && i < t->frames.frames; i++) {
+        uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
+        struct hd_xlate x;
+        hd_vpn vpn;
+        if (o == 0 ||
+            (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+             !decode(t, slot_of(t, app, vpn.v), vpn.v,
+                     HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
+            continue; /* free, or kept */
+        g.owners += g.of[app]++ == 0;
+        g.used++;
+    }
+    return g;
+}
+
+/* Counts by frame of 2 MB are those that the owners of its frames give; no
+ * frame has pages of several without one that was put beside others'. */
+static void check_big(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t held[HD_MAX_APPS + 1] = {0}, several = 0, mixed = 0;
+
+    for (uint64_t b = 0; b < t->big.n; b++) {
+        const struct hd_bigframe *f = &t->big.v[b];
+        struct hd_bigframe g = recount(t, b);
+        several += g.owners > 1;
+        for (uint32_t o = 0; o <= HD_OWNER_FOREIGN; o++)
+            held[o] += g.owners == 1 && g.of[o] != 0 ? HD_LARGE_PAGES : g.of[o];
+        if (f->used != g.used || f->owners != g.owners ||
+            memcmp(f->of, g.of, sizeof g.of) != 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "frames: of 2 MB frame %llu, %u pages are in use and %u "
+                       "counted",
+                       (unsigned long long)b, g.used, f->used);
+    }
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
+        mixed += t->s->mixed[app];
+    if (several > mixed)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of 2 MB have pages of several applications, "
+                   "and %llu pages were put beside others'",
+                   (unsigned long long)several, (unsigned long long)mixed);
+    if (memcmp(held, t->big.held, sizeof held) != 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: what applications hold is not what is counted");
+}
+
+/* Counts the present leaf pages below a table from the root down; checks each
+ * against the short way, the frame's owner and the table's count. */
+static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
+                            uint32_t n, uint64_t vpn, uint64_t *large)
+{
+    const struct hd_pt_table *x = &t->table[n];
+    const uint64_t *e = hd_pt_entry(t, x->at);
+    uint64_t pages = 0, present = 0;
+
+    for (uint32_t i = 0; i < 512; i++) {
+        uint64_t at = vpn | (uint64_t)i << (9 * (4 - x->level));
+        uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        uint32_t app;
+        struct hd_xlate found;
+        hd_vpn owner;
+
+        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+            check_joined(t, err, x->app, at, &e[i], x->level);
+        if (!(e[i] & HD_PT_PRESENT))
+            continue;
+        present++;
+        if (x->level < 4 && !(e[i] & HD_PT_2M)) {
+            pages += check_table(t, err, (uint32_t)(f - t->first_table), at,
+                                 large);
+            continue;
+        }
+        pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
+        large[0] += (e[i] & HD_PT_64K) != 0;
+        large[1] += x->level < 4;
+        if (!decode(t, slot_of(t, x->app, at), at, HD_PT_PRESENT, &found) ||
+            hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
+            (f >= HD_HOST_FRAME
+                 ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
+                 : !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) ||
+                       app != x->app || owner.v != at))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "page table: application %u, page 0x%llx: the entry "
+                       "names frame %llu, which the frame table does not "
+                       "give to it",
+                       x->app, (unsigned long long)at, (unsigned long long)f);
+    }
+    if (present != x->used)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "page table %u: %llu entries are present, %u counted", n,
+                   (unsigned long long)present, x->used);
+    return pages;
+}
+
+/* What chunks hold is what their regions have, and what is spare is there. */
+static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t spare = 0, used = hd_frames_used(&t->frames);
+
+    for (uint32_t i = 0; i < t->s->regions; i++) {
+        const struct hd_pt_region *r = region_of(t, i);
+        const struct hd_pt_slot *h =
+            slot_of(t, r->app, r->number * HD_LARGE_PAGES);
+        const uint64_t *e = hd_pt_entry(t, h->at);
+        uint32_t n = 0;
+        if (r->held == 0)
+            continue;
+        for (uint32_t k = 0; k < HD_LARGE_PAGES; k++)
+            n += h->region_bits & HD_PT_JOINED ||
+                 e[k] & (HD_PT_COMING | HD_PT_LEAVING) ||
+                 (e[k] & HD_PT_PRESENT &&
+                  (e[k] & HD_PT_FRAME) / HD_PAGE_BYTES < HD_HOST_FRAME);
+        spare += HD_LARGE_PAGES - n;
+        if (n != r->held)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "application %u, the 2 MB at page 0x%llx: %u pages have "
+                       "frames of their chunk, %u are counted",
+                       r->app, (unsigned long long)r->number * HD_LARGE_PAGES,
+                       n, r->held);
+    }
+    if (spare != t->s->spare || used + spare > t->frames.frames)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of %llu are used, and chunks have %llu more; "
+                   "%llu are counted",
+                   (unsigned long long)used,
+                   (unsigned long long)t->frames.frames,
+                   (unsigned long long)spare, (unsigned long long)t->s->spare);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_ptables *t = self;
+    uint64_t all = 0, owned = 0, foreign = 0, pages;
+
+    if (instance != 0) /* all applications are checked at once */
+        return;
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++) {
+        uint64_t large[2] = {0}; /* entries of 64 KB and of 2 MB */
+        pages = t->s->root[app] == HD_NONE
+                    ? 0
+                    : check_table(t, err, t->s->root[app], 0, large);
+        all += pages;
+        if (pages != t->s->pages[app] ||
+            large[0] != 16 * t->s->large[app][0] ||
+            large[1] != t->s->large[app][1])
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "page table: application %u has %llu pages mapped, "
+                       "%llu of 2 MB, and %llu counted, %llu of 2 MB",
+                       app, (unsigned long long)pages,
+                       (unsigned long long)large[1],
+                       (unsigned long long)t->s->pages[app],
+                       (unsigned long long)t->s->large[app][1]);
+    }
+    for (uint64_t f = 0; f < t->frames.frames; f++) {
+        uint32_t o = hd_frames_owner(&t->frames, f);
+        owned += o != 0;
+        foreign += o == HD_PT_FOREIGN;
+    }
+    all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
+    check_big(t, err);
+    check_chunks(t, err);
+    if (t->cfg.scan)
+        hd_contig_check(t, err);
+    if (owned != all || foreign != t->s->foreign ||
+        owned != hd_frames_used(&t->frames))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu owned; %llu pages mapped, coming, leaving, "
+                   "foreign or kept for coalesced regions; %llu counted",
+                   (unsigned long long)owned, (unsigned long long)all,
+                   (unsigned long long)hd_frames_used(&t->frames));
+    if (t->compress != NULL &&
+        hd_compress_pages(t->compress) != all - t->s->kept)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu pages mapped, coming or leaving; %llu have "
+                   "memory",
+                   (unsigned long long)(all - t->s->kept),
+                   (unsigned long long)hd_compress_pages(t->compress));
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static int64_t alloc_default(void *self, const void *q)
+{
+    (void)q;
+    return ((struct hd_ptables *)self)->cfg.page;
+}
+
+static int64_t free_default(void *self, const void *q)
+{
+    (void)self;
+    (void)q;
+    return 0;
+}
+
+static int64_t place_default(void *self, const void *q)
+{
+    (void)self;
+    return (int64_t)((const struct heddle_q_frame_place *)q)->next;
+}
+
+static int take_state(struct hd_ptables *t)
+{
+    struct hd_arena *a = t->env->arena;
+    struct hd_pt_state *s = hd_arena_take(a, 1, sizeof *s);
+    void *region = hd_arena_take(a, FIRST_ROOM, sizeof(struct hd_pt_region));
+    void *range = hd_arena_take(a, FIRST_ROOM, sizeof(struct hd_pt_range));
+    void *hash = hd_arena_take(a, 1u << HASH_BITS, sizeof(struct hd_pt_slot));
+
+    t->table = hd_arena_take(a, t->cfg.table_frames, sizeof *t->table);
+    t->s = s;
+    if (s == NULL || region == NULL || range == NULL || hash == NULL ||
+        t->table == NULL || hd_frames_open(&t->frames, a, t->first_table) < 0 ||
+        hd_bigframes_open(&t->big, a, t->first_table) < 0 ||
+        (t->cfg.paging == HD_PAGING_FAULT && hd_frames_watch(&t->frames) < 0))
+        return -1;
+    s->free_tables = HD_NONE;
+    s->region = hd_arena_ref(a, region);
+    s->range = hd_arena_ref(a, range);
+    s->hash = hd_arena_ref(a, hash);
+    s->region_room = s->range_room = FIRST_ROOM;
+    s->hash_bits = HASH_BITS;
+    for (uint32_t i = 0; i < HD_MAX_APPS; i++)
+        s->root[i] = HD_NONE;
+    return 0;
+}
+
+static int check_memory(const struct hd_vm_cfg *cfg, struct hd_err *err)
+{
+    unsigned long long bytes = cfg->memory_bytes;
+    uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
+
+    if (cfg->memory_bytes % HD_PAGE_BYTES != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu is not a multiple of the %u "
+                          "bytes of a frame",
+                          bytes, (unsigned)HD_PAGE_BYTES);
+    if (cfg->table_frames >= frames)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu are %llu frames; more than "
+                          "vm.table_frames = %u are expected",
+                          bytes, (unsigned long long)frames, cfg->table_frames);
+    if (cfg->paging == HD_PAGING_FAULT && frames > HD_HOST_FRAME)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.memory_bytes: %llu; with vm.paging=fault at most "
+                          "%llu (8 TB) are expected",
+                          bytes,
+                          (unsigned long long)HD_HOST_FRAME * HD_PAGE_BYTES);
+    return 0;
+}
+
+struct hd_ptables *hd_ptables_open(struct hd_env *env,
+                                   const struct hd_vm_cfg *cfg)
+{
+    struct hd_ptables *t;
+    uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
+
+    if (check_memory(cfg, env->err) != 0)
+        return NULL;
+    t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        hd_err_memory(env->err);
+        return NULL;
+    }
+    t->base = env->arena->base;
+    t->env = env;
+    t->cfg = *cfg;
+    t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
+    t->first_pa = t->first_table * HD_PAGE_BYTES;
+    if (take_state(t) < 0) {
+        hd_err_memory(env->err);
+        free(t);
+        return NULL;
+    }
+    hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,
+                   alloc_default, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
+                   t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_frame_place, "", &t->place,
+                   place_default, t);
+    hd_env_part(env, (struct hd_part){.name = "pagetable",
+                                      .instances = env->apps,
+                                      .self = t,
+                                      .look = hd_ptables_look,
+                                      .check = check});
+    return t;
+}
+
+/* For who asks by frame, in memory's events. */
+static uint32_t owner_of(void *self, uint64_t frame)
+{
+    const struct hd_ptables *t = self;
+
+    hd_cross(t->env, HD_BORDER_owner);
+    return frame < t->frames.frames ? hd_frames_owner(&t->frames, frame) : 0;
+}
+
+void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c)
+{
+    t->compress = c;
+    hd_compress_owner(c, owner_of, t);
+}
+
+void hd_ptables_close(struct hd_ptables *t)
+{
+    free(t);
+}

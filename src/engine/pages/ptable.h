@@ -1,0 +1,274 @@
+/*
+ * ptable.h - four-level x86-64 page tables in real frames, and the frames.
+ *
+ * Each application has a root; tables are 4 KB frames of 512 eight-byte
+ * entries, taken from a pool of frames of their own so that they do not break
+ * up the data's contiguity.  A walk reads the physical addresses that this
+ * file gives.  A 64 KB page is 16 aligned leaf entries marked contiguous; a
+ * 2 MB page is a leaf in the third level.
+ *
+ * Level numbers: 1 root, 2, 3, 4 leaf.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_PTABLE_H
+#define HD_PTABLE_H
+
+#include "kit/config.h"
+#include "kit/env.h"
+#include "points/slots.h"
+#include "translation/translate.h"
+
+struct hd_compress; /* memory/compress.h */
+
+struct hd_vm_cfg {
+    uint64_t memory_bytes; /* DRAM capacity */
+    uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
+    uint32_t table_frames; /* frames set aside for page tables */
+    uint32_t round;        /* 1: edges of an allocation get a whole page */
+    uint32_t paging;       /* enum hd_paging */
+    uint32_t scan;         /* 1: entries of level 3 say what is contiguous */
+    uint32_t names;        /* no setting: frames for each that memory has, as
+                              where pages are compressed; 0: one */
+    uint32_t chunks;       /* no setting: 1: whole 2 MB take all at once */
+};
+
+/* When pages come from the host: they are there before cycle 0; they are
+ * copied before an application's first launch; each is when it is touched. */
+enum hd_paging { HD_PAGING_NONE, HD_PAGING_LAUNCH, HD_PAGING_FAULT };
+
+struct hd_ptables; /* all applications' tables and the frame table */
+
+struct hd_ptables *hd_ptables_open(struct hd_env *env,
+                                   const struct hd_vm_cfg *cfg);
+void hd_ptables_close(struct hd_ptables *t);
+
+/*
+ * Maps an allocation (asks alloc and frame_place).  Pages that an earlier
+ * allocation of the application already mapped are left as they are (small
+ * arrays share border pages).  0, or an error (out of frames) in `err`, where a
+ * policy's wrong answer is recorded, too: its page has the next free frame.
+ */
+int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
+                   hd_va base, uint64_t bytes, struct hd_err *err);
+
+/* The same where pages are still on the host: asks alloc, and remembers which
+ * pages there are and their sizes.  A walk finds the way to their entries. */
+int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       hd_va base, uint64_t bytes, struct hd_err *err);
+
+/* Whether vpn is of a reserved page that is not mapped yet; x: which pages it
+ * spans (x->vpn, x->pages). */
+bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       struct hd_xlate *x);
+
+/* What hd_ptables_place needs first: memory is compacted, or pages leave it. */
+enum hd_place { HD_PLACED, HD_PLACE_COMPACT, HD_PLACE_EVICT };
+
+/* An absent page gets its frame (asks frame_place); enum hd_place, or an error
+ * in `err`.  `again`: memory has been compacted for it.
+ * Its data have come: it is mapped; false: its allocation has gone meanwhile.
+ * `ahead`: nobody has touched it.  vpn is its first. */
+int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
+                     struct hd_err *err);
+bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       bool ahead);
+
+/* A walk has found a present page.  Its base pages if it came ahead and this is
+ * the first, else 0. */
+uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Pages of the aligned 2 MB around vpn that have come for faults; n more do. */
+uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                            uint32_t n);
+
+/* The pages of the aligned 2 MB around vpn that are present or on their way, a
+ * bit each. */
+void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t set[HD_LARGE_PAGES / 64]);
+
+/* Whether vpn is of an absent page that has its frame: its data are on their
+ * way. */
+bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* The page that holds vpn as its entry says it, coalesced or not, if it is
+ * present: x->pages base pages from x->vpn on. */
+bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x);
+
+/* A present page of a region that is not coalesced leaves: it is absent from
+ * now on, and keeps its frame until its data have gone, too.  Base pages whose
+ * frames are free by that, 0: its allocation has gone meanwhile. */
+void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x);
+uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Frames of the host's memory: a page's follows from its region's number and
+ * its place there.  The page of such a frame. */
+#define HD_HOST_FRAME (1ull << 31)
+hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
+                             hd_vpn vpn);
+hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
+                            uint32_t *app);
+
+/* Whether an absent page can be mapped where it is: not while it is on its way
+ * to the host, and never in a coalesced region. */
+enum hd_far { HD_FAR_CAN, HD_FAR_LATER, HD_FAR_NEVER };
+enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn);
+
+/* Maps one that can be so; has it be absent again. */
+void hd_ptables_far(struct hd_ptables *t, uint32_t app,
+                    const struct hd_xlate *x);
+void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
+                       const struct hd_xlate *x);
+
+/* Base pages mapped so; lost: that were, and went with their allocation. */
+uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost);
+
+/* The allocation that a page is of: its first base page, and *end behind it. */
+hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        hd_vpn *end);
+
+/* Pages may be written, or only read; those that another allocation has, too,
+ * stay as they are. */
+void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                        uint64_t pages, bool write);
+
+/* What the application's host has said of an allocation, HEDDLE_ADVICE_; of the
+ * allocation that a page is of; whether it has of any. */
+void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
+                       uint32_t advice);
+uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
+                           hd_vpn vpn);
+bool hd_ptables_advised(const struct hd_ptables *t);
+
+/* Whether an absent page has been here before. */
+bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn);
+
+/* Whether a base page is mapped, and with vm.paging=fault its data have come.
+ * An entry for 2 MB may be made before all of its pages have. */
+bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Removes the mapping of an allocation (asks free). */
+void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
+                      hd_va base, uint64_t bytes);
+
+/* The translation of a page, as the page table holds it; false: unmapped.
+ * x->pages = x->page_pages = 1, 16 or 512. */
+bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     struct hd_xlate *x);
+
+/* Physical addresses of the entries that a walk of vpn reads, pte[0] the
+ * root's.  Returns how many: 4, or 3 for a 2 MB page; 0: unmapped. */
+uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4]);
+
+/* The same without a look at the leaf entry, which is only fetched into the
+ * host's cache: a walker finds out at the end whether the page is mapped.
+ * 0: there are no tables for it. */
+uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                         hd_pa pte[4]);
+
+/* Base pages for which there is memory now, and would be if none were there:
+ * those of free frames, or where pages are compressed that many whole ones. */
+uint64_t hd_ptables_free(const struct hd_ptables *t);
+
+/* The same for pages of these 2 MB: what is left of their chunk, too. */
+uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Bytes that cross the link for a page that has memory. */
+uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
+                          const struct hd_xlate *x);
+
+/* Whether a page's memory is no chunk of 2 MB, where there are such. */
+bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+uint64_t hd_ptables_total(const struct hd_ptables *t);
+
+/* From now on pages are compressed by c, and take what it says. */
+void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c);
+
+
+/* In the arena: a bit for each frame that was written since it was taken, for
+ * hd_frame_write; NULL where pages stay for good. */
+uint64_t *hd_ptables_dirty(const struct hd_ptables *t);
+
+/* In the arena: mappings that were taken away or changed so far. */
+const uint32_t *hd_ptables_changes(const struct hd_ptables *t);
+
+/* First base page of the page that holds vpn, or of its coalesced region; vpn
+ * itself where nothing is mapped.  Where a region has 4 KB pages only, no entry
+ * is read. */
+hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* ---- regions that are used as one page of 2 MB --------------- */
+
+/* Present 4 KB pages of the region that holds vpn; 0 where it has others. */
+uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn);
+
+/* The region's 512 pages are of 4 KB and lie in order in one frame of 2 MB,
+ * whose first base frame is *frame; not yet coalesced.  Returns how many of
+ * them are present, 0 where that is not so.  With vm.paging=fault others may be
+ * on the host, if at least one has its frame and their places are free. */
+uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          hd_pfn *frame);
+
+/* The translation of a coalesced region, whether the page that is asked for has
+ * come or not; false: it is not coalesced. */
+bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x);
+
+/* Pages of a coalesced region that its application has, come or not. */
+uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Coalesces a whole region, and keeps the places of pages that are on the
+ * host; undoes it.  No page moves. */
+void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Address of the entry of vpn in its table of a level, which must exist. */
+hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       uint32_t level);
+
+/* Moves the 4 KB page in data frame `from`, of a region that is not
+ * coalesced, to the free frame `to`; a foreign page too. */
+void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
+
+/* Takes frames before anything is mapped: `index` percent of the frames of
+ * 2 MB, chosen at random, get pages of nobody's, `occupancy` percent of their
+ * places, at random.  0 or -1 (out of memory). */
+int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
+                        uint32_t occupancy, uint64_t seed);
+
+/* The same for a hog that was there before: `torn` blocks of 4 MB of which it
+ * has kept `kept` percent of the pages, at random places, and whole ones until
+ * `percent` percent of all frames are taken. */
+enum { HD_HOG_PAGES = 1024 };
+int hd_ptables_hog(struct hd_ptables *t, uint32_t percent, uint32_t torn,
+                   uint32_t kept, uint64_t seed);
+
+/* Shows an application's runs of contiguous pages. */
+void hd_ptables_look(void *tables, uint32_t app, struct heddle_visitor *v);
+
+/* The entry at a physical address inside a table, as a walk would read it. */
+uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);
+
+/* The longest run of pages around vpn that is contiguous in virtual and
+ * physical memory inside the aligned group of `group` pages (a line of PTEs
+ * holds 16).  For tlb_merge. */
+void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                    uint32_t group, struct hd_xlate *run);
+
+/* The page that lies in a data frame; false: the frame is free. */
+bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
+                      hd_vpn *vpn);
+
+/* Base pages mapped of an application. */
+uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app);
+
+extern const struct hd_setting hd_vm_settings[];
+extern const uint32_t hd_vm_setting_count;
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * ptstate.h - how page tables lie in the arena: ptable.c, and the memory
+ * manager, which looks at frames (manage.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_PTSTATE_H
+#define HD_PTSTATE_H
+
+#include "frame.h"
+#include "memory/compress.h"
+#include "ptable.h"
+
+#define HD_PT_PRESENT  1ull
+#define HD_PT_WRITE    (1ull << 1)
+#define HD_PT_PACKED   (1ull << 2) /* it has memory, and is compressed there */
+#define HD_PT_FRAME    0x000ffffffffff000ull
+#define HD_PT_2M       (1ull << 7)
+#define HD_PT_64K      (1ull << 9)
+#define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
+#define HD_PT_DISABLED (1ull << 11) /* level 4: the one above stands */
+
+/* Of an entry that is not present: its page is of an allocation, but on the
+ * host; it has its frame, and its data are on their way.  The bits of the size
+ * are as in a present one. */
+#define HD_PT_ABSENT (1ull << 8)
+#define HD_PT_COMING (1ull << 6)
+
+/* The same of a page that has left: it still has its frame, whose data are on
+ * their way to the host; it has been here before. */
+#define HD_PT_LEAVING (1ull << 5)
+#define HD_PT_LEFT    (1ull << 4)
+
+/* Of a present page: it came without a fault, and no walk has found it yet. */
+#define HD_PT_UNUSED (1ull << 3)
+
+/* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
+ * of 4 KB are coalesced. */
+enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
+
+struct hd_pt_table {
+    hd_ref at;     /* its 512 entries */
+    uint32_t used; /* present entries; free tables: the next one */
+    uint8_t app, level;
+};
+
+struct hd_pt_region {
+    uint64_t number; /* virtual page / 512 */
+    uint64_t frame;  /* coalesced: its frame of 2 MB, by the first base frame */
+    uint32_t app;
+    uint32_t faults; /* pages that have come for faults */
+    uint32_t held;   /* frames that it has of a chunk; 0: there is none */
+    uint32_t spare;
+};
+
+/* Half a line of the host's cache, with all that a walk begins with. */
+struct hd_pt_slot {
+    uint64_t key;         /* number << 4 | application, + 1; 0: empty */
+    hd_ref at;            /* of the leaf table, or of the level-3 entry */
+    uint32_t region_bits; /* region << HD_PT_SHIFT | the bits above */
+    uint32_t t[4];        /* its tables, the root first; t[3] HD_NONE if it has
+                             no leaf table */
+};
+
+struct hd_pt_range { /* an allocation that was mapped */
+    uint64_t vpn, pages;
+    uint32_t app, index;
+    uint32_t advice; /* HEDDLE_ADVICE_ */
+    uint32_t spare;
+};
+
+struct hd_pt_state {
+    uint32_t tables, free_tables; /* ever used; head of the free list */
+    uint32_t tables_live;
+    uint32_t regions, region_room;
+    uint32_t ranges, range_room;
+    uint32_t hash_bits;
+    uint32_t sized;   /* 1: pages larger than 4 KB have been mapped */
+    uint32_t changes; /* mappings that were taken away or changed */
+    uint32_t advised; /* 1: there has been advice */
+    uint64_t kept;    /* frames of pages that a coalesced region has lost */
+    uint64_t foreign; /* frames that were in use before */
+    hd_ref region, range, hash;
+    uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
+    uint64_t pages[HD_MAX_APPS];
+    uint64_t large[HD_MAX_APPS][2]; /* pages of 64 KB and of 2 MB */
+    uint64_t far, far_lost; /* hd_ptables_far_pages */
+    uint64_t coming;  /* pages with a frame and without data */
+    uint64_t leaving; /* pages whose frames are being written to the host */
+    uint64_t spare;   /* frames that chunks have taken and no page has */
+    uint64_t table_frames[HD_MAX_APPS];
+    uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
+    uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
+    uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
+};
+
+struct hd_ptables {
+    unsigned char *base;       /* of the arena */
+    struct hd_pt_state *s;     /* arena */
+    struct hd_pt_table *table; /* arena: [cfg.table_frames] */
+    uint64_t first_table;      /* frame of table 0 */
+    uint64_t first_pa;         /* its address */
+    struct hd_env *env;
+    struct hd_vm_cfg cfg;
+    struct hd_frames frames;
+    struct hd_bigframes big;
+    struct hd_slot alloc, free, place;
+    /* Who makes room: at once; whether anybody may, later, and will.  NULL:
+     * nobody is there. */
+    bool (*compact)(void *self, uint32_t app);
+    bool (*compacts)(void *self);
+    bool (*wants_room)(void *self, uint32_t app);
+    void *compact_self;
+    /* Who makes room by eviction, and is told that a present page has gone;
+     * NULL: nobody. */
+    void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
+                 bool unused);
+    void *evict_self;
+    /* Who is told of contiguity bits (contig.h); NULL: nobody. */
+    void (*contig_changed)(void *self, uint32_t app, hd_vpn first);
+    void *contig_self;
+    struct hd_compress *compress; /* NULL: pages take what they are */
+};
+
+/* Owner, in the frame table, of a page that no application has. */
+#define HD_PT_FOREIGN UINT32_MAX
+
+static inline uint64_t *hd_pt_entry(const struct hd_ptables *t, hd_ref at)
+{
+    return (uint64_t *)(void *)(t->base + (size_t)at * 8);
+}
+
+static inline uint64_t hd_pt_key(uint32_t app, uint64_t number)
+{
+    return (number << 4 | app) + 1;
+}
+
+static inline uint32_t hd_pt_home(const struct hd_ptables *t, uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> (64 - t->s->hash_bits));
+}
+
+/* The slot of a region, or the empty one where it belongs. */
+static inline struct hd_pt_slot *hd_pt_find(const struct hd_ptables *t,
+                                            uint64_t key)
+{
+    struct hd_pt_slot *h = (void *)hd_pt_entry(t, t->s->hash);
+    uint32_t mask, i = hd_pt_home(t, key);
+
+    if (HD_LIKELY(h[i].key == key))
+        return &h[i];
+    mask = (1u << t->s->hash_bits) - 1;
+    while (h[i].key != key && h[i].key != 0)
+        i = (i + 1) & mask;
+    return &h[i];
+}
+
+#endif

@@ -1,0 +1,288 @@
+/*
+ * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
+ * walkers, walk cache.  Its stations are l2tlb.c and ptw.c (with pwc.c); mmu.c
+ * builds and wires it.  Nobody else includes it.
+ *
+ * A miss is an MSHR of the L2 TLB and a walk with the same number, so that both
+ * stations mean the same page by it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_UNIT_H
+#define HD_UNIT_H
+
+#include "kit/recip.h"
+#include "memory/mshr.h"
+#include "translation/heads.h"
+#include "translation/mmu.h"
+#include "translation/pwc.h"
+
+enum hd_mmu_stat {
+    HD_MMU_REQUESTS,
+    HD_MMU_HITS,
+    HD_MMU_BYPASS_HITS,
+    HD_MMU_MISSES,
+    HD_MMU_ABSENT,
+    HD_MMU_MERGES,
+    HD_MMU_FILLS,
+    HD_MMU_BYPASS_FILLS,
+    HD_MMU_UNFILLED,
+    HD_MMU_MSHR_BLOCKS,
+    HD_MMU_QUEUE_BLOCKS,
+    HD_MMU_MSHR_PEAK,
+    HD_MMU_INPUT_PEAK,
+    HD_MMU_INPUT_CYCLES, /* the stages of a request; their sum: latency */
+    HD_MMU_LOOKUP_CYCLES,
+    HD_MMU_FULL_CYCLES,
+    HD_MMU_QUEUE_CYCLES,
+    HD_MMU_WALK_CYCLES,
+    HD_MMU_STATS
+};
+
+enum hd_walk_stat {
+    HD_WALK_WALKS,
+    HD_WALK_REFERENCES,
+    HD_WALK_LEVEL,                  /* references by level */
+    HD_WALK_L2 = HD_WALK_LEVEL + 4, /* answered by the L2 cache, by level */
+    HD_WALK_SKIPPED = HD_WALK_L2 + 4,
+    HD_WALK_MERGED,
+    HD_WALK_BATCHES,
+    HD_WALK_REQUESTERS,
+    HD_WALK_WARPS,
+    HD_WALK_BUSY_CYCLES,
+    HD_WALK_QUEUE_CYCLES,
+    HD_WALK_PEAK,
+    HD_WALK_QUEUE_PEAK,
+    HD_WALK_STATS
+};
+
+enum hd_walk_state {
+    HD_WALK_FREE,
+    HD_WALK_WAITS, /* for a walker */
+    HD_WALK_RUNS,
+    HD_WALK_READS,
+    HD_WALK_WANTS, /* of a batch: a read of a level below those under way */
+    HD_WALK_TURN   /* the same of the level under way: it has not left */
+};
+
+/* A page that missed, from the miss to the answer; its requests are the list of
+ * its MSHR. */
+struct hd_walk {
+    hd_vpn vpn;    /* wanted by the first request */
+    hd_time ready; /* the miss was known */
+    hd_time began; /* a walker took it up */
+    hd_pa pte[4];  /* the entries that it reads, the root's first */
+    uint32_t req;  /* that reads the entry of `level`; HD_NONE: none does */
+    uint16_t references;              /* reads that are counted */
+    uint8_t app, level, leaf, cached; /* level: being read, or next to be */
+    uint8_t state;
+    uint8_t counted; /* 1: the read under way is */
+    uint8_t ahead;   /* 1 + where it goes, for a policy; 0: requests began it */
+    uint8_t ahead_core;
+    uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
+    uint16_t bits;   /* of the region whose head, or subregion's, it reads; 0: it
+                        reads the page's own entry (heads.h) */
+    uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
+    uint32_t share;
+};
+
+/* A translation that a policy has started, and that waits. */
+struct hd_prefetch {
+    uint64_t vpn;
+    uint8_t app, to, core; /* to: enum heddle_translate_to */
+};
+
+/* The walks that a walker has at once (walk.batch). */
+struct hd_batch {
+    uint32_t first; /* walk */
+    uint32_t left;  /* walks that have not ended */
+    uint32_t busy;  /* of them, those that do not want a level below */
+    uint64_t last;  /* address of the last read of the level; 0: none has left */
+};
+
+struct hd_unit_state {
+    hd_time port_at;    /* cycle in which look-ups began last */
+    uint32_t port_used; /* how many */
+    /* two rings: where the first is, and how many follow it, with it */
+    uint32_t in_first, in_count;   /* input queue, when blocked */
+    uint32_t queue_first, waiting; /* walk queue */
+    uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
+    uint32_t walkers;   /* in use */
+    uint32_t running;   /* walks begun and not done */
+    uint32_t ahead_first, ahead_n; /* a ring: started by policies */
+    uint32_t ahead_walks;          /* of them, under way */
+    uint32_t ahead_called;         /* 1: they are looked at when a port is free */
+    uint64_t number;    /* of the unit's next event or numbered read */
+    uint32_t running_of[HD_MAX_APPS]; /* the same by application */
+};
+
+/*
+ * The requests that one walk answered, until all of them have been heard: a
+ * core merges misses with its request until it has the answer, so that is when
+ * it is certain how many there were.  (To read the number when the walk ends
+ * would count those of cores that have run ahead, and not those of others.)
+ */
+struct hd_party {
+    uint32_t left; /* requests */
+    uint32_t warps;
+    uint32_t app;
+};
+
+struct hd_unit {
+    struct hd_mmu *m;
+    struct hd_unit_state *s; /* arena */
+    struct hd_treq *treq;    /* arena: the pool */
+    struct hd_mshr miss;
+    struct hd_walk *walk; /* arena: [miss entry] */
+    uint32_t *input;      /* arena: ring of requests, [in_room] */
+    uint32_t *queue;      /* arena: ring of walks, [miss.room] */
+    struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
+    struct hd_numbers batches;
+    struct hd_prefetch *ahead; /* arena: [prefetch.queue] */
+    uint32_t instance, rank, input_rank, in_room, ahead_rank;
+    const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
+    /* these mean something only within an event: */
+    uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
+    bool starting;   /* no walk may end: it would find its own beginning */
+    struct hd_tlb tlb, bypass;
+    struct hd_pwc pwc;
+    struct hd_heads heads;
+    struct hd_stat stat, walk_stat; /* rows `instance` */
+};
+
+#define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
+
+struct hd_mmu {
+    struct hd_env *env;
+    hd_time tick;                 /* an L2 cycle */
+    hd_time transit, lookup;      /* settings in ticks */
+    hd_time step_ticks;           /* from a read of a batch to the next */
+    hd_time fixed, walk_fixed;    /* settings in ticks */
+    struct hd_recip per_core;     /* of a core cycle */
+    struct hd_recip per_tick;     /* of an L2 cycle */
+    const uint32_t *watched;      /* [note] watchers */
+    const struct hd_steer *steer; /* arena; NULL: nobody can steer */
+    struct hd_mmu_recent *recent; /* arena: [app] */
+    uint32_t *party_of;           /* arena: [treq], its party + 1; 0: in none */
+    struct hd_party *parties;     /* arena */
+    struct hd_numbers party_numbers;
+    struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
+        *walk_warps;
+    uint32_t *port; /* [core]: sender's rank of its requests */
+    uint8_t read_flags; /* of all reads */
+    bool ordered;   /* reads are numbered: one unit, and they take time */
+    bool ahead;     /* and are sent as soon as their time is known, if .. */
+    const hd_time *until; /* .. that is before this */
+    bool serial; /* the base array is looked up after a large one, or regular
+                    entries after those of subregions */
+    struct hd_mmu_wiring w;
+    struct hd_slot fill, step, pick, reference;
+    struct hd_tlb_cfg tlb_cfg;
+    struct hd_walk_cfg walk_cfg;
+    struct hd_pwc_cfg pwc_cfg;
+    struct hd_msc_cfg msc_cfg;
+    struct hd_bypass_cfg bypass_cfg;
+    struct hd_prefetch_cfg prefetch_cfg;
+    struct hd_stat prefetch_stat;
+    hd_time never;
+    uint64_t *who; /* scratch for questions: [treqs->room] and more */
+    uint32_t units;
+    struct hd_unit unit[]; /* [units] */
+};
+
+/* ---- small things that both stations use -------------------------------- */
+
+static inline void hd_unit_peak(uint64_t *peak, uint64_t value)
+{
+    if (value > *peak)
+        *peak = value;
+}
+
+/* Whole core cycles in a span. */
+static inline uint64_t hd_unit_cycles(const struct hd_mmu *m, hd_time span)
+{
+    return hd_recip_div(m->per_core, span);
+}
+
+/* The place in a ring of `room`, `i` behind the first. */
+static inline uint32_t hd_unit_place(uint32_t first, uint32_t i, uint32_t room)
+{
+    uint32_t at = first + i;
+
+    return at >= room ? at - room : at;
+}
+
+/* Unit `i` of what struct hd_part calls `self`. */
+static inline struct hd_unit *hd_unit_of(void *mmu, uint32_t i)
+{
+    return &((struct hd_mmu *)mmu)->unit[i];
+}
+
+/* ---- l2tlb.c ------------------------------------------------------------ */
+
+/* A core sends a request (struct hd_tbelow's send); it has arrived, an event of
+ * u->input_rank. */
+void hd_l2tlb_take(void *unit, hd_time now, uint32_t treq);
+void hd_l2tlb_serve(void *unit, hd_time now, uint32_t what, uint32_t treq,
+                    uint64_t b);
+/* A request is answered at once (struct hd_tbelow's warm). */
+uint32_t hd_l2tlb_warm(void *unit, const struct hd_treq *q, struct hd_xlate *x);
+/* A walk has ended: its requests are answered, and its MSHR is free. */
+void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk);
+/* An MSHR or room in the walk queue came free. */
+void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
+int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
+
+void hd_l2tlb_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_l2tlb_look_bypass(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_l2tlb_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_l2tlb_check(void *mmu, uint32_t unit, struct hd_err *err);
+
+/* Takes a port for a look-up that is here now: when it begins. */
+hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
+
+/* ---- prefetch.c ---------------------------------------------------------- */
+
+/* A policy starts a translation (struct hd_slots). */
+int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
+                     uint32_t core);
+void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
+                       uint64_t vpn);
+/* Requests and misses are served: what they leave free is for those that wait. */
+void hd_prefetch_go(struct hd_unit *u, hd_time now);
+/* A miss joins a walk that a policy began. */
+void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w);
+/* A walk that a policy began has ended, with x (NULL: not mapped).
+ * False: requests have joined it. */
+bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t walk,
+                        const struct hd_xlate *x);
+void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
+
+/* ---- ptw.c -------------------------------------------------------------- */
+
+/* Whether one more walk can begin or wait. */
+bool hd_ptw_room(const struct hd_unit *u);
+/* Takes a walk, whose vpn, app and instant `ready` are set. */
+void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
+/* What a walk for a request leaves behind, at once (functional warming). */
+void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q);
+/* The walker of a walk that has been answered goes on at `at`, with a tail. */
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail);
+/* An event of u->rank. */
+void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
+                  uint64_t number);
+/* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
+void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
+/* The default of walk_reference: as long as there are some, those of a line. */
+int64_t hd_ptw_reference_default(void *mmu, const void *question);
+/* A requester has its answer (struct hd_tbelow's heard). */
+void hd_ptw_heard(void *unit, uint32_t treq);
+
+void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_ptw_check(void *mmu, uint32_t unit, struct hd_err *err);
+/* Counts the reads that were sent ahead of their time and have left since. */
+void hd_ptw_sync(void *mmu, hd_time now);
+
+#endif

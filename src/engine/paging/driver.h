@@ -1,0 +1,119 @@
+/*
+ * driver.h - the fault buffer, and how NVIDIA's UVM driver takes faults out of
+ * it and has them replayed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_DRIVER_H
+#define HD_DRIVER_H
+
+#include "kit/config.h"
+#include "kit/env.h"
+#include "remote.h"
+#include "thrash.h"
+#include "translation/translate.h"
+
+enum hd_driver_mode { HD_DRIVER_PAPER, HD_DRIVER_DRIVER };
+
+enum hd_driver_policy {
+    HD_DRIVER_BLOCK,
+    HD_DRIVER_BATCH,
+    HD_DRIVER_BATCH_FLUSH,
+    HD_DRIVER_ONCE
+};
+
+struct hd_driver_cfg {
+    uint32_t mode;        /* enum hd_driver_mode */
+    uint32_t batch_count; /* most packets of a batch */
+    uint32_t policy;      /* enum hd_driver_policy */
+    uint32_t put_ratio;   /* percent of duplicates above which PUT is read */
+    uint32_t max_batches; /* of a service */
+    uint32_t prefetch;    /* 1: fault.prefetch=driver */
+    uint32_t threshold;   /* percent, of that */
+    uint32_t min_faults;  /* of a block, before it */
+    uint32_t buffer;      /* packets that it holds */
+    uint32_t utlb_faults; /* most of a uTLB between two replays */
+    uint32_t utlb_cores;  /* adjacent ones that share one */
+    uint32_t chunks;      /* 1: memory is taken by 2 MB */
+    uint64_t base, block; /* ns, of a batch and of each of its blocks */
+    struct hd_counter_cfg counters;
+    struct hd_thrash_cfg thrash;
+};
+
+enum hd_driver_stat {
+    HD_DRIVER_PACKETS,
+    HD_DRIVER_OVERFLOWS,
+    HD_DRIVER_HELD,
+    HD_DRIVER_DUPLICATES,
+    HD_DRIVER_STALE,
+    HD_DRIVER_FLUSHED,
+    HD_DRIVER_BATCHES,
+    HD_DRIVER_BLOCKS,
+    HD_DRIVER_REPLAYS,
+    HD_DRIVER_REPLAYED,
+    HD_DRIVER_PUT_READS,
+    HD_DRIVER_PEAK,
+    HD_DRIVER_STATS
+};
+
+/* A fault as the GPU writes it. */
+struct hd_packet {
+    hd_vpn vpn;
+    hd_time born;
+    uint32_t app, core;
+};
+
+struct hd_driver;
+
+/* Builds it in the simulation's arena; NULL on error.  With paper mode it is
+ * never called. */
+struct hd_driver *hd_driver_open(struct hd_env *env,
+                                 const struct hd_driver_cfg *cfg,
+                                 uint32_t cores);
+void hd_driver_close(struct hd_driver *d);
+
+/* A core's request faults: writes a packet, unless its uTLB has too many or the
+ * buffer is full.  It is tried again with the next replay in any case. */
+void hd_driver_write(struct hd_driver *d, const struct hd_packet *p);
+
+/* Packets that the driver knows of: up to PUT as it has read it last, which it
+ * does again when it has taken all of those. */
+uint32_t hd_driver_known(struct hd_driver *d);
+
+/* The i-th of them, the oldest first. */
+const struct hd_packet *hd_driver_packet(const struct hd_driver *d, uint32_t i);
+
+/* Takes the n oldest as a batch: in the order of applications and addresses,
+ * with `born` of the oldest of each page.  vpn are first pages, as `page` says
+ * them; it says false of a page that is there, and the packet is stale.  Pages;
+ * *packets[i]: of each, how many faulted. */
+typedef bool hd_driver_page(void *self, uint32_t app, hd_vpn vpn,
+                            hd_vpn *first);
+uint32_t hd_driver_take(struct hd_driver *d, uint32_t n, hd_driver_page *page,
+                        void *self);
+const struct hd_packet *hd_driver_batch(const struct hd_driver *d, uint32_t i,
+                                        uint32_t *packets);
+
+/* A block of a batch, or all of them, have been served: whether requests are
+ * tried again now, before which the buffer may be flushed. */
+bool hd_driver_block_over(struct hd_driver *d, uint32_t app);
+bool hd_driver_batch_over(struct hd_driver *d);
+
+/* Whether no service is under way: so many batches, or until none waits. */
+bool hd_driver_between(const struct hd_driver *d);
+
+/* n requests are tried again. */
+void hd_driver_replay(struct hd_driver *d, uint32_t n);
+
+/* Packets taken or dropped since the beginning. */
+uint64_t hd_driver_taken(const struct hd_driver *d);
+
+/* Packets in the buffer, known or not. */
+uint32_t hd_driver_waiting(const struct hd_driver *d);
+
+extern const struct hd_setting hd_driver_settings[];
+extern const uint32_t hd_driver_setting_count;
+extern const struct hd_stat_desc hd_driver_stats[];
+extern const uint32_t hd_driver_stat_count;
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * evict.h - eviction: pages that leave the GPU's memory for the host's, so that
+ * others find frames.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_EVICT_H
+#define HD_EVICT_H
+
+#include "kit/config.h"
+#include "kit/env.h"
+#include "link.h"
+#include "pages/ptable.h"
+#include "remote.h"
+#include "thrash.h"
+
+struct hd_evict_cfg {
+    uint32_t unit;       /* enum hd_evict_unit */
+    uint32_t trigger;    /* enum hd_evict_trigger */
+    uint64_t free_bytes; /* of the watermark */
+    uint32_t write_back; /* enum hd_evict_write_back */
+    uint32_t overlap;    /* 1: beside fetches even where a page waits for it */
+};
+
+/* What leaves at once, and goes with it. */
+enum hd_evict_unit {
+    HD_EVICT_4K,
+    HD_EVICT_64K,
+    HD_EVICT_2M,
+    HD_EVICT_TREE /* 64 KB, and what hd_tree_stay leaves out */
+};
+
+enum hd_evict_trigger { HD_EVICT_EXHAUSTED, HD_EVICT_WATERMARK };
+enum hd_evict_write_back { HD_WRITE_BACK_ALWAYS, HD_WRITE_BACK_DIRTY };
+
+enum hd_evict_stat {
+    HD_EVICT_EVICTIONS,
+    HD_EVICT_AHEAD,
+    HD_EVICT_PAGES,
+    HD_EVICT_HOST,
+    HD_EVICT_DIRTY,
+    HD_EVICT_BYTES,
+    HD_EVICT_REFAULTS,
+    HD_EVICT_ACCESSES,
+    HD_EVICT_USED,
+    HD_EVICT_UNUSED,
+    HD_EVICT_LINES,
+    HD_EVICT_BUSY_CYCLES,
+    HD_EVICT_STATS
+};
+
+struct hd_evict;
+
+struct hd_evict_wiring {
+    const struct hd_evict_cfg *cfg;
+    struct hd_ptables *tables;
+    struct hd_link *link;
+    uint32_t pins; /* pages that may be pinned at once */
+    /* The memory manager: has hd_evict_apply called as soon as no core can be
+     * ahead of it; asks whether a coalesced region is split of which so many
+     * pages stay, and does so, of none always; takes a page's lines out of the
+     * caches and returns how many; takes translations out of the TLBs. */
+    void (*ask)(void *self, hd_time now);
+    bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
+    uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
+    void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    /* Pages have left that are used on the host from now on. */
+    void (*map_left)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages);
+    /* Told that hd_evict_out is over. */
+    void (*hinted)(void *self, hd_time now, uint32_t app);
+    void *manager; /* their self */
+    struct hd_remote *remote; /* told what has left; NULL: nobody is */
+    struct hd_thrash *thrash; /* says which pages go to and fro; NULL: nobody */
+};
+
+/* Builds it in the simulation's arena; NULL on error. */
+struct hd_evict *hd_evict_open(struct hd_env *env,
+                               const struct hd_evict_wiring *w);
+void hd_evict_close(struct hd_evict *v);
+
+/* Says who waits for frames: room(self, now) has them try again. */
+void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
+                     void *self);
+
+/* A page has found no frame: pages leave, one eviction after the other, and
+ * room() is called after each, until one does not ask for more. */
+void hd_evict_want(struct hd_evict *v, hd_time now);
+
+/* Frames were taken or given, and nobody waits for some: asks evict_trigger. */
+void hd_evict_taken(struct hd_evict *v, hd_time now);
+
+/* A transfer from the host, or a page of it, is over: what could not begin
+ * perhaps can. */
+void hd_evict_wake(struct hd_evict *v, hd_time now);
+
+/* Allocations went, so there may be room without. */
+void hd_evict_freed(struct hd_evict *v, hd_time now);
+
+/* The manager's instant for one eviction, if it is still asked for. */
+void hd_evict_apply(struct hd_evict *v, hd_time now);
+
+/* There is other advice on pages from vpn on (hd_ptables_advice). */
+void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
+                      uint32_t pages);
+
+/* The host touches pages from vpn on, or wants them (enum heddle_move): those
+ * that are there leave; where it reads, pages that are mostly read stay, and
+ * what was written of them is copied.  One range of an application at a time. */
+void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                  uint32_t pages, uint32_t how);
+
+/* A page has come from the host and is mapped; before: and has been here. */
+void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                   uint32_t pages, bool before);
+
+/* The page from vpn on stays as long as it is pinned; pins are counted.  A pin
+ * is loose when its request has been issued again: it will go by itself. */
+void hd_evict_pin(struct hd_evict *v, uint32_t app, hd_vpn vpn, uint32_t pages);
+void hd_evict_loosen(struct hd_evict *v);
+void hd_evict_unpin(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                    bool loose);
+
+/* A walk has ended at the page that holds vpn. */
+void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn);
+
+extern const struct hd_setting hd_evict_settings[];
+extern const uint32_t hd_evict_setting_count;
+extern const struct hd_stat_desc hd_evict_stats[];
+extern const uint32_t hd_evict_stat_count;
+
+#endif

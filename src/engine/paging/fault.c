@@ -1,0 +1,2089 @@
+/*
+ * fault.c - far faults: the fault buffer, the host's driver, the replay.
+ *
+ * After Zheng et al. (HPCA 2016) and NVIDIA's UVM driver: a walk that finds its
+ * page absent writes a fault into a buffer and is over; its walker and its
+ * MSHRs are free again.  The host takes faults out in batches, gives each page
+ * a frame, has it copied over the link, maps it, and has the requests that
+ * waited tried again: they go through the L2 TLB and are walked for like new
+ * ones, but keep their original time of issue.
+ *
+ *   buffered --fault_batch--> at the host --L--> on the link --S/B--> mapped
+ *      ^                                                                |
+ *      |  further faults of the page join it              its batch is done:
+ *      |  in any of these states                                     replay
+ *
+ * A batch takes the link's latency once, then its pages cross in their order.
+ * Each is mapped when its data are there; requests are tried again when the
+ * whole batch has come (the driver's policy "batch"), or each with its page
+ * (fault.replay=page).  What crosses for a fault is its page, of whatever size;
+ * with fault.transfer=64K or 2M all pages of so much around it, aligned, that
+ * are on the host, in the order of their addresses, in one transfer: they share
+ * one entry, which is what their requests wait for, and are mapped one by one
+ * as their data come.  By default every fault is a batch of its own as soon as
+ * it comes, so latencies overlap and the link is what faults share (Mosaic: 55
+ * us load to use); fault.serial makes the host serve one batch after the other,
+ * transfers included (the released simulator of Mosaic).
+ *
+ * With uvm.mode=driver faults go through a buffer of packets and a loop that
+ * serves them as NVIDIA's driver does (driver.c).  Requests wait together then,
+ * whatever their pages, for the next replay; an entry is made when a batch
+ * takes a page's packets, and lives until the replay.  A batch waits for
+ * uvm.base_latency, then its blocks of 2 MB have their turns: each takes
+ * uvm.block_latency, gets its frames, and sends for what faulted of it and what
+ * comes ahead in as few transfers as that lies in; the next begins when all of
+ * it has come.
+ *
+ *   packets --take--> todo --base, block--> frames --> on the link --> done
+ *      ^                                                                |
+ *      +-- requests whose page is absent still <------ replay ----------+
+ *
+ * A page is pinned there at the replay, by the requests that wait for it; one
+ * that leaves before faults again.
+ *
+ * Where a page finds no frame and somebody compacts memory for it, its batch
+ * waits a few cycles for an instant at which mappings may change (manage.c), and
+ * goes on from that page; those before it are on the link meanwhile.  That wait
+ * counts as one for frames.
+ *
+ * Where a page still finds none, others leave memory first (evict.c).  Faults
+ * that wait for frames do so in one queue, in the order in which the host came
+ * to them, each with the rest of its batch; nobody overtakes.  The page's own
+ * transfer begins when its frame is free, so eviction and fetch do not overlap.
+ * A page that has come is pinned until the requests that waited for it have
+ * their answers.
+ *
+ * A core may run ahead of this file's events, but not past the mapping of a
+ * page, which it could see: the instant of the next one is always known
+ * (hd_faults_next), since the link is a FIFO.  Of that instant cores come
+ * first, so they see the page one tick later.
+ *
+ * Invariants: while faults wait some batch is under way (nothing that only a
+ * fault frees is needed to serve one: frames, the link and the host are not
+ * held by requests); what a fault brings has one entry, whatever the number of
+ * its requests; the stages of a fault sum to its time.
+ *
+ * Prefetch.  When a batch has its frames, page_prefetch is asked for each of
+ * its faults which pages come, too: so many behind it, or a run of the 2 MB
+ * around it, of which the question says what is there (fault.prefetch: tree.c
+ * has the two forms that go by it).  They are entries without requests, and
+ * what lies one behind the other is a batch and a transfer that has no latency,
+ * so nobody waits for them; who touches one on its way joins it, and goes on
+ * when the page is there.  They take frames that are free, and none where
+ * somebody waits for some.
+ *
+ * A page that goes to and fro may not be served for a while (thrash.c): its
+ * fault leaves its batch, waits by itself, and is driven again; with the driver
+ * nothing comes for it, and it faults again after the replay.
+ *
+ * What the host of an application prefetches between launches comes the same
+ * way, after the link's latency once, but for one thing: where there is no
+ * frame, a page waits for one like a fault, so that others leave.
+ *
+ * Left out on purpose: without the driver, the buffer is as large as it needs
+ * to be, and faults of one batch that arrive while it is served are not
+ * flushed; writing page tables takes no memory traffic.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/mshr.h"
+#include "kit/bits.h"
+#include "kit/rng.h"
+#include "points/slots.h"
+#include "pages/ptstate.h"
+#include "tree.h"
+
+#define FAULT(field) offsetof(struct hd_fault_cfg, field)
+
+const struct hd_setting hd_fault_settings[] = {
+    {"batch", HD_T_U32, FAULT(batch), "faults", "1", 1, 65536, NULL,
+     "most faults that the host serves together",
+     "Mosaic, ETC: one; NVIDIA's UVM driver: 256"},
+    {"serial", HD_T_BOOL, FAULT(serial), "", "false", 0, 1, NULL,
+     "the host serves one batch at a time, transfers included",
+     "Mosaic's released simulator: one fault after the other"},
+    {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 2, "page|64K|2M",
+     "what a fault brings in: its page, or with it all pages on the host of "
+     "the aligned 64 KB or 2 MB around it",
+     "Mosaic 2.2: 4 KB or 2 MB at a time, no prefetch; ETC: 64 KB"},
+    {"replay", HD_T_CHOICE, FAULT(replay), "", "batch", 0, 1, "batch|page",
+     "requests are replayed when all of their batch has arrived, or as soon as "
+     "their page has",
+     "NVIDIA's UVM driver: batch is its default"},
+    {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 5,
+     "none|sequential|locality|random|tree|driver",
+     "what a fault prefetches into free frames: nothing; the next 64 KB; the "
+     "rest of the 512 KB from its page on; one more 4 KB page of the 2 MB "
+     "around it; its 64 KB, and the rest of larger pieces that are more than "
+     "half resident; the largest piece of the 2 MB of which "
+     "uvm.perf_prefetch_threshold is resident",
+     "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
+     "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
+    {"thrashing", HD_T_CHOICE, FAULT(thrashing), "", "none", 0, 2,
+     "none|driver|refault",
+     "which thrashing pages are throttled, pinned or mapped remotely: none; "
+     "those that move between the GPU and the program's host, by "
+     "uvm.perf_thrashing_*; those that come back after evictions",
+     "driver: uvm_perf_thrashing_enable of NVIDIA's UVM driver, whose default is "
+     "on; none is a guess: of programs without host touches it sees nothing"},
+    {"refaults", HD_T_U32, FAULT(refaults), "returns", "2", 0, 1u << 20, NULL,
+     "with fault.thrashing=refault, a page thrashes if it comes back after "
+     "evictions more often than this within fault.refault_lapse",
+     "guess: as NVIDIA's UVM driver, the third makes it thrash"},
+    {"refault_lapse", HD_T_U64, FAULT(refault_lapse), "ns", "20000000", 1,
+     100000000000u, NULL,
+     "time from a page's first return for which its returns are counted",
+     "guess: 20 ms, in which 16 GB/s fill 300 MB"},
+};
+const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
+
+const struct hd_stat_desc hd_fault_stats[] = {
+    [HD_FAULT_WALKS] =
+        {"walks", "walks",
+         "walks, or look-ups that need none, that found a page absent",
+         HD_STAT_COUNT},
+    [HD_FAULT_REQUESTS] = {"requests", "requests",
+                           "translations that found their page absent",
+                           HD_STAT_COUNT},
+    [HD_FAULT_FAULTS] = {"faults", "faults",
+                         "far faults: pages, or transfers of fault.transfer, "
+                         "requested from the host",
+                         HD_STAT_COUNT},
+    [HD_FAULT_MERGES] = {"merges", "requests",
+                         "requests that joined a pending fault", HD_STAT_COUNT},
+    [HD_FAULT_BATCHES] = {"batches", "batches",
+                          "batches whose oldest fault is the application's",
+                          HD_STAT_COUNT},
+    [HD_FAULT_PAGES] = {"pages", "pages", "base pages that came over the link",
+                        HD_STAT_COUNT},
+    [HD_FAULT_WAIT_CYCLES] = {"wait_cycles", "core cycles",
+                              "time that faults waited in the buffer",
+                              HD_STAT_COUNT},
+    [HD_FAULT_HOST_CYCLES] = {"host_cycles", "core cycles",
+                              "time that faults waited for the link's latency "
+                              "and for naps of pages that thrash",
+                              HD_STAT_COUNT},
+    [HD_FAULT_ROOM_CYCLES] = {"room_cycles", "core cycles",
+                              "time that faults waited for frames: for "
+                              "compaction or eviction",
+                              HD_STAT_COUNT},
+    [HD_FAULT_LINK_CYCLES] = {"link_cycles", "core cycles",
+                              "time that pages of faults waited for the link "
+                              "or crossed it",
+                              HD_STAT_COUNT},
+    [HD_FAULT_BATCH_CYCLES] = {"batch_cycles", "core cycles",
+                               "time that faults waited for others of their "
+                               "batch",
+                               HD_STAT_COUNT},
+    [HD_FAULT_PREFETCHED] = {"prefetched", "pages",
+                             "base pages requested without a fault",
+                             HD_STAT_COUNT},
+    [HD_FAULT_LATE] = {"late", "pages",
+                       "prefetched base pages, with others of their transfers, "
+                       "that were touched before they arrived",
+                       HD_STAT_COUNT},
+    [HD_FAULT_PEAK] = {"peak", "faults", "most pending faults at once",
+                       HD_STAT_PEAK},
+};
+const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
+
+enum { LATENCY, REQUESTERS };
+
+const struct hd_hist_desc hd_fault_hists[] = {
+    [LATENCY] = {"fault", "latency", "core cycles",
+                 "from a fault to the replay of its requests"},
+    [REQUESTERS] = {"fault", "requesters", "requests",
+                    "requests that waited for one fault"},
+};
+const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
+
+_Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
+
+enum { STREAM_PREFETCH = 0x70666368 };
+
+enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED, EV_SEND, EV_NOTICE };
+
+enum fault_state { WAITS, HOST, LINK, HERE };
+
+/* A page that faulted, or what comes around it: entry of the MSHRs with the
+ * same index, whose list holds its requests. */
+struct fault {
+    hd_vpn vpn; /* first of its page, or of what comes */
+    hd_time born, began, driven, sent, here;
+    hd_time crosses, ends; /* its transfer is on the link between these */
+    hd_time due;           /* its next page will be mapped */
+    uint32_t pages;
+    uint32_t span;       /* base pages from its first to its transfer's last */
+    uint32_t total;      /* base pages of its transfer */
+    uint64_t bytes;      /* of those, on the link */
+    uint32_t crossed;    /* of those: have when its next page is mapped */
+    uint32_t at;         /* those before this one have */
+    uint32_t more;       /* the next of its transfer */
+    uint32_t requesters; /* of its requests: went on before its end */
+    uint32_t next;       /* of the buffer, or of its batch */
+    uint32_t head;       /* first fault of its batch */
+    uint32_t left;       /* of a batch's first: transfers that are not over */
+    uint32_t behind;     /* the next that waits for frames */
+    uint8_t app, state;
+    uint8_t ahead; /* enum unasked; 0: it faulted */
+    uint32_t far;  /* answer of `migrate`, + 1; 0: not asked yet */
+};
+
+/* Nobody waited for it when it was sent for: it is prefetched; it was used on
+ * the host; the application's host prefetches it. */
+enum unasked { PREFETCHED = 1, RECALLED, SENT };
+
+/* What the host of an application sends. */
+struct sends {
+    uint64_t vpn, end; /* what it has not come to */
+    uint32_t left;     /* entries that are not over */
+    uint32_t state;
+};
+
+enum { SENT_ALL, SENDS, SENDING };
+
+/* What a request has waited for faults; by its number in the pool. */
+struct parked {
+    hd_time since;  /* the beginning of the wait under way, or HD_NEVER */
+    hd_time total;  /* the waits that are over */
+    uint64_t pin;   /* page that it pins, + 1; 0: none */
+    uint32_t loose; /* 1: it has been issued again */
+};
+
+struct state {
+    uint32_t first, last, waiting;    /* the buffer */
+    uint32_t serving;                 /* batches under way */
+    uint32_t ahead;                   /* entries that nobody had touched */
+    uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
+    hd_time next;                     /* hd_faults_next */
+    struct hd_rng draws;              /* of fault.prefetch=random */
+    /* Driver mode: requests that wait for a replay; whether the driver is at
+     * work; faults of its batch whose blocks have not had their turn, and those
+     * that wait for the replay. */
+    uint32_t parked, parked_last, requests;
+    uint32_t busy;
+    uint32_t todo, done;
+    uint32_t recalled; /* pages that come for a notification */
+    uint64_t notices;  /* notifications served so far */
+    uint32_t sending;  /* applications whose hosts send */
+    struct sends sends[HD_MAX_APPS];
+};
+
+struct hd_faults {
+    struct hd_env *env;
+    struct hd_fault_wiring w;
+    struct hd_fault_cfg cfg;
+    struct hd_fault_client user;
+    struct state *s;          /* arena */
+    struct hd_mshr open;      /* by page */
+    struct fault *v;          /* arena: [entry] */
+    struct parked *wait;      /* arena: [treqs->room] */
+    struct hd_driver *driver; /* NULL: paper mode */
+    struct hd_slot batch, prefetch;
+    struct hd_stat stat;
+    struct hd_hist *latency, *requesters;
+    uint64_t *ask; /* scratch for questions */
+    hd_time cycle;
+    hd_time base, block; /* driver mode: a batch, and a block of it */
+    uint32_t rank, client;
+    uint32_t how; /* enum hd_fault_prefetch */
+};
+
+static uint64_t cycles(const struct hd_faults *f, hd_time span)
+{
+    return span / f->cycle;
+}
+
+static uint64_t *row(const struct hd_faults *f, uint32_t app)
+{
+    return hd_count_row(&f->stat, 0, app);
+}
+
+/* What comes with an absent page: it, or so much around it. */
+static struct hd_xlate reach(const struct hd_faults *f,
+                             const struct hd_xlate *page)
+{
+    static const uint32_t least[] = {1, 16, HD_LARGE_PAGES};
+    struct hd_xlate x = *page;
+
+    x.pages = (uint32_t)hd_max_u64(page->pages, least[f->cfg.transfer]);
+    x.vpn.v &= ~(uint64_t)(x.pages - 1);
+    return x;
+}
+
+bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
+                        hd_vpn b)
+{
+    struct hd_xlate x;
+
+    hd_cross(f->env, HD_BORDER_fault);
+    if (!hd_ptables_absent(f->w.tables, app, a, &x))
+        return false;
+    x = reach(f, &x);
+    return b.v - x.vpn.v < x.pages;
+}
+
+uint64_t hd_faults_steps(const struct hd_faults *f)
+{
+    return f->driver != NULL ? hd_driver_taken(f->driver) + f->s->notices : 0;
+}
+
+hd_time hd_faults_step(const struct hd_faults *f)
+{
+    return (f->driver != NULL ? f->base + f->block : 0) +
+           (f->w.thrash != NULL ? hd_thrash_nap(f->w.thrash) : 0);
+}
+
+const hd_time *hd_faults_next(const struct hd_faults *f)
+{
+    return &f->s->next;
+}
+
+/* vpn, pages: those that faulted, or have come. */
+static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
+                 hd_vpn vpn, uint32_t pages, hd_time now)
+{
+    const struct fault *x = &f->v[entry];
+    struct heddle_n_page_fault n = {.app = x->app,
+                                    .vpn = vpn.v,
+                                    .pages = pages,
+                                    .cycles = cycles(f, now - x->born)};
+
+    if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
+        hd_slots_note(f->env->slots, note, &n);
+}
+
+/* ---- batches ------------------------------------------------------------ */
+
+static int64_t batch_default(void *self, const void *question)
+{
+    const struct hd_faults *f = self;
+    const struct heddle_q_fault_batch *q = question;
+
+    if (f->driver != NULL)
+        return (int64_t)hd_min_u64(q->n, f->w.driver->batch_count);
+    if (f->cfg.serial && q->serving > 0)
+        return 0;
+    return (int64_t)hd_min_u64(q->n, f->cfg.batch);
+}
+
+/* Asks how many of the waiting faults are served now. */
+static uint32_t ask(struct hd_faults *f, hd_time now)
+{
+    uint32_t n = f->s->waiting, i = 0;
+    uint64_t *a = f->ask;
+    struct heddle_q_fault_batch q = {.n = n,
+                                     .serving = f->s->serving,
+                                     .app = a,
+                                     .vpn = a + n,
+                                     .pages = a + 2 * n,
+                                     .age = a + 3 * n};
+
+    if (HD_LIKELY(!f->batch.bound))
+        return (uint32_t)batch_default(f, &q);
+    for (uint32_t e = f->s->first; i < n; e = f->v[e].next, i++) {
+        a[i] = f->v[e].app;
+        a[n + i] = f->v[e].vpn.v;
+        a[2 * n + i] = f->v[e].pages;
+        a[3 * n + i] = cycles(f, now - f->v[e].born);
+    }
+    return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
+}
+
+/* The n oldest faults go to the host together. */
+static void begin(struct hd_faults *f, hd_time now, uint32_t n)
+{
+    uint32_t head = f->s->first, e = head, last = head;
+
+    for (uint32_t i = 0; i < n; i++, e = f->v[e].next) {
+        f->v[e].head = head;
+        f->v[e].began = now;
+        f->v[e].state = HOST;
+        last = e;
+    }
+    f->s->first = e;
+    f->s->waiting -= n;
+    f->v[last].next = HD_NONE;
+    f->v[head].left = n;
+    f->s->serving++;
+    row(f, f->v[head].app)[HD_FAULT_BATCHES]++;
+    hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
+            EV_DRIVE, head, 0);
+}
+
+/* No fault is to be served, and nothing is under way. */
+static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
+{
+    if (!hd_err_ends(f->env->err->code))
+        hd_err_set(f->env->err, HEDDLE_EPOLICY,
+                   "point fault_batch: 0 of %u faults at cycle %llu, and no "
+                   "batch is under way: nothing would ever be served",
+                   waiting, (unsigned long long)cycles(f, now));
+}
+
+/* Has as many faults served as may be now. */
+static void serve(struct hd_faults *f, hd_time now)
+{
+    while (f->s->waiting > 0 && !hd_err_ends(f->env->err->code)) {
+        uint32_t n = ask(f, now);
+        if (n > 0) {
+            begin(f, now, n);
+            continue;
+        }
+        if (f->s->serving == 0)
+            refuse_none(f, now, f->s->waiting);
+        return;
+    }
+}
+
+/* ---- transfers ----------------------------------------------------------- */
+
+/* The first page of a transfer, from its page `at` on, whose data are on their
+ * way; false: there is none. */
+static bool next_coming(const struct hd_faults *f, struct fault *x,
+                        struct hd_xlate *page)
+{
+    for (; x->at < x->span; x->at++) {
+        hd_vpn vpn = {x->vpn.v + x->at};
+        if (hd_ptables_coming(f->w.tables, x->app, vpn))
+            return hd_ptables_absent(f->w.tables, x->app, vpn, page);
+    }
+    return false;
+}
+
+/* Has the next page of a transfer mapped when it has crossed; the last one is
+ * when the transfer is over. */
+static void expect(struct hd_faults *f, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+    struct hd_xlate page;
+
+    x->due = x->ends;
+    if (!next_coming(f, x, &page))
+        return;               /* its allocation has gone meanwhile */
+    x->crossed += page.pages; /* whether or not it goes before it is mapped */
+    if (x->crossed >= x->total)
+        return;
+    x->due =
+        x->crosses + hd_link_part(f->w.link, HD_LINK_IN,
+                                  x->bytes * x->crossed / x->total, x->bytes);
+    hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
+}
+
+/* Keeps what hd_faults_next says. */
+static void look_ahead(struct hd_faults *f)
+{
+    uint32_t e;
+
+    f->s->next =
+        hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
+}
+
+/* Instead of a number of pages: what a fault needs first. */
+enum { WANTS_COMPACT = UINT32_MAX - 1, WANTS_EVICT };
+
+/* The absent pages of a fault get their frames.  Base pages; 0 on error, or
+ * what has to be done because some have none yet.  `again`: memory was
+ * compacted for the first of these. */
+static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i};
+        int rc = 0;
+        if (!hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
+            i++;
+            continue;
+        }
+        if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
+            rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
+                                  f->env->err);
+            again = false;
+        }
+        if (rc != 0)
+            return rc < 0                   ? 0
+                   : rc == HD_PLACE_COMPACT ? WANTS_COMPACT
+                                            : WANTS_EVICT;
+        n += page.pages;
+        i += page.pages;
+    }
+    if (n == 0 && !x->ahead)
+        hd_err_set(f->env->err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: nothing of it is absent",
+                   (unsigned long long)x->vpn.v);
+    if (HD_UNLIKELY(x->ahead == SENT))
+        row(f, x->app)[HD_FAULT_PREFETCHED] += n;
+    return n;
+}
+
+/* Whether a fault of a batch, and those behind it, wait for frames. */
+static bool starves(const struct hd_faults *f)
+{
+    return f->s->starving != HD_NONE;
+}
+
+/* A fault waits for frames behind the others. */
+static void queue(struct hd_faults *f, uint32_t e)
+{
+    f->v[e].behind = HD_NONE;
+    if (starves(f))
+        f->v[f->s->starving_last].behind = e;
+    else
+        f->s->starving = e;
+    f->s->starving_last = e;
+}
+
+/* A fault waits for frames, or goes on waiting, before all others. */
+static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
+{
+    f->v[e].behind = f->s->starving;
+    if (!starves(f))
+        f->s->starving_last = e;
+    f->s->starving = e;
+    if (wants == WANTS_COMPACT)
+        f->w.make_room(f->w.manager, now, f->v[e].app, e);
+    else
+        hd_evict_want(f->w.evict, now);
+}
+
+/* ---- prefetching --------------------------------------------------------- */
+
+/* A page of its allocation that is not there, of the 2 MB around the fault. */
+static int64_t draw(struct hd_faults *f, const struct heddle_q_page_prefetch *q)
+{
+    uint32_t first = (uint32_t)q->first, end = (uint32_t)q->end, n;
+
+    n = end - first -
+        hd_tree_count(q->there, (struct hd_tree_run){first, end - first});
+    if (n == 0)
+        return 0;
+    n = hd_rng_below(&f->s->draws, n) + 1;
+    for (; n > 0; first++)
+        n -= !(q->there[first / 64] >> first % 64 & 1);
+    return HEDDLE_PAGES(first - 1, 1);
+}
+
+/* The driver goes by what was there before, and by the 64 KB of all faults in
+ * which nothing thrashes. */
+static struct hd_tree_run driver(const struct hd_faults *f,
+                                 const struct heddle_q_page_prefetch *q,
+                                 struct hd_tree_run all, uint32_t page)
+{
+    uint64_t set[HD_TREE_WORDS];
+
+    for (uint32_t i = 0; i < HD_TREE_WORDS; i++) {
+        set[i] = q->there[i] & ~q->sent[i];
+        for (uint32_t k = 0; k < 64; k += HD_TREE_LEAF)
+            if (q->faulted[i] >> k & hd_ones(HD_TREE_LEAF) &&
+                !(q->thrashes[i] >> k & hd_ones(HD_TREE_LEAF)))
+                set[i] |= hd_ones(HD_TREE_LEAF) << k;
+    }
+    return hd_tree_driver(set, all, page, f->w.driver->threshold);
+}
+
+static int64_t prefetch_default(void *self, const void *question)
+{
+    struct hd_faults *f = self;
+    const struct heddle_q_page_prefetch *q = question;
+    struct hd_tree_run x,
+        all = {(uint32_t)q->first, (uint32_t)(q->end - q->first)};
+    uint32_t page = (uint32_t)(q->vpn % HD_LARGE_PAGES);
+
+    switch (f->how) {
+    case HD_PREFETCH_NONE:
+        return 0;
+    case HD_PREFETCH_SEQUENTIAL:
+        return (int64_t)hd_min_u64(16, q->most);
+    case HD_PREFETCH_LOCALITY:
+        return (int64_t)hd_min_u64(q->pages < 128 ? 128 - q->pages : 0,
+                                   q->most);
+    case HD_PREFETCH_RANDOM:
+        return draw(f, q);
+    case HD_PREFETCH_TREE:
+        x = hd_tree_near(q->there, all, page);
+        break;
+    default:
+        if (q->faults < f->w.driver->min_faults)
+            return 0;
+        x = driver(f, q, all, page);
+    }
+    return HEDDLE_PAGES(x.first, x.pages);
+}
+
+static void complete(struct hd_faults *f, hd_time now, uint32_t e);
+static void finish(struct hd_faults *f, hd_time now, uint32_t head);
+static void send_on(struct hd_faults *f, hd_time now);
+static void next_notice(struct hd_faults *f, hd_time now);
+
+/* The pages of a fault that are sent for are events of thrashing. */
+static void tell_thrash(struct hd_faults *f, hd_time now, const struct fault *x)
+{
+    for (uint32_t i = 0; i < x->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i++};
+        if (!hd_ptables_coming(f->w.tables, x->app, vpn) ||
+            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+            continue;
+        hd_thrash_came(f->w.thrash, now, x->app, page.vpn,
+                       hd_ptables_left_before(f->w.tables, x->app, page.vpn));
+        i += page.pages - 1;
+    }
+}
+
+/* What so many pages of a transfer are on the link. */
+static uint64_t bytes_of(const struct hd_faults *f, const struct fault *x,
+                         uint32_t pages)
+{
+    uint64_t sum = 0;
+    struct fault i = *x;
+    struct hd_xlate page;
+
+    if (HD_LIKELY(f->w.tables->compress == NULL))
+        return (uint64_t)pages * HD_PAGE_BYTES;
+    for (; next_coming(f, &i, &page); i.at += page.pages)
+        sum += hd_ptables_bytes(f->w.tables, x->app, &page);
+    return sum;
+}
+
+/* Sends for the pages of a fault, and of those behind it in its transfer, which
+ * have their frames. */
+static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
+{
+    struct fault *x = &f->v[e], *last = x;
+    uint64_t bytes;
+
+    for (uint32_t i = e; i != HD_NONE; i = last->more) {
+        last = &f->v[i];
+        last->sent = now;
+        last->state = LINK;
+        if (HD_UNLIKELY(f->w.thrash != NULL) && last->ahead != SENT)
+            tell_thrash(f, now, last);
+    }
+    x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
+    x->total = pages;
+    x->bytes = bytes = bytes_of(f, x, pages);
+    x->ends =
+        hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
+    x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
+    expect(f, e);
+}
+
+/* Entries that are to be sent for, by the places of their first pages from a
+ * 2 MB on: an answer may reach into those behind. */
+struct gather {
+    uint64_t base; /* page */
+    uint32_t at[4 * HD_LARGE_PAGES];
+};
+
+static void empty(struct gather *g, hd_vpn vpn)
+{
+    g->base = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    memset(g->at, 0xff, sizeof g->at); /* HD_NONE */
+}
+
+static void add(const struct hd_faults *f, struct gather *g, uint32_t e)
+{
+    g->at[f->v[e].vpn.v - g->base] = e;
+}
+
+/* Sends for them in the order of addresses: what lies one behind the other is
+ * one transfer, of the batch `head`; HD_NONE: and a batch of its own. */
+static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
+                     uint32_t head)
+{
+    for (uint32_t i = 0; i < HD_LEN(g->at);) {
+        uint32_t first = g->at[i], e = first, n = 0, last = HD_NONE;
+        if (first == HD_NONE) {
+            i++;
+            continue;
+        }
+        for (; i < HD_LEN(g->at) && (e = g->at[i]) != HD_NONE; last = e) {
+            struct fault *x = &f->v[e];
+            x->head = head != HD_NONE ? head : first;
+            if (last != HD_NONE)
+                f->v[last].more = e;
+            if (last != HD_NONE && head == HD_NONE)
+                f->v[last].next = e;
+            n += x->total;
+            i += x->pages;
+        }
+        f->v[head != HD_NONE ? head : first].left++;
+        f->s->serving += head == HD_NONE;
+        ship(f, now, first, n);
+    }
+}
+
+/* The entry of pages that come without a fault. */
+static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
+                        const struct hd_xlate *all, enum unasked why)
+{
+    uint32_t e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
+
+    f->v[e] = (struct fault){.vpn = all->vpn,
+                             .born = now,
+                             .began = now,
+                             .driven = now,
+                             .pages = all->pages,
+                             .more = HD_NONE,
+                             .next = HD_NONE,
+                             .head = e,
+                             .app = (uint8_t)app,
+                             .state = HOST,
+                             .ahead = (uint8_t)why};
+    f->s->ahead++;
+    f->s->recalled += why == RECALLED;
+    f->s->sends[app].left += why == SENT;
+    return e;
+}
+
+/* What a page is of comes without a fault, as far as there are frames: its
+ * entry, or HD_NONE. */
+static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
+                      const struct hd_xlate *all, enum unasked why)
+{
+    uint32_t n = 0, e;
+
+    for (uint32_t i = 0; i < all->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {all->vpn.v + i};
+        i++;
+        if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+            continue;
+        if (hd_ptables_place(f->w.tables, app, page.vpn, true, f->env->err) !=
+            HD_PLACED)
+            break;
+        n += page.pages;
+        i += page.pages - 1;
+    }
+    if (n == 0)
+        return HD_NONE;
+    e = unasked(f, now, app, all, why);
+    f->v[e].total = n;
+    row(f, app)[HD_FAULT_PREFETCHED] += why == RECALLED ? 0 : n;
+    return e;
+}
+
+/* Sets of pages of the 2 MB around a fault, for its question. */
+struct around {
+    uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
+    uint64_t thrashes[HD_TREE_WORDS];
+    uint64_t region;
+    uint32_t app, faults;
+};
+
+/* Looks around a fault of a batch; what was sent ahead is kept as long as it is
+ * the same 2 MB. */
+static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
+{
+    const struct fault *x = &f->v[e];
+    uint64_t region = x->vpn.v / HD_LARGE_PAGES;
+    uint32_t n = 0;
+
+    hd_ptables_there(f->w.tables, x->app, x->vpn, s->there);
+    if (s->region == region && s->app == x->app)
+        return;
+    memset(s->sent, 0, sizeof s->sent);
+    memset(s->thrashes, 0, sizeof s->thrashes);
+    if (HD_UNLIKELY(f->w.thrash != NULL))
+        hd_thrash_set(f->w.thrash, x->app, x->vpn, s->thrashes);
+    memset(s->faulted, 0, sizeof s->faulted);
+    s->region = region;
+    s->app = x->app;
+    for (uint32_t i = x->head; i != HD_NONE; i = f->v[i].next)
+        for (uint32_t k = 0; k < f->v[i].pages; k++) {
+            uint64_t vpn = f->v[i].vpn.v + k, bit = vpn % HD_LARGE_PAGES;
+            if (vpn / HD_LARGE_PAGES == region && f->v[i].app == x->app)
+                s->faulted[bit / 64] |= 1ull << bit % 64;
+        }
+    for (uint32_t i = 0; i < HD_TREE_WORDS; i++)
+        n += hd_bit_count(s->faulted[i] &= s->there[i]);
+    s->faults = hd_ptables_faulted(f->w.tables, x->app, x->vpn, n);
+}
+
+/* The pages that page_prefetch wants for a fault, up to *end. */
+static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
+                       uint64_t *end)
+{
+    const struct fault *x = &f->v[e];
+    uint64_t v = x->vpn.v + x->pages, a, base = x->vpn.v & ~511ull, first;
+    hd_vpn limit;
+
+    look_around(f, s, e);
+    first = hd_ptables_range(f->w.tables, x->app, x->vpn, &limit).v;
+    a = (uint64_t)hd_ask_page_prefetch(
+        &f->prefetch,
+        &(struct heddle_q_page_prefetch){
+            .app = x->app,
+            .vpn = x->vpn.v,
+            .pages = x->pages,
+            .free = hd_ptables_free(f->w.tables),
+            .most = limit.v > v ? hd_min_u64(limit.v - v, HD_LARGE_PAGES) : 0,
+            .first = first > base ? first - base : 0,
+            .end = hd_min_u64(limit.v - base, HD_LARGE_PAGES),
+            .words = HD_TREE_WORDS,
+            .there = s->there,
+            .faulted = s->faulted,
+            .sent = s->sent,
+            .thrashes = s->thrashes,
+            .faults = s->faults,
+            .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES});
+    if (a >= 1024) {
+        v = base + a / 1024 - 1;
+        limit.v = hd_min_u64(limit.v, base + HD_LARGE_PAGES);
+    }
+    *end = hd_min_u64(v + a % 1024, limit.v);
+    return hd_max_u64(v, first);
+}
+
+/* What comes with the page at *v, if that is absent and not on its way; *v is
+ * then, and else, what is behind it. */
+static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
+                   struct hd_xlate *all)
+{
+    struct hd_xlate page;
+
+    if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){(*v)++}, &page))
+        return false;
+    *all = reach(f, &page);
+    *v = all->vpn.v + all->pages;
+    return hd_mshr_find(&f->open, all->vpn.v | (uint64_t)app << 52) == HD_NONE;
+}
+
+/* Whether one of so many pages thrashes. */
+static bool thrashes(const struct hd_faults *f, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    for (uint32_t i = 0; HD_UNLIKELY(f->w.thrash != NULL) && i < pages; i++)
+        if (hd_thrash_has(f->w.thrash, app, (hd_vpn){vpn.v + i}))
+            return true;
+    return false;
+}
+
+/* Gathers pages of a range that are on the host, as far as there are frames;
+ * s: NULL where nobody asked.  Returns where it has come to. */
+static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
+                       uint64_t v, uint64_t end, enum unasked why,
+                       struct around *s, struct gather *g)
+{
+    uint32_t made;
+
+    while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
+        struct hd_xlate all;
+        uint64_t at = v;
+        if (!unsent(f, app, &v, &all) ||
+            (s != NULL && thrashes(f, app, all.vpn, all.pages)))
+            continue;
+        if (hd_ptables_room(f->w.tables, app, all.vpn) < all.pages ||
+            (made = fetch(f, now, app, &all, why)) == HD_NONE)
+            return at;
+        add(f, g, made);
+        for (uint64_t i = all.vpn.v; i < v && s != NULL; i++)
+            if (i / HD_LARGE_PAGES == s->region)
+                s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
+    }
+    return v;
+}
+
+/* Asks for pages around a fault, and gathers those that are on the host. */
+static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
+                      struct around *s, struct gather *g)
+{
+    uint64_t end, v;
+
+    if (thrashes(f, f->v[e].app, f->v[e].vpn, f->v[e].pages))
+        return;
+    v = wanted(f, e, s, &end);
+    gather(f, now, f->v[e].app, v, end, PREFETCHED, s, g);
+}
+
+static bool prefetches(const struct hd_faults *f)
+{
+    return f->how != HD_PREFETCH_NONE || f->prefetch.bound;
+}
+
+/* ---- pages that are used where they are ---------------------------------- */
+
+/* Whether a store waits for a fault. */
+static bool writes(const struct hd_faults *f, uint32_t e)
+{
+    uint32_t t = f->open.v[e].first;
+
+    while (t != HD_NONE && !f->w.treqs->v[t].writes)
+        t = f->w.treqs->v[t].next;
+    return t != HD_NONE;
+}
+
+/* A fault is not served until a time: it waits by itself, and is driven then;
+ * its batch goes on without it. */
+static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
+{
+    uint32_t head = f->v[e].head, *p = &head, left = f->v[head].left;
+
+    if (f->driver != NULL) { /* nothing comes: it faults again */
+        f->v[e].sent = f->v[e].here = now;
+        f->v[e].state = HERE;
+        return;
+    }
+    hd_post(f->env->ev, f->rank, f->rank, until, EV_DRIVE, e, 0);
+    if (f->v[e].next == HD_NONE && head == e)
+        return;
+    while (*p != e)
+        p = &f->v[*p].next;
+    *p = f->v[e].next;
+    for (uint32_t i = head; i != HD_NONE; i = f->v[i].next)
+        f->v[i].head = head;
+    f->v[e].head = e;
+    f->v[e].next = HD_NONE;
+    f->v[e].left = 1;
+    f->s->serving++;
+    f->v[head].left = left - 1;
+    if (left == 1)
+        finish(f, now, head);
+}
+
+/* What becomes of the absent pages of a fault: of the first of them. */
+static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
+                                  bool far, hd_time *until)
+{
+    const struct fault *x = &f->v[e];
+    struct hd_xlate page = {.vpn = x->vpn};
+
+    for (uint32_t i = 0; i < x->pages; i++)
+        if (hd_ptables_absent(f->w.tables, x->app, (hd_vpn){x->vpn.v + i},
+                              &page))
+            return hd_thrash_ask(
+                f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app, page.vpn,
+                (uint32_t)(x->vpn.v + x->pages - page.vpn.v), writes(f, e), far,
+                until);
+    return HEDDLE_THRASH_MIGRATE;
+}
+
+/* Whether a fault's pages stay on the host: they will be mapped there at an
+ * instant of the manager, or, HD_FAR_LATER, after an eviction. */
+static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+    enum hd_far can = HD_FAR_NEVER;
+
+    if (HD_LIKELY((f->w.remote == NULL || !hd_remote_asks(f->w.remote)) &&
+                  f->w.thrash == NULL) ||
+        x->ahead)
+        return HD_FAR_NEVER;
+    for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
+        enum hd_far c =
+            hd_ptables_can_far(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
+        can = c == HD_FAR_NEVER ? can : c;
+    }
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far == 0) {
+        hd_time until;
+        switch (control(f, now, e, can != HD_FAR_NEVER, &until)) {
+        case HEDDLE_THRASH_THROTTLE:
+            pass(f, now, hd_max_u64(until, now + 1), e);
+            return HD_FAR_CAN;
+        case HEDDLE_THRASH_HOST:
+            x->far = 1 + HD_COUNTER_NEVER;
+            break;
+        case HEDDLE_THRASH_GPU:
+            x->far = 1;
+        default:
+            break;
+        }
+    }
+    if (can != HD_FAR_NEVER && x->far == 0)
+        x->far = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
+                                   writes(f, e));
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far > 1 && can == HD_FAR_LATER) {
+        x->far = 0; /* a pin may be over until then */
+        return HD_FAR_LATER;
+    }
+    if (x->far <= 1 || can != HD_FAR_CAN)
+        return x->far <= 1 ? HD_FAR_NEVER : can;
+    x->sent = now;
+    x->state = LINK;
+    f->w.map_far(f->w.manager, now, e);
+    return HD_FAR_CAN;
+}
+
+/* Frames for the faults of a block of the driver's from one on, and transfers
+ * for the block, as few as may be; false: that one lacks frames, or there is an
+ * error. */
+static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
+                           bool again)
+{
+    struct around s = {.app = HD_NONE};
+    uint32_t head = f->v[e].head;
+    struct gather g;
+
+    empty(&g, f->v[head].vpn);
+    for (; e != HD_NONE; e = f->v[e].next, again = false) {
+        enum hd_far how = stays(f, now, e);
+        uint32_t n;
+        if (how == HD_FAR_CAN) {
+            f->v[head].left += f->v[e].state == LINK;
+            continue;
+        }
+        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
+        if (n == 0 && !hd_err_ends(f->env->err->code)) {
+            complete(f, now, e); /* its allocation has gone meanwhile */
+            return true;
+        }
+        if (n == 0)
+            return false;
+        if (n >= WANTS_COMPACT) {
+            send_all(f, now, &g, head);
+            lack(f, now, e, n);
+            return false;
+        }
+        f->v[e].total = n;
+        add(f, &g, e);
+    }
+    for (e = head; prefetches(f) && !f->v[head].ahead && e != HD_NONE;
+         e = f->v[e].next)
+        if (f->v[e].far <= 1)
+            ask_ahead(f, now, e, &s, &g);
+    send_all(f, now, &g, head);
+    if (--f->v[head].left == 0) /* nothing more comes */
+        finish(f, now, head);
+    return true;
+}
+
+/* The same for the faults of a batch, each in a transfer of its own. */
+static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
+{
+    struct around s = {.app = HD_NONE};
+    uint32_t first = e;
+    struct gather g;
+
+    hd_at_home(f->env, HD_SIDE_MANAGER);
+    if (f->driver != NULL)
+        return transfer_block(f, now, e, again);
+    for (uint32_t next; e != HD_NONE; e = next, again = false) {
+        enum hd_far how;
+        uint32_t n;
+
+        next = f->v[e].next;
+        how = stays(f, now, e);
+        if (how == HD_FAR_CAN && f->v[e].state == HOST && e == first)
+            first = next; /* it naps */
+        if (how == HD_FAR_CAN)
+            continue;
+        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
+        if (n >= WANTS_COMPACT)
+            lack(f, now, e, n);
+        if (n == 0 && !hd_err_ends(f->env->err->code)) {
+            complete(f, now, e); /* its allocation has gone meanwhile */
+            return true;
+        }
+        if (n == 0 || n >= WANTS_COMPACT)
+            return false;
+        ship(f, now, e, n);
+    }
+    for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
+         first = f->v[first].next) {
+        if (f->v[first].far > 1 || f->v[first].ahead == SENT)
+            continue;
+        empty(&g, f->v[first].vpn);
+        ask_ahead(f, now, first, &s, &g);
+        send_all(f, now, &g, HD_NONE);
+    }
+    return true;
+}
+
+/* Frames were taken or given. */
+static void balance(struct hd_faults *f, hd_time now)
+{
+    if (f->w.evict != NULL && !starves(f))
+        hd_evict_taken(f->w.evict, now);
+}
+
+/* The host's latency for a batch is over. */
+static void drive(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
+        f->v[e].driven = now;
+    if (starves(f))
+        queue(f, head);
+    else
+        transfer(f, now, head, false);
+    balance(f, now);
+    look_ahead(f);
+}
+
+/* Frames may be free: faults that wait for some go on, in order.  `again`:
+ * memory was compacted for the first. */
+static void go_on(struct hd_faults *f, hd_time now, bool again)
+{
+    bool more = starves(f);
+
+    for (uint32_t e = f->s->starving; more; again = false) {
+        f->s->starving = f->v[e].behind;
+        more = transfer(f, now, e, again) && starves(f);
+        e = f->s->starving;
+    }
+    balance(f, now);
+    look_ahead(f);
+}
+
+void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
+{
+    if (f->s->starving == fault)
+        go_on(f, now, true);
+}
+
+/* Units have left memory, which was compacted before if somebody does that. */
+static void room(void *self, hd_time now)
+{
+    go_on(self, now, true);
+}
+
+/* ---- pins --------------------------------------------------------------- */
+
+/* A page is pinned by a request. */
+static void pin(struct hd_faults *f, uint32_t treq, const struct hd_xlate *page)
+{
+    f->wait[treq].pin = page->vpn.v + 1;
+    f->wait[treq].loose = 0;
+    hd_evict_pin(f->w.evict, f->w.treqs->v[treq].app, page->vpn, page->pages);
+}
+
+/* A page has come: it is pinned by the requests of its fault. */
+static void pin_come(struct hd_faults *f, uint32_t e,
+                     const struct hd_xlate *page)
+{
+    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
+         t = f->w.treqs->v[t].next)
+        if (f->w.treqs->v[t].vpn.v - page->vpn.v < page->pages)
+            pin(f, t, page);
+}
+
+/* A request is issued again: its pin will go. */
+static void loosen(struct hd_faults *f, uint32_t treq)
+{
+    if (f->w.evict == NULL || f->wait[treq].pin == 0)
+        return;
+    f->wait[treq].loose = 1;
+    hd_evict_loosen(f->w.evict);
+}
+
+/* A request pins nothing any more. */
+static void unpin(struct hd_faults *f, hd_time now, uint32_t app, uint64_t vpn,
+                  bool loose)
+{
+    hd_evict_unpin(f->w.evict, now, app, (hd_vpn){vpn}, loose);
+}
+
+void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
+                      uint32_t treq)
+{
+    struct parked *x = &f->wait[treq];
+
+    if (x->pin == 0)
+        return;
+    /* a core may be ahead of the others: its word counts at its time */
+    hd_post(f->env->ev, src, f->rank, now, EV_SERVED, f->w.treqs->v[treq].app,
+            x->pin - 1);
+    x->pin = 0;
+}
+
+/* ---- what the host of an application sends --------------------------------
+ */
+
+/* The page at v, and what comes with it, comes without a fault, if it is absent
+ * and not on its way; it waits for frames.  Returns what is behind it. */
+static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
+                      uint64_t v, enum unasked why)
+{
+    struct hd_xlate all;
+    uint32_t e;
+
+    if (!unsent(f, app, &v, &all))
+        return v;
+    e = unasked(f, now, app, &all, why);
+    f->v[e].left = 1;
+    f->s->serving++;
+    drive(f, now, e);
+    return v;
+}
+
+/* Sends what there are frames for, in as few transfers as it lies in; where
+ * there is none, a page that waits for one. */
+static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
+{
+    struct sends *x = &f->s->sends[app];
+
+    while (x->vpn < x->end) {
+        uint64_t end = hd_min_u64((x->vpn | (HD_LARGE_PAGES - 1)) + 1, x->end);
+        struct gather g;
+        empty(&g, (hd_vpn){x->vpn});
+        x->vpn = gather(f, now, app, x->vpn, end, SENT, NULL, &g);
+        send_all(f, now, &g, HD_NONE);
+        if (x->vpn < end)
+            break;
+    }
+    if (x->left == 0 && x->vpn < x->end)
+        x->vpn = bring(f, now, app, x->vpn, SENT);
+}
+
+/* The same for all applications of whose nothing is under way; who has sent all
+ * is done. */
+static void send_on(struct hd_faults *f, hd_time now)
+{
+    for (uint32_t app = 0; app < f->env->apps; app++) {
+        struct sends *x = &f->s->sends[app];
+        if (x->state != SENDS || x->left != 0)
+            continue;
+        x->state = SENDING; /* an end within is not a reason to go on */
+        while (x->left == 0 && x->vpn < x->end &&
+               f->s->ahead < HD_FAULT_AHEAD && !hd_err_ends(f->env->err->code))
+            send_some(f, now, app);
+        x->state = SENDS;
+        if (x->left != 0 || x->vpn < x->end)
+            continue;
+        x->state = SENT_ALL;
+        f->s->sending--;
+        f->w.hinted(f->w.manager, now, app);
+    }
+    balance(f, now);
+    look_ahead(f);
+}
+
+void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    f->s->sends[app] = (struct sends){.vpn = vpn.v, .end = vpn.v + pages};
+    hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
+            EV_SEND, app, 0);
+}
+
+/* Its latency is over. */
+static void send(struct hd_faults *f, hd_time now, uint32_t app)
+{
+    f->s->sends[app].state = SENDS;
+    f->s->sending++;
+    send_on(f, now);
+}
+
+/* ---- replay ------------------------------------------------------------- */
+
+/* A request is issued again. */
+static void issue(struct hd_faults *f, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = &f->w.treqs->v[treq];
+
+    loosen(f, treq);
+    f->wait[treq].total += now - hd_min_u64(f->wait[treq].since, now);
+    f->wait[treq].since = HD_NEVER;
+    q->hit = HD_TREQ_HIT_L2;
+    q->references = 0;
+    q->walk = 0;
+    f->user.resume(f->user.self, now, f->rank, treq);
+}
+
+/* The requests of a fault for some pages are issued again. */
+static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
+                   uint32_t pages)
+{
+    struct hd_mshr_entry *m = &f->open.v[e];
+    uint32_t t = m->first;
+
+    m->first = HD_NONE;
+    while (t != HD_NONE) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        uint32_t next = q->next;
+        if (q->vpn.v - vpn.v >= pages) { /* it waits on */
+            hd_treq_append(f->w.treqs, &m->first, &m->last, t);
+        } else {
+            m->n--;
+            f->v[e].requesters++;
+            issue(f, now, t);
+        }
+        t = next;
+    }
+}
+
+/* The requests of a fault that still wait are issued again, and it is over. */
+static void replay(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+    uint64_t *c = row(f, x->app);
+
+    if (x->ahead) {
+        uint32_t app = x->app;
+        bool last = x->ahead == RECALLED && --f->s->recalled == 0;
+        f->s->ahead--;
+        f->s->sends[app].left -= x->ahead == SENT;
+        resume(f, now, e, x->vpn, x->pages);
+        hd_mshr_give(&f->open, e);
+        if (HD_UNLIKELY(f->s->sending != 0))
+            send_on(f, now);
+        if (last && f->driver != NULL)
+            next_notice(f, now);
+        return;
+    }
+    c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
+    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->driven - x->began);
+    c[HD_FAULT_ROOM_CYCLES] += cycles(f, x->sent - x->driven);
+    c[HD_FAULT_LINK_CYCLES] += cycles(f, x->here - x->sent);
+    c[HD_FAULT_BATCH_CYCLES] += cycles(f, now - x->here);
+    resume(f, now, e, x->vpn, x->pages);
+    hd_hist_add(&f->latency[x->app], cycles(f, now - x->born));
+    hd_hist_add(&f->requesters[x->app], x->requesters);
+    hd_mshr_give(&f->open, e);
+}
+
+/* A page is mapped: who has to do with it hears of it. */
+static void mapped(struct hd_faults *f, hd_time now, uint32_t app,
+                   const struct hd_xlate *page)
+{
+    f->user.mapped(f->user.self, app, page->vpn, page->pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+    row(f, app)[HD_FAULT_PAGES] += page->pages;
+}
+
+bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate page;
+    hd_time now = hd_events_now(f->env->ev);
+    int place;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+        return false;
+    place = hd_ptables_coming(f->w.tables, app, page.vpn)
+                ? HD_PLACED /* what waits for it finds it here */
+                : hd_ptables_place(f->w.tables, app, page.vpn, false,
+                                   f->env->err);
+    if (place != HD_PLACED) {
+        hd_err_set(f->env->err, HEDDLE_ECONFIG,
+                   "sample.every: application %u, page 0x%llx finds no frame "
+                   "while instructions are skipped; vm.memory_bytes is expected "
+                   "to hold all that the application touches",
+                   app, (unsigned long long)page.vpn.v);
+        return false;
+    }
+    if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
+        return false;
+    if (f->w.evict != NULL)
+        hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
+    mapped(f, now, app, &page);
+    return true;
+}
+
+/* The next page of a fault has crossed the link. */
+static void map(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+    struct hd_xlate page;
+    bool before;
+
+    if (!next_coming(f, x, &page))
+        return; /* its allocation has gone meanwhile */
+    x->at += page.pages;
+    while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
+        e = f->v[e].more;
+    x = &f->v[e];
+    before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
+    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
+                           x->ahead == PREFETCHED || x->ahead == SENT))
+        return;
+    if (f->w.evict != NULL) {
+        hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
+        pin_come(f, e, &page);
+    }
+    mapped(f, now, x->app, &page);
+    tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
+    if (f->cfg.replay == HD_REPLAY_PAGE || x->ahead)
+        resume(f, now, e, page.vpn, page.pages);
+}
+
+/* A page, not the last of its transfer, has crossed. */
+static void one(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    map(f, now, e);
+    expect(f, e);
+    look_ahead(f);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
+}
+
+/* ---- the driver ---------------------------------------------------------- */
+
+/* All requests that wait are tried again: what they wait for is pinned, if it
+ * has come. */
+static void replay_all(struct hd_faults *f, hd_time now)
+{
+    uint32_t t = f->s->parked, n = f->s->requests;
+
+    for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
+        next = f->v[e].next;
+        replay(f, now, e);
+    }
+    f->s->done = f->s->parked = HD_NONE;
+    f->s->requests = 0;
+    hd_driver_replay(f->driver, n);
+    for (uint32_t next; t != HD_NONE; t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        struct hd_xlate page;
+        next = q->next;
+        if (f->w.evict != NULL &&
+            hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
+            page.pfn.v < HD_HOST_FRAME)
+            pin(f, t, &page);
+        issue(f, now, t);
+    }
+}
+
+static void driver_serve(struct hd_faults *f, hd_time now);
+
+/* The next block of the driver's batch has its turn, or the batch is over. */
+static void next_block(struct hd_faults *f, hd_time now)
+{
+    uint32_t head = f->s->todo, e = head, last = head;
+
+    if (head == HD_NONE) {
+        if (hd_driver_batch_over(f->driver))
+            replay_all(f, now);
+        f->s->busy = 0;
+        driver_serve(f, now);
+        return;
+    }
+    for (; e != HD_NONE && f->v[e].app == f->v[head].app &&
+           f->v[e].vpn.v / HD_LARGE_PAGES == f->v[head].vpn.v / HD_LARGE_PAGES;
+         e = f->v[e].next) {
+        f->v[e].head = head;
+        last = e;
+    }
+    f->s->todo = e;
+    f->v[last].next = HD_NONE;
+    f->v[head].left = 1; /* until all have their frames */
+    f->s->serving++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->block, EV_DRIVE, head, 0);
+}
+
+/* A block has come. */
+static void block_over(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    uint32_t last = head, app = f->v[head].app;
+
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+        f->v[e].head = HD_NONE;
+        last = e;
+    }
+    f->v[last].next = f->s->done;
+    f->s->done = head;
+    f->s->serving--;
+    if (hd_driver_block_over(f->driver, app))
+        replay_all(f, now);
+    next_block(f, now);
+}
+
+/* Whether the page of a packet is absent, and its first base page. */
+static bool absent(void *self, uint32_t app, hd_vpn vpn, hd_vpn *first)
+{
+    const struct hd_faults *f = self;
+    struct hd_xlate x;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &x))
+        return false;
+    *first = x.vpn;
+    return true;
+}
+
+/* A fault that waits for a replay has left memory again, and faults anew: for
+ * it this is the replay. */
+static void drop_done(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t *p = &f->s->done;
+
+    while (*p != e)
+        p = &f->v[*p].next;
+    *p = f->v[e].next;
+    replay(f, now, e);
+}
+
+/* The packets that the driver has taken become faults, in their order. */
+static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
+{
+    uint32_t *link = &f->s->todo;
+
+    for (uint32_t i = 0; i < pages; i++) {
+        uint32_t packets, e;
+        const struct hd_packet *p = hd_driver_batch(f->driver, i, &packets);
+        uint64_t key = p->vpn.v | (uint64_t)p->app << 52, *peak;
+        struct hd_xlate page;
+
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
+        e = hd_mshr_find(&f->open, key);
+        if (e != HD_NONE && f->v[e].ahead)
+            continue; /* the application's host sends it */
+        if (e != HD_NONE)
+            drop_done(f, now, e);
+        e = hd_mshr_take(&f->open, key);
+        f->v[e] = (struct fault){.vpn = p->vpn,
+                                 .born = p->born,
+                                 .began = now,
+                                 .pages = page.pages,
+                                 .requesters = packets,
+                                 .more = HD_NONE,
+                                 .next = HD_NONE,
+                                 .head = HD_NONE,
+                                 .app = (uint8_t)p->app,
+                                 .state = HOST};
+        *link = e;
+        link = &f->v[e].next;
+        row(f, p->app)[HD_FAULT_FAULTS]++;
+        row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
+        peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+        *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
+        tell(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
+    }
+}
+
+/* Asks how many of the n packets that are known are a batch. */
+static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
+{
+    uint64_t *a = f->ask;
+    struct heddle_q_fault_batch q = {.n = n,
+                                     .app = a,
+                                     .vpn = a + n,
+                                     .pages = a + 2 * (size_t)n,
+                                     .age = a + 3 * (size_t)n};
+
+    if (HD_LIKELY(!f->batch.bound))
+        return (uint32_t)batch_default(f, &q);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hd_packet *p = hd_driver_packet(f->driver, i);
+        struct hd_xlate x = {.vpn = p->vpn, .pages = 1};
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &x);
+        a[i] = p->app;
+        a[n + i] = x.vpn.v;
+        a[2 * (size_t)n + i] = x.pages;
+        a[3 * (size_t)n + i] = cycles(f, now - p->born);
+    }
+    return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
+}
+
+/* The next granule of a batch of notifications has its turn, or the batch is
+ * over. */
+static void next_notice(struct hd_faults *f, hd_time now)
+{
+    bool block = false;
+    uint32_t g = hd_remote_next(f->w.remote, &block);
+
+    if (g == HD_NONE) {
+        f->s->busy = 0;
+        driver_serve(f, now);
+        return;
+    }
+    f->s->notices++;
+    hd_post(f->env->ev, f->rank, f->rank, now + (block ? f->block : 0),
+            EV_NOTICE, g, 0);
+}
+
+/* It has: its pages come, or it stays. */
+static void notice(struct hd_faults *f, hd_time now, uint32_t g)
+{
+    if (g == HD_NONE || !hd_remote_decide(f->w.remote, now, g))
+        next_notice(f, now);
+}
+
+void hd_faults_notified(struct hd_faults *f, hd_time now)
+{
+    driver_serve(f, now);
+}
+
+/* The driver takes a batch, if it has nothing to do and there are packets, or
+ * notifications. */
+static void driver_serve(struct hd_faults *f, hd_time now)
+{
+    uint32_t n = 0, known = 0;
+
+    if (f->s->busy || hd_err_ends(f->env->err->code))
+        return;
+    known = hd_driver_known(f->driver);
+    if (f->w.remote != NULL && hd_remote_waits(f->w.remote) &&
+        hd_driver_between(f->driver)) {
+        f->s->busy = 1;
+        hd_remote_take(f->w.remote);
+        hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_NOTICE, HD_NONE,
+                0);
+        return;
+    }
+    if (known == 0)
+        return;
+    n = ask_driver(f, now, known);
+    if (n == 0) {
+        refuse_none(f, now, known);
+        return;
+    }
+    f->s->busy = 1;
+    enter_batch(f, now, hd_driver_take(f->driver, n, absent, f));
+    if (f->s->todo != HD_NONE)
+        row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_BASE, 0, 0);
+}
+
+/* A request that was issued again waits once more: its page went with its
+ * allocation. */
+static void unpin_lost(struct hd_faults *f, uint32_t treq)
+{
+    struct parked *x = &f->wait[treq];
+
+    if (x->pin != 0)
+        unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
+              x->loose != 0);
+    x->pin = 0;
+}
+
+/* A request waits from `at` on; its core is told, the first time. */
+static void park(struct hd_faults *f, hd_time at, uint32_t treq)
+{
+    struct hd_treq *q = &f->w.treqs->v[treq];
+    const struct hd_tclient *core = &f->w.cores[q->core];
+
+    f->wait[treq].since = at;
+    if (q->client >= f->w.replay_client) {
+        unpin_lost(f, treq);
+        return;
+    }
+    q->client = (uint16_t)(q->client + f->w.replay_client);
+    f->wait[treq].total = 0;
+    f->wait[treq].pin = 0;
+    core->reply(core->self, at, treq);
+}
+
+/* A fault is touched first: what came ahead was late. */
+static void touched(struct hd_faults *f, uint32_t e)
+{
+    const struct fault *x = &f->v[e];
+
+    if (x->ahead == PREFETCHED || x->ahead == SENT)
+        row(f, x->app)[HD_FAULT_LATE] += x->pages;
+}
+
+/* Requests fault: they wait for a replay, and packets are written. */
+static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                         uint32_t n)
+{
+    for (uint32_t t = first, next; n > 0; n--, t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        uint32_t e = hd_mshr_find(&f->open, q->vpn.v | (uint64_t)q->app << 52);
+        next = q->next;
+        if (e != HD_NONE && f->v[e].ahead && f->v[e].requesters++ == 0)
+            touched(f, e);
+        hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
+        f->s->requests++;
+        park(f, hd_max_u64(now, q->looked), t);
+        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
+                                                       .born = now,
+                                                       .app = q->app,
+                                                       .core = q->core});
+    }
+    driver_serve(f, now);
+}
+
+/* ---- the end of a batch -------------------------------------------------- */
+
+/* All of a batch has come. */
+static void finish(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    if (f->driver != NULL && !f->v[head].ahead) {
+        block_over(f, now, head);
+        return;
+    }
+    for (uint32_t next; head != HD_NONE; head = next) {
+        next = f->v[head].next;
+        replay(f, now, head);
+    }
+    f->s->serving--;
+    serve(f, now);
+}
+
+/* All that comes for a fault has, or is mapped. */
+static void complete(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t head = f->v[e].head;
+
+    f->v[e].here = now;
+    f->v[e].state = HERE;
+    if (--f->v[head].left == 0)
+        finish(f, now, head);
+}
+
+/* A transfer is over: the last page has come over the link. */
+static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t head = f->v[e].head;
+
+    map(f, now, e);
+    look_ahead(f);
+    for (uint32_t i = e, next; i != HD_NONE; i = next) {
+        next = f->v[i].more;
+        f->v[i].here = now;
+        f->v[i].state = HERE;
+        if (f->driver != NULL && f->v[i].ahead && !f->v[head].ahead)
+            replay(f, now, i);
+    }
+    if (--f->v[head].left == 0)
+        finish(f, now, head);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
+}
+
+/* An absent page is mapped where it is, after that answer of `migrate`. */
+static void map_far(struct hd_faults *f, hd_time now, uint32_t app,
+                    const struct hd_xlate *page, uint32_t answer)
+{
+    hd_ptables_far(f->w.tables, app, page);
+    hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
+    f->user.mapped(f->user.self, app, page->vpn, page->pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+}
+
+void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct fault *x = &f->v[e];
+
+    for (uint32_t i = 0; i < x->pages; i++) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i};
+        if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
+            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+            continue; /* its allocation has gone, or its region is coalesced */
+        map_far(f, now, x->app, &page, x->far - 1);
+        if (f->cfg.replay == HD_REPLAY_PAGE)
+            resume(f, now, e, page.vpn, page.pages);
+    }
+    complete(f, now, e);
+}
+
+void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages)
+{
+    uint64_t v = vpn.v, end = v + pages;
+    struct gather g;
+
+    if (f->driver != NULL) {
+        empty(&g, vpn);
+        v = gather(f, now, app, v, end, RECALLED, NULL, &g);
+        send_all(f, now, &g, HD_NONE);
+        balance(f, now);
+        look_ahead(f);
+    }
+    while (v < end && f->s->ahead < HD_FAULT_AHEAD)
+        v = bring(f, now, app, v, RECALLED);
+    if (f->driver != NULL && f->s->recalled == 0)
+        next_notice(f, now); /* they have gone with their allocation */
+}
+
+void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
+                     uint32_t pages, bool left)
+{
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
+        struct hd_xlate page, all;
+        uint32_t answer;
+        if ((left && !hd_ptables_left_before(f->w.tables, app, (hd_vpn){v})) ||
+            hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
+            !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
+            continue;
+        all = reach(f, &page);
+        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+            continue;
+        answer =
+            left ? hd_remote_evicted(f->w.remote)
+                 : hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
+        if (answer != 0)
+            map_far(f, now, app, &page, answer);
+    }
+}
+
+static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
+                   uint64_t b)
+{
+    if (what == EV_DRIVE)
+        drive(self, now, e);
+    else if (what == EV_BASE)
+        next_block(self, now);
+    else if (what == EV_PAGE)
+        one(self, now, e);
+    else if (what == EV_SEND)
+        send(self, now, e);
+    else if (what == EV_OVER)
+        arrived(self, now, e);
+    else if (what == EV_NOTICE)
+        notice(self, now, e);
+    else
+        unpin(self, now, e, b, true);
+}
+
+/* ---- faults ------------------------------------------------------------- */
+
+/* The entry of an absent page, made and put into the buffer if it is new. */
+static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
+                      const struct hd_xlate *page)
+{
+    struct hd_xlate all = reach(f, page);
+    uint64_t key = all.vpn.v | (uint64_t)app << 52, *peak;
+    uint32_t e = hd_mshr_find(&f->open, key);
+
+    if (e != HD_NONE)
+        return e;
+    e = hd_mshr_take(&f->open, key);
+    f->v[e] = (struct fault){.vpn = all.vpn,
+                             .born = now,
+                             .pages = all.pages,
+                             .more = HD_NONE,
+                             .next = HD_NONE,
+                             .head = e,
+                             .app = (uint8_t)app,
+                             .state = WAITS};
+    if (f->s->waiting++ == 0)
+        f->s->first = e;
+    else
+        f->v[f->s->last].next = e;
+    f->s->last = e;
+    row(f, app)[HD_FAULT_FAULTS]++;
+    peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+    *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
+    tell(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages, now);
+    return e;
+}
+
+void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                     uint32_t n)
+{
+    struct hd_treq *q = &f->w.treqs->v[first];
+    uint64_t *c = row(f, q->app);
+    struct hd_mshr_entry *m;
+    struct hd_xlate page;
+    uint32_t t = first, e;
+    bool first_of;
+
+    hd_cross(f->env, HD_BORDER_fault);
+    if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
+        hd_assert(!"a fault of a page that is there");
+    c[HD_FAULT_WALKS]++;
+    c[HD_FAULT_REQUESTS] += n;
+    if (f->driver != NULL) {
+        driver_enter(f, now, first, n);
+        return;
+    }
+    e = entry(f, now, q->app, &page);
+    m = &f->open.v[e];
+    first_of = m->n + f->v[e].requesters == 0;
+    c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
+    if (first_of)
+        touched(f, e);
+    m->n += n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t next = f->w.treqs->v[t].next;
+        hd_treq_append(f->w.treqs, &m->first, &m->last, t);
+        park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
+        t = next;
+    }
+    serve(f, now);
+}
+
+hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
+{
+    const struct parked *x = &f->wait[treq];
+
+    hd_cross(f->env, HD_BORDER_waited);
+    if (f->w.treqs->v[treq].client < f->w.replay_client)
+        return 0; /* none yet: it is not parked, and has not been */
+    return x->total + (x->since < now ? now - x->since : 0);
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static const char *const STATE[] = {"waits", "host", "link", "here"};
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_faults *f = self;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        v->row(v->ud, "fault");
+        v->text(v->ud, "state", STATE[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "pages", x->pages);
+        v->number(v->ud, "requesters", f->open.v[e].n);
+        v->number(v->ud, "since", cycles(f, x->born));
+    }
+}
+
+static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    static const char *const what[] = {
+        "the host to take it up", "the host's latency, or frames",
+        "its transfer over the link", "the other pages of its batch"};
+    const struct hd_faults *f = self;
+
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        const struct fault *x = &f->v[e];
+        if (!f->open.v[e].live)
+            continue;
+        hd_show_wait(v, "fault", instance, what[x->state]);
+        v->number(v->ud, "app", x->app);
+        v->number(v->ud, "vpn", x->vpn.v);
+        v->number(v->ud, "n", f->open.v[e].n);
+    }
+}
+
+/* The requests of an entry are as many as it says, and wait for its pages;
+ * where they do not wait for others', those have not come. */
+static void check_entry(const struct hd_faults *f, uint32_t e,
+                        struct hd_err *err)
+{
+    const struct fault *x = &f->v[e];
+    bool alone = f->cfg.replay == HD_REPLAY_PAGE || x->ahead ||
+                 (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HERE);
+    uint32_t n = 0;
+
+    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
+         t = f->w.treqs->v[t].next, n++) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        if (q->app != x->app || q->vpn.v - x->vpn.v >= x->pages)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request of another page, "
+                       "0x%llx, waits for it",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+        if (alone && hd_ptables_resident(f->w.tables, x->app, q->vpn))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "fault of page 0x%llx: a request waits for page 0x%llx, "
+                       "which is mapped",
+                       (unsigned long long)x->vpn.v,
+                       (unsigned long long)q->vpn.v);
+    }
+    if (n != f->open.v[e].n)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: %u requests wait, %u are counted",
+                   (unsigned long long)x->vpn.v, n, f->open.v[e].n);
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_faults *f = self;
+    uint32_t waits = 0, batches = 0, requests = 0;
+
+    (void)instance;
+    for (uint32_t e = 0; e < f->open.room; e++) {
+        if (!f->open.v[e].live)
+            continue;
+        waits += f->v[e].state == WAITS;
+        batches += f->v[e].state != WAITS && f->v[e].head == e;
+        check_entry(f, e, err);
+    }
+    for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
+        requests++;
+    if (requests != f->s->requests ||
+        (requests > 0 && !f->s->busy && hd_driver_waiting(f->driver) == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u requests wait for a replay, %u are counted; "
+                   "the driver is%s at work",
+                   requests, f->s->requests, f->s->busy ? "" : " not");
+    if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
+        batches != f->s->serving || (waits > 0 && batches == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u wait and %u batches are under way; %u and %u "
+                   "are counted",
+                   waits, batches, f->s->waiting, f->s->serving);
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static int take(struct hd_faults *f, struct hd_env *env)
+{
+    uint32_t entries = f->w.room + HD_FAULT_AHEAD;
+    size_t most = f->w.room;
+
+    if (f->w.driver->mode == HD_DRIVER_DRIVER) {
+        f->driver = hd_driver_open(env, f->w.driver, f->w.core_count);
+        if (f->driver == NULL)
+            return -1;
+        entries += f->w.driver->buffer;
+        most = hd_max_u64(most, f->w.driver->buffer);
+    }
+    f->s = hd_arena_take(env->arena, 1, sizeof *f->s);
+    f->v = hd_arena_take(env->arena, entries, sizeof *f->v);
+    f->wait =
+        hd_arena_take(env->arena, f->w.treqs->numbers.room, sizeof *f->wait);
+    f->ask = calloc(4 * most, sizeof *f->ask);
+    return f->s == NULL || f->v == NULL || f->wait == NULL || f->ask == NULL ||
+                   hd_mshr_open(&f->open, env->arena, entries, 0) != 0
+               ? -1
+               : 0;
+}
+
+struct hd_faults *hd_faults_open(struct hd_env *env,
+                                 const struct hd_fault_wiring *w)
+{
+    struct hd_faults *f = calloc(1, sizeof *f);
+
+    if (f != NULL) {
+        f->env = env;
+        f->w = *w;
+        f->cfg = *w->cfg;
+    }
+    if (f == NULL || take(f, env) < 0) {
+        hd_err_memory(env->err);
+        hd_faults_close(f);
+        return NULL;
+    }
+    f->how = f->driver != NULL && w->driver->prefetch ? HD_PREFETCH_DRIVER
+                                                      : f->cfg.prefetch;
+    f->base = hd_ticks_ns(env->clk, w->driver->base);
+    f->block = hd_ticks_ns(env->clk, w->driver->block);
+    f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
+    f->stat =
+        hd_stats_group(env->stats, "fault", hd_fault_stats, HD_FAULT_STATS, 1);
+    f->latency = hd_stats_hist(env->stats, &hd_fault_hists[LATENCY]);
+    f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
+    f->s->next = HD_NEVER;
+    f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
+    f->s->starving = f->s->parked = f->s->todo = f->s->done = HD_NONE;
+    if (w->evict != NULL)
+        hd_evict_client(w->evict, room, f);
+    f->rank = hd_events_component(env->ev, "fault", handle, f);
+    f->client = hd_link_client(w->link, f->rank, EV_OVER);
+    hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
+                   batch_default, f);
+    hd_slots_offer(env->slots, HEDDLE_POINT_page_prefetch, "", &f->prefetch,
+                   prefetch_default, f);
+    hd_env_part(env, (struct hd_part){.name = "fault",
+                                      .instances = 1,
+                                      .self = f,
+                                      .look = look,
+                                      .stuck = stuck,
+                                      .check = check});
+    return f;
+}
+
+void hd_faults_client(struct hd_faults *f, struct hd_fault_client c)
+{
+    f->user = c;
+}
+
+void hd_faults_close(struct hd_faults *f)
+{
+    if (f == NULL)
+        return;
+    hd_driver_close(f->driver);
+    free(f->ask);
+    free(f);
+}

@@ -1,0 +1,282 @@
+/*
+ * prefetch.c - translations that policies start (heddle_start_translation).
+ *
+ * One goes to a queue of its unit.  It is looked up when no request of a core
+ * waits at the input and a port is free at once; and it is walked for when,
+ * beside that, no miss waits for a walker, one is free, and so is an MSHR.  It
+ * never takes the place of a request; a walk that it has begun ends, though. A
+ * queue that is full drops the newcomer.
+ *
+ * Its walk has an MSHR without requests.  One that comes for the page joins:
+ * then the translation was late, and its result is the request's like any
+ * other.  So was one that finds its page being walked for.
+ *
+ * What it brings is marked in the TLB (tlb.c) until a request hits it, which is
+ * useful, or it leaves.  Pages that are not in memory are left alone: nothing
+ * faults.
+ *
+ * Invariant: walks that have such a mark are as many as are counted.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "pages/unit.h"
+
+enum { ARRIVE, AGAIN };
+
+#define AT(field) offsetof(struct hd_prefetch_cfg, field)
+const struct hd_setting hd_prefetch_settings[] = {
+    {"queue", HD_T_U32, AT(queue), "translations", "16", 1, 4096, NULL,
+     "translations started by policies that can wait at a unit; more are "
+     "dropped",
+     "guess"},
+    {"walks", HD_T_U32, AT(walks), "walks", "4", 1, 4096, NULL,
+     "concurrent walks for translations started by policies, in each unit",
+     "guess"},
+};
+const uint32_t hd_prefetch_setting_count = HD_LEN(hd_prefetch_settings);
+
+const struct hd_stat_desc hd_prefetch_stats[] = {
+    [HD_PREFETCH_STARTED] = {"started", "translations",
+                             "translations started by policies (translate)",
+                             HD_STAT_COUNT},
+    [HD_PREFETCH_DROPPED] = {"dropped", "translations",
+                             "started translations dropped because the queue "
+                             "was full",
+                             HD_STAT_COUNT},
+    [HD_PREFETCH_LOOKUPS] = {"lookups", "look-ups",
+                             "their look-ups in the L2 TLB and the bypass "
+                             "cache",
+                             HD_STAT_COUNT},
+    [HD_PREFETCH_WALKS] = {"walks", "walks",
+                           "walks begun for translations started by policies",
+                           HD_STAT_COUNT},
+    [HD_PREFETCH_REDUNDANT] =
+        {"redundant", "translations",
+         "translations whose page was already where it should go, or on its "
+         "way for another",
+         HD_STAT_COUNT},
+    [HD_PREFETCH_ABSENT] = {"absent", "translations",
+                            "translations of pages that are not resident",
+                            HD_STAT_COUNT},
+    [HD_PREFETCH_LATE] = {"late", "translations",
+                          "translations whose page a core missed before they "
+                          "arrived",
+                          HD_STAT_COUNT},
+    [HD_PREFETCH_FILLED] = {"filled", "entries",
+                            "entries filled by translations that policies "
+                            "started",
+                            HD_STAT_COUNT},
+    [HD_PREFETCH_USEFUL] = {"useful", "entries",
+                            "filled entries hit by a core; divided by filled: "
+                            "accuracy; by useful and the misses: coverage",
+                            HD_STAT_COUNT},
+    [HD_PREFETCH_UNUSED] = {"unused", "entries",
+                            "filled entries that left before a core hit them",
+                            HD_STAT_COUNT},
+};
+const uint32_t hd_prefetch_stat_count = HD_LEN(hd_prefetch_stats);
+_Static_assert(HD_LEN(hd_prefetch_stats) == HD_PREFETCH_STATS, "one row each");
+
+static void count(const struct hd_unit *u, uint32_t app,
+                  enum hd_prefetch_stat what)
+{
+    (*hd_count(&u->m->prefetch_stat, u->instance, app, what))++;
+}
+
+static struct hd_prefetch *at(const struct hd_unit *u, uint32_t i)
+{
+    return &u->ahead[hd_unit_place(u->s->ahead_first, i,
+                                   u->m->prefetch_cfg.queue)];
+}
+
+
+/* ---- entering ------------------------------------------------------------- */
+
+int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
+                     uint32_t core)
+{
+    struct hd_mmu *m = mmu;
+    struct hd_env *env = m->env;
+    const struct hd_unit *u = &m->unit[m->units > 1 ? core : 0];
+    const hd_time *local = env->local;
+
+    if (app >= env->apps || core >= m->w.cores || vpn >> 36 != 0)
+        return HEDDLE_EINVAL;
+    if (to == HEDDLE_TRANSLATE_TO_L2TLB ? m->tlb_cfg.mode.kind != HD_FULL
+                                        : !m->w.room[to])
+        return HEDDLE_ECONFIG;
+    hd_post(env->ev, m->port[core], u->ahead_rank,
+            local != NULL ? *local + hd_max_u64(m->transit, 1)
+                          : hd_events_now(env->ev) + m->tick,
+            ARRIVE, to << 16 | app << 8 | core, vpn);
+    return 0;
+}
+
+/* ---- going on ------------------------------------------------------------- */
+
+/* A translation for an L1 TLB leaves for its core. */
+static void bring(struct hd_unit *u, hd_time now, uint32_t app, uint64_t vpn,
+                  uint32_t to, uint32_t core)
+{
+    const struct hd_tclient *c = &u->m->w.clients[core];
+
+    c->bring(c->self, now, app, vpn, to);
+}
+
+/* A walk can begin now. */
+static bool may_walk(const struct hd_unit *u)
+{
+    const struct hd_unit_state *s = u->s;
+
+    return s->waiting == 0 && !hd_mshr_full(&u->miss) &&
+           s->ahead_walks < u->m->prefetch_cfg.walks &&
+           (s->walkers < u->m->walk_cfg.walkers ||
+            u->m->walk_cfg.mode.kind == HD_IDEAL);
+}
+
+static void walk(struct hd_unit *u, hd_time now, const struct hd_prefetch *p,
+                 uint64_t key)
+{
+    uint32_t i = hd_mshr_take(&u->miss, key);
+    struct hd_walk *w = &u->walk[i];
+
+    count(u, p->app, HD_PREFETCH_WALKS);
+    u->s->ahead_walks++;
+    w->vpn.v = p->vpn;
+    w->app = p->app;
+    w->ready = now;
+    w->ahead = (uint8_t)(p->to + 1);
+    w->ahead_core = p->core;
+    hd_ptw_take(u, now, i);
+}
+
+/* Looks the oldest up.  False: it has to wait. */
+static bool look_up(struct hd_unit *u, hd_time now)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_unit_state *s = u->s;
+    const struct hd_prefetch p = *at(u, 0);
+    bool full = m->tlb_cfg.mode.kind == HD_FULL, there;
+    hd_vpn vpn = {p.vpn};
+    uint64_t key = hd_ptables_first(m->w.tables, p.app, vpn).v |
+                   (uint64_t)p.app << 52;
+    uint32_t e = hd_mshr_find(&u->miss, key);
+    struct hd_xlate x;
+
+    if (!may_walk(u))
+        return false; /* the end of a walk will tell */
+    if (full && now < s->port_at + m->tick &&
+        (now < s->port_at || s->port_used >= m->tlb_cfg.ports)) {
+        if (!s->ahead_called)
+            hd_post(m->env->ev, u->ahead_rank, u->ahead_rank,
+                    s->port_at + m->tick, AGAIN, 0, 0);
+        s->ahead_called = 1;
+        return false;
+    }
+    if (full) {
+        hd_l2tlb_port(u, now);
+        count(u, p.app, HD_PREFETCH_LOOKUPS);
+    }
+    s->ahead_first = hd_unit_place(s->ahead_first, 1, m->prefetch_cfg.queue);
+    s->ahead_n--;
+    there = m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
+    if (full)
+        there = hd_tlb_peek(&u->tlb, p.app, vpn, &x) ||
+                (m->bypass_cfg.entries != 0 &&
+                 hd_tlb_peek(&u->bypass, p.app, vpn, &x));
+    if (there && p.to != HEDDLE_TRANSLATE_TO_L2TLB)
+        bring(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
+    else if (there || e != HD_NONE)
+        count(u, p.app,
+              there || u->walk[e].ahead != 0 ? HD_PREFETCH_REDUNDANT
+                                             : HD_PREFETCH_LATE);
+    else
+        walk(u, now + (full ? m->lookup : 0), &p, key);
+    return true;
+}
+
+void hd_prefetch_go(struct hd_unit *u, hd_time now)
+{
+    while (u->s->ahead_n != 0 && u->s->in_count == 0 &&
+           u->m->env->err->code == 0 && look_up(u, now))
+        ;
+}
+
+void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
+                       uint64_t vpn)
+{
+    struct hd_unit *u = unit;
+    struct hd_unit_state *s = u->s;
+    uint8_t app = (uint8_t)(a >> 8);
+
+    u->ticket = HD_UNIT_FOREIGN;
+    if (what == AGAIN) {
+        s->ahead_called = 0;
+    } else {
+        count(u, app, HD_PREFETCH_STARTED);
+        if (s->ahead_n == u->m->prefetch_cfg.queue)
+            count(u, app, HD_PREFETCH_DROPPED);
+        else
+            *at(u, s->ahead_n++) = (struct hd_prefetch){
+                vpn, app, (uint8_t)(a >> 16), (uint8_t)a};
+    }
+    hd_prefetch_go(u, now);
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+
+void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w)
+{
+    count(u, w->app, HD_PREFETCH_LATE);
+}
+
+bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
+                        const struct hd_xlate *x)
+{
+    struct hd_walk *w = &u->walk[i];
+    uint32_t to = w->ahead - 1u;
+
+    w->ahead = 0;
+    u->s->ahead_walks--;
+    if (u->miss.v[i].n != 0)
+        return false; /* it was late */
+    u->hand = NULL;
+    if (x == NULL)
+        count(u, w->app, HD_PREFETCH_ABSENT);
+    else if (to != HEDDLE_TRANSLATE_TO_L2TLB)
+        bring(u, now, w->app, w->vpn.v, to, w->ahead_core);
+    else if (hd_tlb_bring(&u->tlb, w->app, w->ahead_core, w->vpn, x))
+        count(u, w->app, HD_PREFETCH_FILLED);
+    return true;
+}
+
+/* ---- looking and checking -------------------------------------------------- */
+
+void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
+{
+    const struct hd_unit *u = hd_unit_of(mmu, unit);
+    char to[16];
+
+    for (uint32_t i = 0; i < u->s->ahead_n; i++) {
+        v->row(v->ud, "waits");
+        v->number(v->ud, "app", at(u, i)->app);
+        v->number(v->ud, "vpn", at(u, i)->vpn);
+        v->number(v->ud, "core", at(u, i)->core);
+        heddle_word_name(HD_WORDS_OF(translate_to), at(u, i)->to, to, sizeof to);
+        v->text(v->ud, "to", to);
+    }
+}
+
+void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err)
+{
+    const struct hd_unit *u = hd_unit_of(mmu, unit);
+    uint32_t n = 0;
+
+    for (uint32_t e = 0; e < u->miss.room; e++)
+        n += u->miss.v[e].live && u->walk[e].ahead != 0;
+    if (n != u->s->ahead_walks || n > u->m->prefetch_cfg.walks)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "prefetch: %u walks are for policies, %u are counted", n,
+                   u->s->ahead_walks);
+}

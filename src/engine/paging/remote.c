@@ -1,0 +1,554 @@
+/*
+ * remote.c - access over the link: pages that stay in the host's memory.
+ *
+ * A GPU can map a page of the host's memory instead of having it come ("zero
+ * copy", NVIDIA; "remote access", UVMSmart).  Where vm.paging=fault, the point
+ * `migrate` is asked for each fault that the host serves: the pages come, or
+ * they are mapped where they are, which takes no frame and no transfer, only an
+ * instant of the manager.  By default that goes by remote.access, and by what
+ * the application's host has advised of the buffer.  From then on each line of
+ * them that a core loads or stores crosses the link.
+ *
+ *   L2 miss --> remote.latency --> its bytes on the link inwards --> answer
+ *   store, write-back           --> its bytes on the link outwards
+ *
+ * Lines go before transfers (UVMSmart; link.c).  What they need of the link is
+ * their bytes at its whole bandwidth: link.curve is a cost of copies.  The
+ * latency is UVMSmart's 200 cycles.  The L1 caches treat a line of the host as
+ * any other; the L2 has one MSHR for all who miss it, and then forgets it, as
+ * NVIDIA's driver maps the host's memory uncached (uvm_exp_gpu_cache_sysmem is
+ * 0); remote.cache has the L2 keep it and write it back like others.  An atomic
+ * is a load and a store of the line.
+ *
+ * Access counters (NVIDIA from Volta on; off by default, as in the driver).
+ * What crosses is counted by granules of 64 KB or 2 MB.  The answer of
+ * `migrate` is how many accesses from now on make a notification: the host
+ * takes notifications out in batches, needs the link's latency for a batch,
+ * asks `migrate` again, and has the granule's pages come: they are unmapped at
+ * an instant of the manager and then served like a fault without requests; who
+ * touches them on their way joins it.  A policy that answers by accesses so far
+ * is the delayed migration of Ganguly et al. (DATE 2020).
+ *
+ * A frame of the host's memory has a number from HD_HOST_FRAME on that follows
+ * from its page's place in the page tables (ptable.c), so lines of the host
+ * have addresses of their own behind all of the GPU's.
+ *
+ * Invariants: pages that were mapped so = those that came since, those that
+ * went with their allocation, and those that are; a granule that waits for the
+ * host counts nothing and is in one list, once.
+ *
+ * In driver mode (driver.c) faults and notifications have one host between
+ * them: NVIDIA's driver serves both in bottom halves of one queue.  A batch of
+ * notifications goes like one of faults: in the order of addresses, with
+ * uvm.base_latency once and uvm.block_latency for each 2 MB, and the next
+ * granule has its turn when the pages of the last one have come.  Notifications
+ * are served until none waits, when a service of faults is over.  With
+ * uvm.perf_map_remote_on_eviction, and counters that have pages come, what is
+ * evicted is mapped on the host at once, and so comes again by its accesses;
+ * else it just faults.
+ *
+ * Left out on purpose: requests for lines as traffic outwards; the limit
+ * of requests in flight on PCIe (MSHRs are one); where a page comes whose lines
+ * remote.cache had dirty, their way out; faults of the host.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "points/slots.h"
+
+#define AT(field) offsetof(struct hd_remote_cfg, field)
+
+const struct hd_setting hd_remote_settings[] = {
+    {"access", HD_T_CHOICE, AT(access), "", "migrate", 0, 1, "migrate|remote",
+     "touched pages migrate from the host, or are mapped remotely and used "
+     "there",
+     "NVIDIA's UVM driver, UVMSmart: they come"},
+    {"latency", HD_T_U32, AT(latency), "cycles", "200", 0, 1000000, NULL,
+     "core cycles from a miss of a line in the host's memory until it can "
+     "cross "
+     "the link",
+     "UVMSmart: 200"},
+    {"cache", HD_T_BOOL, AT(cache), "", "false", 0, 1, NULL,
+     "the L2 cache caches lines of the host's memory",
+     "NVIDIA's UVM driver: uvm_exp_gpu_cache_sysmem is 0"},
+};
+const uint32_t hd_remote_setting_count = HD_LEN(hd_remote_settings);
+
+enum { NEVER = HD_COUNTER_NEVER }; /* answer of `migrate`: no notification */
+
+const struct hd_stat_desc hd_remote_stats[] = {
+    [HD_REMOTE_PAGES] = {"pages", "pages",
+                         "base pages mapped remotely, on the host",
+                         HD_STAT_COUNT},
+    [HD_REMOTE_LOADS] = {"loads", "lines", "lines read over the link",
+                         HD_STAT_COUNT},
+    [HD_REMOTE_STORES] = {"stores", "lines",
+                          "lines, or parts of lines, written over the link",
+                          HD_STAT_COUNT},
+    [HD_REMOTE_IN_BYTES] = {"in_bytes", "bytes",
+                            "bytes of lines read over the link", HD_STAT_COUNT},
+    [HD_REMOTE_OUT_BYTES] = {"out_bytes", "bytes",
+                             "bytes written over the link", HD_STAT_COUNT},
+    [HD_REMOTE_LOAD_CYCLES] = {"load_cycles", "core cycles",
+                               "from the L2's request for a line to its data",
+                               HD_STAT_COUNT},
+    [HD_REMOTE_NOTIFICATIONS] = {"notifications", "notifications",
+                                 "granules whose accesses reached their "
+                                 "threshold",
+                                 HD_STAT_COUNT},
+    [HD_REMOTE_LEFT] = {"left", "pages",
+                        "remotely mapped base pages unmapped again so that "
+                        "they migrate",
+                        HD_STAT_COUNT},
+};
+const uint32_t hd_remote_stat_count = HD_LEN(hd_remote_stats);
+
+_Static_assert(HD_LEN(hd_remote_stats) == HD_REMOTE_STATS, "one row a counter");
+
+enum { FIRST_GRANULES = 256 };
+
+/* An aligned piece of an application's memory, by its frames on the host. */
+struct granule {
+    uint32_t left;  /* accesses until a notification; 0: none will be */
+    uint32_t seen;  /* accesses from afar while they were counted */
+    uint32_t trips; /* times that pages of it left memory */
+    uint32_t next;  /* of the notifications, while it is one */
+    uint32_t waits; /* 1: it is */
+};
+
+struct state {
+    hd_ref granule; /* [room] */
+    uint32_t room;
+    uint32_t first, last, n; /* notifications that wait */
+    uint32_t batch;          /* first of those at the host, HD_NONE: none */
+    uint32_t region;         /* 2 MB of the last of them */
+    uint32_t evicted;        /* 1: pages have left memory */
+    uint64_t came, left;     /* base pages mapped; unmapped so as to come */
+};
+
+struct hd_remote {
+    struct hd_env *env;
+    struct hd_remote_wiring w;
+    struct hd_remote_cfg cfg;
+    struct hd_counter_cfg counters;
+    struct state *s; /* arena */
+    struct hd_slot migrate;
+    struct hd_stat stat;
+    uint32_t rank;
+    uint32_t shift; /* base pages of a granule, logarithm */
+    hd_time latency, cycle;
+};
+
+static uint64_t *row(const struct hd_remote *r, uint32_t app)
+{
+    return hd_count_row(&r->stat, 0, app);
+}
+
+/* ---- granules ----------------------------------------------------------- */
+
+static struct granule *at(const struct hd_remote *r, uint32_t g)
+{
+    return (struct granule *)hd_arena_at(r->env->arena, r->s->granule) + g;
+}
+
+/* The granule of a page, whose record there is room for; HD_NONE: out of
+ * memory. */
+static uint32_t granule_of(struct hd_remote *r, uint32_t app, hd_vpn vpn)
+{
+    hd_pfn f = hd_ptables_host_frame(r->w.tables, app, vpn);
+    uint32_t g = (uint32_t)((f.v - HD_HOST_FRAME) >> r->shift);
+    uint32_t room = r->s->room;
+    struct granule *p;
+
+    if (HD_LIKELY(g < room))
+        return g;
+    while (g >= room)
+        room *= 2;
+    p = hd_arena_take(r->env->arena, room, sizeof *p);
+    if (p == NULL) {
+        hd_err_memory(r->env->err);
+        return HD_NONE;
+    }
+    memcpy(p, at(r, 0), r->s->room * sizeof *p);
+    r->s->granule = hd_arena_ref(r->env->arena, p);
+    r->s->room = room;
+    return g;
+}
+
+void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                    uint32_t pages)
+{
+    r->s->evicted = 1;
+    for (uint32_t i = 0; i < pages; i += 1u << r->shift) {
+        uint32_t g = granule_of(r, app, (hd_vpn){vpn.v + i});
+        if (g != HD_NONE)
+            at(r, g)->trips++;
+    }
+}
+
+/* ---- migrate or not ------------------------------------------------------ */
+
+static int64_t migrate_default(void *self, const void *question)
+{
+    const struct hd_remote *r = self;
+    const struct heddle_q_migrate *q = question;
+
+    if (q->cause == HEDDLE_MIGRATE_CAUSE_COUNTER ||
+        q->advice == HEDDLE_MIGRATE_ADVICE_GPU ||
+        (r->cfg.access == HD_REMOTE_MIGRATE &&
+         q->advice != HEDDLE_MIGRATE_ADVICE_HOST))
+        return 0;
+    return r->counters.migrate ? r->counters.threshold : NEVER;
+}
+
+bool hd_remote_asks(const struct hd_remote *r)
+{
+    return r->cfg.access != HD_REMOTE_MIGRATE || r->migrate.bound ||
+           hd_ptables_advised(r->w.tables);
+}
+
+/* Where the program's host wants a page to be used. */
+static uint32_t advice(const struct hd_remote *r, uint32_t app, hd_vpn vpn)
+{
+    uint32_t a = hd_ptables_advice(r->w.tables, app, vpn);
+
+    return a & HEDDLE_ADVICE_GPU ? HEDDLE_MIGRATE_ADVICE_GPU
+           : a & (HEDDLE_ADVICE_HOST | HEDDLE_ADVICE_ACCESSED_BY)
+               ? HEDDLE_MIGRATE_ADVICE_HOST
+               : HEDDLE_MIGRATE_ADVICE_NONE;
+}
+
+static uint32_t ask(struct hd_remote *r, uint32_t cause, uint32_t app,
+                    hd_vpn vpn, uint32_t pages, bool writes)
+{
+    uint32_t g = granule_of(r, app, vpn);
+    struct heddle_q_migrate q = {.cause = cause,
+                                 .app = app,
+                                 .vpn = vpn.v,
+                                 .pages = pages,
+                                 .writes = writes,
+                                 .advice = advice(r, app, vpn),
+                                 .free = hd_ptables_free(r->w.tables),
+                                 .frames = hd_ptables_total(r->w.tables),
+                                 .evicted = r->s->evicted,
+                                 .most = NEVER};
+
+    if (g == HD_NONE)
+        return 0;
+    q.accesses = at(r, g)->seen;
+    q.trips = at(r, g)->trips;
+    return (uint32_t)hd_ask_migrate(&r->migrate, &q);
+}
+
+uint32_t hd_remote_ask(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                       uint32_t pages, bool writes)
+{
+    return ask(r, HEDDLE_MIGRATE_CAUSE_FAULT, app, vpn, pages, writes);
+}
+
+/* A granule counts from now on, after an answer of `migrate`. */
+static void count_on(struct granule *x, uint32_t answer)
+{
+    if (x->left == 0 && !x->waits && answer < NEVER)
+        x->left = answer;
+}
+
+void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                      uint32_t pages, uint32_t answer)
+{
+    uint32_t g = granule_of(r, app, vpn);
+
+    if (g == HD_NONE)
+        return;
+    row(r, app)[HD_REMOTE_PAGES] += pages;
+    r->s->came += pages;
+    count_on(at(r, g), answer);
+}
+
+/* ---- notifications --------------------------------------------------------
+ */
+
+bool hd_remote_waits(const struct hd_remote *r)
+{
+    return r->s->n != 0;
+}
+
+/* Takes the oldest of those that wait. */
+static void take_batch(struct hd_remote *r)
+{
+    struct state *s = r->s;
+    uint32_t n = (uint32_t)hd_min_u64(s->n, r->counters.batch), last = s->first;
+
+    for (uint32_t i = 1; i < n; i++)
+        last = at(r, last)->next;
+    s->batch = s->first;
+    s->first = at(r, last)->next;
+    at(r, last)->next = HD_NONE;
+    s->n -= n;
+}
+
+/* The host takes up what waits, if it is at none. */
+static void serve(struct hd_remote *r, hd_time now)
+{
+    if (r->s->n == 0 || r->s->batch != HD_NONE)
+        return;
+    if (r->w.notified != NULL) {
+        r->w.notified(r->w.manager, now);
+        return;
+    }
+    take_batch(r);
+    hd_post(r->env->ev, r->rank, r->rank, now + hd_link_latency(r->w.link), 0,
+            0, 0);
+}
+
+/* An access from afar to a granule. */
+static void access_one(struct hd_remote *r, hd_time now, uint32_t app,
+                       uint32_t g)
+{
+    struct state *s = r->s;
+    struct granule *x = at(r, g);
+
+    if (x->left == 0)
+        return;
+    x->seen++;
+    if (--x->left != 0)
+        return;
+    row(r, app)[HD_REMOTE_NOTIFICATIONS]++;
+    x->waits = 1;
+    x->next = HD_NONE;
+    if (s->n++ == 0)
+        s->first = g;
+    else
+        at(r, s->last)->next = g;
+    s->last = g;
+    serve(r, now);
+}
+
+/* The application and the first page of a granule. */
+static hd_vpn place_of(const struct hd_remote *r, uint32_t g, uint32_t *app)
+{
+    return hd_ptables_host_page(
+        r->w.tables, (hd_pfn){HD_HOST_FRAME + ((uint64_t)g << r->shift)}, app);
+}
+
+bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
+{
+    uint32_t app, answer;
+    hd_vpn vpn = place_of(r, g, &app);
+
+    answer =
+        ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift, false);
+    if (answer == 0) {
+        r->w.ask(r->w.manager, now, g);
+        return true;
+    }
+    at(r, g)->waits = 0;
+    count_on(at(r, g), answer);
+    return false;
+}
+
+/* The host has taken up a batch: what shall come waits for the manager. */
+static void decide(void *self, hd_time now, uint32_t what, uint32_t a,
+                   uint64_t b)
+{
+    struct hd_remote *r = self;
+
+    (void)what, (void)a, (void)b;
+    for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
+        next = at(r, g)->next;
+        hd_remote_decide(r, now, g);
+    }
+    r->s->batch = HD_NONE;
+    serve(r, now);
+}
+
+void hd_remote_take(struct hd_remote *r)
+{
+    uint32_t sorted = HD_NONE, *p;
+
+    take_batch(r);
+    for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
+        next = at(r, g)->next;
+        for (p = &sorted; *p < g;) /* HD_NONE is the greatest */
+            p = &at(r, *p)->next;
+        at(r, g)->next = *p;
+        *p = g;
+    }
+    r->s->batch = sorted;
+    r->s->region = HD_NONE;
+}
+
+uint32_t hd_remote_next(struct hd_remote *r, bool *block)
+{
+    uint32_t g = r->s->batch, region = g >> (9 - r->shift);
+
+    if (g == HD_NONE)
+        return g;
+    *block = region != r->s->region;
+    r->s->region = region;
+    r->s->batch = at(r, g)->next;
+    return g;
+}
+
+uint32_t hd_remote_evicted(const struct hd_remote *r)
+{
+    return r->w.notified != NULL && r->counters.migrate && r->counters.evicted
+               ? r->counters.threshold
+               : 0;
+}
+
+uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
+                          uint32_t span)
+{
+    struct hd_xlate page;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < span; i++) {
+        if (!hd_ptables_page(r->w.tables, app, (hd_vpn){first.v + i}, &page) ||
+            page.pfn.v < HD_HOST_FRAME ||
+            (HD_UNLIKELY(r->w.thrash != NULL) &&
+             hd_thrash_on_host(r->w.thrash, app, page.vpn)))
+            continue;
+        hd_ptables_recall(r->w.tables, app, &page);
+        r->w.drop(r->w.manager, app, page.pfn, page.pages);
+        n += page.pages;
+        span = (uint32_t)hd_max_u64(span, page.vpn.v + page.pages - first.v);
+    }
+    if (n == 0)
+        return 0;
+    row(r, app)[HD_REMOTE_LEFT] += n;
+    r->s->left += n;
+    r->w.shoot(r->w.manager, app, first, span);
+    return span;
+}
+
+void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
+{
+    uint32_t app, span;
+    hd_vpn first = place_of(r, g, &app);
+    struct granule *x = at(r, g);
+
+    x->waits = x->seen = 0;
+    span = hd_remote_recall(r, app, first, 1u << r->shift);
+    r->w.bring(r->w.manager, now, app, first, span);
+}
+
+/* ---- lines ----------------------------------------------------------------
+ */
+
+/* A line of the host's memory, from the L2. */
+static void take(void *self, hd_time now, uint32_t req)
+{
+    struct hd_remote *r = self;
+    const struct hd_req *q = &r->w.reqs->v[req];
+    const struct hd_client *c = &r->w.clients[q->client];
+    uint64_t *n = row(r, q->app), frame = q->pa.v / HD_PAGE_BYTES;
+    bool store = q->kind == HD_REQ_WRITE;
+    hd_time end;
+
+    hd_cross(r->env, HD_BORDER_line);
+    end = hd_link_line(r->w.link, store ? now : now + r->latency,
+                       store ? HD_LINK_OUT : HD_LINK_IN, q->bytes);
+    n[store ? HD_REMOTE_STORES : HD_REMOTE_LOADS]++;
+    n[store ? HD_REMOTE_OUT_BYTES : HD_REMOTE_IN_BYTES] += q->bytes;
+    if (!store)
+        n[HD_REMOTE_LOAD_CYCLES] += (end - now) / r->cycle;
+    access_one(r, now, q->app, (uint32_t)((frame - HD_HOST_FRAME) >> r->shift));
+    if (store)
+        hd_req_give(r->w.reqs, req);
+    else
+        c->reply(c->self, end, req);
+}
+
+struct hd_below hd_remote_below(struct hd_remote *r)
+{
+    return (struct hd_below){take, r, NULL};
+}
+
+/* ---- looking and checking -------------------------------------------------
+ */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    const struct hd_remote *r = self;
+    uint32_t app;
+
+    (void)instance;
+    for (uint32_t g = 0; g < r->s->room; g++) {
+        const struct granule *x = at(r, g);
+        if (x->left == 0 && !x->waits)
+            continue;
+        v->row(v->ud, "granule");
+        v->number(v->ud, "vpn", place_of(r, g, &app).v);
+        v->number(v->ud, "app", app);
+        v->number(v->ud, "accesses", x->seen);
+        v->number(v->ud, "left", x->left);
+    }
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_remote *r = self;
+    const struct state *s = r->s;
+    uint64_t lost, there = hd_ptables_far_pages(r->w.tables, &lost);
+    uint32_t n = 0, waits = 0;
+
+    (void)instance;
+    for (uint32_t g = s->first; n < s->n; g = at(r, g)->next, n++)
+        waits += at(r, g)->waits != 0 && at(r, g)->left == 0;
+    if (waits != n || s->came != s->left + lost + there)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "remote: %llu base pages were mapped on the host, %llu were "
+                   "to come, %llu went with their allocations, %llu are there; "
+                   "of %u notifications %u wait",
+                   (unsigned long long)s->came, (unsigned long long)s->left,
+                   (unsigned long long)lost, (unsigned long long)there, n,
+                   waits);
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+struct hd_remote *hd_remote_open(struct hd_env *env,
+                                 const struct hd_remote_wiring *w)
+{
+    struct hd_remote *r = calloc(1, sizeof *r);
+    struct granule *p = hd_arena_take(env->arena, FIRST_GRANULES, sizeof *p);
+    struct state *s = hd_arena_take(env->arena, 1, sizeof *s);
+
+    if (r == NULL || p == NULL || s == NULL) {
+        hd_err_memory(env->err);
+        free(r);
+        return NULL;
+    }
+    r->env = env;
+    r->w = *w;
+    r->cfg = *w->cfg;
+    r->counters = *w->counters;
+    r->s = s;
+    s->granule = hd_arena_ref(env->arena, p);
+    s->room = FIRST_GRANULES;
+    s->batch = HD_NONE;
+    r->shift = r->counters.granule == 0 ? 4 : 9;
+    r->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
+    r->latency = r->cfg.latency * r->cycle;
+    r->stat = hd_stats_group(env->stats, "remote", hd_remote_stats,
+                             HD_REMOTE_STATS, 1);
+    r->rank = hd_events_component(env->ev, "remote", decide, r);
+    hd_slots_offer(env->slots, HEDDLE_POINT_migrate, "", &r->migrate,
+                   migrate_default, r);
+    hd_env_part(env, (struct hd_part){.name = "remote",
+                                      .instances = 1,
+                                      .self = r,
+                                      .look = look,
+                                      .check = check});
+    return r;
+}
+
+void hd_remote_close(struct hd_remote *r)
+{
+    free(r);
+}

@@ -1,0 +1,123 @@
+/*
+ * remote.h - pages that are used in place, in the host's memory: loads and
+ * stores cross the link, and access counters say when a page should migrate.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_REMOTE_H
+#define HD_REMOTE_H
+
+#include "memory/request.h"
+#include "link.h"
+#include "pages/ptable.h"
+#include "thrash.h"
+
+struct hd_remote_cfg {
+    uint32_t access;  /* enum hd_remote_access */
+    uint32_t latency; /* core cycles */
+    uint32_t cache;   /* 1: the L2 cache keeps lines of the host */
+};
+
+/* What happens to a page that faults: it comes; it is mapped where it is. */
+enum hd_remote_access { HD_REMOTE_MIGRATE, HD_REMOTE_MAP };
+
+/* Access counters; settings of the group uvm (driver.c). */
+struct hd_counter_cfg {
+    uint32_t migrate;   /* 1: what is accessed often from afar comes */
+    uint32_t granule;   /* 0: 64 KB, 1: 2 MB */
+    uint32_t threshold; /* accesses */
+    uint32_t batch;     /* notifications that the host serves together */
+    uint32_t evicted;   /* 1: with migrate, what is evicted is used there */
+};
+
+enum hd_remote_stat {
+    HD_REMOTE_PAGES,
+    HD_REMOTE_LOADS,
+    HD_REMOTE_STORES,
+    HD_REMOTE_IN_BYTES,
+    HD_REMOTE_OUT_BYTES,
+    HD_REMOTE_LOAD_CYCLES,
+    HD_REMOTE_NOTIFICATIONS,
+    HD_REMOTE_LEFT,
+    HD_REMOTE_STATS
+};
+
+/* Accesses that are never reached; thresholds are less. */
+enum { HD_COUNTER_NEVER = 1 << 16 };
+
+struct hd_remote;
+
+struct hd_remote_wiring {
+    const struct hd_remote_cfg *cfg;
+    const struct hd_counter_cfg *counters;
+    struct hd_ptables *tables;
+    struct hd_link *link;
+    struct hd_reqs *reqs;
+    const struct hd_client *clients; /* [req.client] */
+    /* The memory manager: has hd_remote_apply(granule) called as soon as no
+     * core can be ahead of it; takes a page's lines out of the caches;
+     * translations out of the TLBs.  Pages that are absent now come. */
+    void (*ask)(void *self, hd_time now, uint32_t granule);
+    uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
+    void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
+    void (*bring)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+                  uint32_t pages);
+    /* Driver mode, else NULL: a notification waits; the driver takes them. */
+    void (*notified)(void *self, hd_time now);
+    void *manager; /* their self */
+    struct hd_thrash *thrash; /* says which pages are pinned; NULL: nobody */
+};
+
+/* Builds it in the simulation's arena; NULL on error. */
+struct hd_remote *hd_remote_open(struct hd_env *env,
+                                 const struct hd_remote_wiring *w);
+void hd_remote_close(struct hd_remote *r);
+
+/* Takes requests for lines of the host's memory: struct hd_below's. */
+struct hd_below hd_remote_below(struct hd_remote *r);
+
+/* Whether it depends on the point `migrate` what happens to a page. */
+bool hd_remote_asks(const struct hd_remote *r);
+
+/* Asks it for the pages of a fault; writes: a store waits for one.  0: they
+ * come; else they are mapped where they are, and so many accesses from afar to
+ * its granule are a notification. */
+uint32_t hd_remote_ask(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                       uint32_t pages, bool writes);
+
+/* A page is mapped where it is, after that answer. */
+void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                      uint32_t pages, uint32_t answer);
+
+/* Pages from vpn on have left memory. */
+void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
+
+/* Pages of the range that are used on the host, and not pinned there, are absent
+ * from now on, of which the TLBs hear; returns how many base pages from vpn on to the last of them.
+ */
+uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                          uint32_t pages);
+
+/* Driver mode: whether what is evicted is mapped on the host, then: the answer
+ * of `migrate` for it, or 0. */
+uint32_t hd_remote_evicted(const struct hd_remote *r);
+
+/* Driver mode: whether notifications wait; takes a batch of them, in the order
+ * of addresses; the next of the batch, HD_NONE: it is over; *block: it lies in
+ * another 2 MB than the one before.  Asks `migrate` for it: true: bring() will
+ * be called. */
+bool hd_remote_waits(const struct hd_remote *r);
+void hd_remote_take(struct hd_remote *r);
+uint32_t hd_remote_next(struct hd_remote *r, bool *block);
+bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t granule);
+
+/* The manager's instant for a granule whose pages are to come. */
+void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t granule);
+
+extern const struct hd_setting hd_remote_settings[];
+extern const uint32_t hd_remote_setting_count;
+extern const struct hd_stat_desc hd_remote_stats[];
+extern const uint32_t hd_remote_stat_count;
+
+#endif

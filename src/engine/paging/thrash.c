@@ -1,0 +1,805 @@
+/*
+ * thrash.c - thrashing: pages that go to and fro, and what is done about it.
+ *
+ * Two controls (fault.thrashing), which the point `thrash` can overrule: it is
+ * asked for each touch of an absent page of which something is known.
+ *
+ * The driver's (uvm_perf_thrashing.c of NVIDIA's open kernel modules, release
+ * 595).  Processors are the GPU and the host.  An event is a page that is sent
+ * for, for a fault, a counter or ahead, or that leaves since the program's host
+ * has touched it; evictions are none.  Pages of a 2 MB block are looked at from
+ * the first event on that follows one of the other processor within the lapse.
+ * Then, for each page:
+ *
+ *   two events within the lapse      count one; a longer gap forgets a page
+ *                                    that thrashes
+ *   uvm.perf_thrashing_threshold     it thrashes: it does not come ahead, and
+ *   of those                         is asked for
+ *   touched, the last event within   a period of a nap begins; who begins it is
+ *   the lapse                        exempt, unless it was the last time
+ *   touched by who is not exempt     throttled: it is served at the period's
+ *                                    end
+ *   ..pin_threshold throttlings      pinned with who is exempt then; the GPU
+ *                                    uses a page of the host's over the link,
+ *                                    the host none of the GPU's, which moves
+ *                                    the pin to the host when it is exempt
+ *   ..pin lapses later               it is unmapped and forgotten
+ *
+ * Where the buffer's place is on the host, and the GPU can use it there, it is
+ * pinned there at once.  A block none of whose pages was ever pinned is
+ * forgotten after an epoch without thrashing, at most ..max_resets times.  The
+ * lapse tunes itself by application, if it is the default: each touch of a page
+ * that thrashes votes, for more if the last event is longer ago, else for less;
+ * 32 more of one kind change it by an eighth, within 5 us and 0.5 s, and count
+ * half from then on.  Nap, epoch and pin are multiples of what it was at first.
+ *
+ * One GPU that thrashes against its own memory has no events of another
+ * processor: that control never sees it.  The second goes by pages that come
+ * back after an eviction: one that has more than fault.refaults times within
+ * fault.refault_lapse thrashes, and is pinned on the host until ..pin lapses
+ * are over.  (No release has it; Linux counts refaults likewise, in
+ * mm/workingset.c.)
+ *
+ * Invariants: pages that were pinned = those unpinned by time, those released
+ * by something else, and those that are; who is exempt is not throttled; pages
+ * of a block that thrash are as many as it says.
+ *
+ * Left out on purpose: revocations, as a mapping here never loses a right; fast
+ * links between processors; processes that share an address space with others.
+ * The released code compares the votes for less with the wrong sign, so that
+ * its lapse only grows; here it shrinks, which is what its least value is for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "thrash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/bits.h"
+#include "pages/ptstate.h"
+
+const struct hd_stat_desc hd_thrash_stats[] = {
+    [HD_THRASH_EVENTS] = {"events", "pages",
+                          "times that a page came to the GPU, or left for the "
+                          "host that touched it, in blocks watched for "
+                          "thrashing",
+                          HD_STAT_COUNT},
+    [HD_THRASH_RETURNS] = {"returns", "pages",
+                           "times that a page came back after an eviction, "
+                           "with fault.thrashing=refault",
+                           HD_STAT_COUNT},
+    [HD_THRASH_DETECTED] = {"detected", "pages",
+                            "times that a page began to thrash", HD_STAT_COUNT},
+    [HD_THRASH_THROTTLED] = {"throttled", "touches",
+                             "touches of a page held back until the end of a "
+                             "period",
+                             HD_STAT_COUNT},
+    [HD_THRASH_PINNED] = {"pinned", "pages", "times that a page was pinned",
+                          HD_STAT_COUNT},
+    [HD_THRASH_UNPINNED] = {"unpinned", "pages", "pages whose pin expired",
+                            HD_STAT_COUNT},
+    [HD_THRASH_RELEASED] = {"released", "pages",
+                            "pages unpinned early: moved by the program's "
+                            "host, freed, or by an answer",
+                            HD_STAT_COUNT},
+    [HD_THRASH_RESETS] = {"resets", "blocks",
+                          "2 MB blocks forgotten after an epoch without "
+                          "thrashing",
+                          HD_STAT_COUNT},
+    [HD_THRASH_TUNED] = {"tuned", "changes",
+                         "times that the lapse tuned itself", HD_STAT_COUNT},
+};
+const uint32_t hd_thrash_stat_count = HD_LEN(hd_thrash_stats);
+
+_Static_assert(HD_LEN(hd_thrash_stats) == HD_THRASH_STATS, "one row a counter");
+
+enum {
+    FIRST_BLOCKS = 64,
+    MOST_EVENTS = 7,
+    MOST_THROTTLINGS = 255,
+    LAPSE_US = 500, /* the default: it tunes itself */
+    LEAST_LAPSE_US = LAPSE_US / 100,
+    MOST_LAPSE_US = LAPSE_US * 1000
+};
+
+enum {
+    NONE = HEDDLE_PROCESSOR_NONE,
+    GPU = HEDDLE_PROCESSOR_GPU,
+    HOST = HEDDLE_PROCESSOR_HOST
+};
+
+/* A page, by its first base page. */
+struct page {
+    hd_time last;        /* event; 0: there was none */
+    hd_time end;         /* of the throttling period; 0: none */
+    hd_time deadline;    /* of the pin */
+    hd_time first;       /* return of those counted */
+    uint32_t returns;    /* since then */
+    uint8_t events;      /* in a row */
+    uint8_t throttlings; /* since it was pinned last */
+    uint8_t users;       /* who had events, or touched it: bits */
+    uint8_t throttled;   /* of these: who is, until the end */
+    uint8_t exempt;      /* who is not, in this period */
+    uint8_t pinned;      /* where, or NONE */
+    uint8_t thrashes;
+    uint8_t out; /* 1: the program's host has touched it, it did not leave */
+};
+
+struct block {
+    hd_ref page;      /* [HD_LARGE_PAGES]; HD_NONE: no memory is taken yet */
+    uint32_t looks;   /* 1: its pages are looked at */
+    hd_time last;     /* event; 0: there was none */
+    hd_time thrashed; /* the last event of a page that did; 0: none did */
+    uint32_t by;      /* whose the last event was */
+    uint32_t n;       /* pages that thrash */
+    uint32_t resets;
+    uint32_t pinned; /* 1: a page of it was ever */
+};
+
+struct state {
+    hd_ref block; /* [room], by the region's number */
+    uint32_t room;
+    uint32_t pins; /* pages that are pinned */
+    uint64_t made, over, released;
+    hd_time lapse[HD_MAX_APPS];
+    int32_t votes[HD_MAX_APPS]; /* for more */
+};
+
+struct hd_thrash {
+    struct hd_env *env;
+    struct hd_thrash_wiring w;
+    struct state *s; /* arena */
+    struct hd_slot ask;
+    struct hd_stat stat;
+    hd_time nap, epoch, pin, refault, least, most;
+    uint32_t rank;
+};
+
+static uint64_t *row(const struct hd_thrash *t, uint32_t app)
+{
+    return hd_count_row(&t->stat, 0, app);
+}
+
+/* ---- blocks and pages --------------------------------------------------- */
+
+static struct block *blocks(const struct hd_thrash *t)
+{
+    return hd_arena_at(t->env->arena, t->s->block);
+}
+
+/* The block of a page, or NULL: nothing of it is known. */
+static struct block *find(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h =
+        hd_pt_find(t->w.tables, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
+    uint32_t i = h->region_bits >> HD_PT_SHIFT;
+
+    return h->key == 0 || i >= t->s->room ? NULL : &blocks(t)[i];
+}
+
+static struct page *page_of(const struct hd_thrash *t, const struct block *b,
+                            hd_vpn vpn)
+{
+    return (struct page *)hd_arena_at(t->env->arena, b->page) +
+           vpn.v % HD_LARGE_PAGES;
+}
+
+/* A page that is looked at, or NULL. */
+static struct page *known(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    const struct block *b = find(t, app, vpn);
+
+    return b == NULL || !b->looks ? NULL : page_of(t, b, vpn);
+}
+
+static void *more(struct hd_thrash *t, size_t n, size_t size)
+{
+    void *p = hd_arena_take(t->env->arena, n, size);
+
+    if (p == NULL)
+        hd_err_memory(t->env->err);
+    return p;
+}
+
+/* The same, with room for it; NULL: out of memory. */
+static struct block *make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    hd_pfn f = hd_ptables_host_frame(t->w.tables, app, vpn);
+    uint64_t i = (f.v - HD_HOST_FRAME) / HD_LARGE_PAGES;
+    uint32_t room = t->s->room;
+    struct block *v;
+
+    if (HD_LIKELY(i < room))
+        return &blocks(t)[i];
+    while (i >= room)
+        room *= 2;
+    v = more(t, room, sizeof *v);
+    if (v == NULL)
+        return NULL;
+    memcpy(v, blocks(t), t->s->room * sizeof *v);
+    for (uint32_t k = t->s->room; k < room; k++)
+        v[k].page = HD_NONE;
+    t->s->block = hd_arena_ref(t->env->arena, v);
+    t->s->room = room;
+    return &v[i];
+}
+
+/* The pages of a block are looked at from now on. */
+static void look_at(struct hd_thrash *t, struct block *b)
+{
+    struct page *v;
+
+    if (b->page == HD_NONE) {
+        v = more(t, HD_LARGE_PAGES, sizeof *v);
+        if (v == NULL)
+            return;
+        b->page = hd_arena_ref(t->env->arena, v);
+    }
+    b->looks = 1;
+}
+
+/* ---- states of a page --------------------------------------------------- */
+
+/* Those of a bit set are throttled no more. */
+static void throttle_end(struct page *p, uint32_t who)
+{
+    if ((p->throttled & who) == 0)
+        return;
+    p->throttled = (uint8_t)(p->throttled & ~who);
+    if (p->throttled == 0)
+        p->end = 0;
+}
+
+static void unpin(struct hd_thrash *t, struct page *p)
+{
+    if (p->pinned == NONE)
+        return;
+    p->pinned = NONE;
+    t->s->pins--;
+}
+
+/* Nothing is known of it any more; who is exempt, and how often it was
+ * throttled, stays. */
+static void forget(struct hd_thrash *t, struct block *b, struct page *p)
+{
+    throttle_end(p, p->throttled);
+    unpin(t, p);
+    b->n -= p->thrashes;
+    p->last = p->first = 0;
+    p->returns = 0;
+    p->events = p->users = p->thrashes = p->out = 0;
+}
+
+/* A pin ends before its time. */
+static void release(struct hd_thrash *t, uint32_t app, struct block *b,
+                    struct page *p)
+{
+    if (p->pinned != NONE) {
+        row(t, app)[HD_THRASH_RELEASED]++;
+        t->s->released++;
+    }
+    forget(t, b, p);
+}
+
+static void detect(struct hd_thrash *t, uint32_t app, struct block *b,
+                   struct page *p)
+{
+    if (p->thrashes)
+        return;
+    p->thrashes = 1;
+    b->n++;
+    row(t, app)[HD_THRASH_DETECTED]++;
+}
+
+/* ---- what happens ------------------------------------------------------- */
+
+/* An event of a page that is looked at. */
+static void count(struct hd_thrash *t, hd_time now, uint32_t app,
+                  struct block *b, struct page *p, uint32_t by)
+{
+    hd_time last = p->last;
+
+    row(t, app)[HD_THRASH_EVENTS]++;
+    p->users |= (uint8_t)(1u << by);
+    p->last = now;
+    if (last == 0)
+        return;
+    if (now - last <= t->s->lapse[app]) {
+        p->events += p->events < MOST_EVENTS;
+        if (p->events < t->w.cfg->threshold)
+            return;
+        detect(t, app, b, p);
+        b->thrashed = now;
+    } else if (p->events >= t->w.cfg->threshold) {
+        forget(t, b, p);
+    }
+}
+
+/* A page has moved to `by`; one that is pinned was meant to. */
+static void event(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
+                  uint32_t by)
+{
+    struct block *b = make(t, app, vpn);
+
+    if (b == NULL)
+        return;
+    if (!b->looks && b->last != 0 && b->by != by &&
+        now - b->last <= t->s->lapse[app])
+        look_at(t, b);
+    if (b->looks && page_of(t, b, vpn)->pinned != NONE)
+        return;
+    if (b->looks)
+        count(t, now, app, b, page_of(t, b, vpn), by);
+    b->last = now;
+    b->by = by;
+}
+
+/* A page that has left comes back. */
+static void refault(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
+{
+    struct block *b = make(t, app, vpn);
+    struct page *p;
+
+    if (b == NULL || (b->looks == 0 && (look_at(t, b), b->looks == 0)))
+        return;
+    p = page_of(t, b, vpn);
+    if (p->out) {
+        p->out = 0;
+        return;
+    }
+    row(t, app)[HD_THRASH_RETURNS]++;
+    if (p->returns != 0 && now - p->first > t->refault && p->pinned == NONE)
+        forget(t, b, p);
+    if (p->returns == 0)
+        p->first = now;
+    if (++p->returns > t->w.refaults)
+        detect(t, app, b, p);
+}
+
+/* Whether there are two copies of a page where it is read. */
+static bool copied(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    return (hd_ptables_advice(t->w.tables, app, vpn) &
+            HEDDLE_ADVICE_READ_MOSTLY) != 0;
+}
+
+void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
+                    bool before)
+{
+    if (t->w.how == HD_THRASH_REFAULT && before)
+        refault(t, now, app, vpn);
+    else if (t->w.how == HD_THRASH_DRIVER && copied(t, app, vpn))
+        hd_thrash_forget(t, app, vpn, 1);
+    else if (t->w.how == HD_THRASH_DRIVER)
+        event(t, now, app, vpn, GPU);
+}
+
+void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
+{
+    struct block *b;
+
+    if (t->w.how == HD_THRASH_DRIVER) {
+        if (copied(t, app, vpn))
+            hd_thrash_forget(t, app, vpn, 1);
+        else
+            event(t, now, app, vpn, HOST);
+        return;
+    }
+    b = make(t, app, vpn);
+    if (b != NULL && !b->looks)
+        look_at(t, b);
+    if (b != NULL && b->looks)
+        page_of(t, b, vpn)->out = 1;
+}
+
+void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
+{
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
+        struct block *b = find(t, app, (hd_vpn){v});
+        if (b != NULL && b->looks)
+            release(t, app, b, page_of(t, b, (hd_vpn){v}));
+        else
+            v |= HD_LARGE_PAGES - 1;
+    }
+}
+
+/* ---- the hint ----------------------------------------------------------- */
+
+/* Whether all who use a page can where it would be. */
+static bool all_reach(const struct heddle_q_thrash *q, uint32_t where)
+{
+    return where == HOST  ? q->far || !(q->users >> GPU & 1)
+           : where == GPU ? !(q->users >> HOST & 1)
+                          : false;
+}
+
+static int64_t at(uint64_t where)
+{
+    return where == GPU ? HEDDLE_THRASH_GPU : HEDDLE_THRASH_HOST;
+}
+
+/* Of a page that is pinned, and whose place is not with who touches it. */
+static int64_t hint_pinned(const struct heddle_q_thrash *q)
+{
+    if (q->exempt == q->by)
+        return at(all_reach(q, (uint32_t)q->by) || !q->far ? q->by : HOST);
+    if (q->pinned == q->by || (q->pinned == HOST && q->far))
+        return at(q->pinned);
+    return HEDDLE_THRASH_THROTTLE;
+}
+
+/* The driver's, for a page that thrashes. */
+static int64_t hint(const struct hd_thrash *t, const struct heddle_q_thrash *q)
+{
+    if (all_reach(q, (uint32_t)q->place))
+        return at(q->place);
+    if (q->pinned != NONE && q->by == q->place)
+        return q->by == q->pinned || q->by == q->exempt
+                   ? at(q->by)
+                   : HEDDLE_THRASH_THROTTLE;
+    if (q->pinned != NONE)
+        return hint_pinned(q);
+    if (q->exempt != q->by)
+        return HEDDLE_THRASH_THROTTLE;
+    return q->throttlings >= t->w.cfg->pin_threshold ? at(q->by)
+                                                     : HEDDLE_THRASH_MIGRATE;
+}
+
+static int64_t ask_default(void *self, const void *question)
+{
+    const struct hd_thrash *t = self;
+    const struct heddle_q_thrash *q = question;
+
+    if (q->thrashes)
+        return hint(t, q);
+    return q->returns > t->w.refaults && q->far && q->by == GPU
+               ? HEDDLE_THRASH_HOST
+               : HEDDLE_THRASH_MIGRATE;
+}
+
+/* What a question's rules say of an answer, NULL: nothing against it. */
+static const char *wrong(const struct heddle_q_thrash *q, int64_t a)
+{
+    if (a == HEDDLE_THRASH_GPU && q->by == HOST)
+        return "migrate, throttle or host: the host cannot use the GPU's "
+               "memory";
+    if (a == HEDDLE_THRASH_HOST && q->by == GPU && !q->far)
+        return "migrate, throttle or gpu: the GPU cannot use this page on the "
+               "host (far is 0)";
+    if (a == HEDDLE_THRASH_THROTTLE && !q->thrashes)
+        return "migrate, gpu or host: only a page that thrashes has periods";
+    if (a == HEDDLE_THRASH_THROTTLE && q->exempt == q->by)
+        return "migrate, gpu or host: who is exempt in this period is not "
+               "throttled";
+    return NULL;
+}
+
+/* The gap since the last event votes for the lapse. */
+static void vote(struct hd_thrash *t, uint32_t app, hd_time gap)
+{
+    int32_t *votes = &t->s->votes[app], need = (int32_t)t->w.cfg->votes;
+    hd_time *lapse = &t->s->lapse[app];
+
+    if (t->w.cfg->lapse != LAPSE_US)
+        return;
+    *votes += gap < *lapse ? -1 : 1;
+    if (*votes >= need && *lapse < t->most)
+        *lapse = hd_min_u64(*lapse + *lapse / 8, t->most);
+    else if (*votes <= -need && *lapse > t->least)
+        *lapse = hd_max_u64(*lapse - *lapse / 8, t->least);
+    else
+        return;
+    *votes /= 2;
+    row(t, app)[HD_THRASH_TUNED]++;
+}
+
+/* A touch begins a period, or is in one. */
+static void period(const struct hd_thrash *t, hd_time now, struct page *p,
+                   uint32_t by)
+{
+    if (now > p->end) {
+        p->end = now + t->nap;
+        p->exempt = (uint8_t)(p->exempt == by ? NONE : by);
+    } else if (p->exempt == NONE) {
+        p->exempt = (uint8_t)by;
+    }
+}
+
+/* A block whose thrashing lies an epoch back. */
+static bool quiet(const struct hd_thrash *t, hd_time now, const struct block *b)
+{
+    return b->thrashed != 0 && now - b->thrashed > t->epoch && !b->pinned &&
+           b->resets < t->w.cfg->max_resets;
+}
+
+static void reset(struct hd_thrash *t, uint32_t app, struct block *b)
+{
+    struct page *v = page_of(t, b, (hd_vpn){0});
+
+    memset(v, 0, HD_LARGE_PAGES * sizeof *v);
+    b->looks = b->n = b->by = 0;
+    b->last = b->thrashed = 0;
+    b->resets++;
+    row(t, app)[HD_THRASH_RESETS]++;
+}
+
+/* Pins a page there, since `by` has touched it, who does not have it. */
+static void pin(struct hd_thrash *t, hd_time now, uint32_t app, struct block *b,
+                hd_vpn vpn, uint32_t where, uint32_t by)
+{
+    struct page *p = page_of(t, b, vpn);
+
+    if (p->pinned == NONE || where == by)
+        throttle_end(p, p->throttled);
+    if (p->pinned == NONE) {
+        p->deadline = now + t->pin;
+        p->throttlings = 0;
+        b->pinned = 1;
+        t->s->pins++;
+        t->s->made++;
+        row(t, app)[HD_THRASH_PINNED]++;
+        if (t->pin != 0)
+            hd_post(t->env->ev, t->rank, t->rank, p->deadline, 0, app, vpn.v);
+    }
+    p->pinned = (uint8_t)where;
+}
+
+static void throttle(struct hd_thrash *t, uint32_t app, struct page *p,
+                     uint32_t by)
+{
+    row(t, app)[HD_THRASH_THROTTLED]++;
+    if (p->throttled >> by & 1)
+        return;
+    p->throttled |= (uint8_t)(1u << by);
+    p->throttlings += p->pinned == NONE && p->throttlings < MOST_THROTTLINGS;
+}
+
+/* Where the program's host wants a page. */
+static uint32_t place(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    uint32_t a = hd_ptables_advice(t->w.tables, app, vpn);
+
+    return a & HEDDLE_ADVICE_GPU ? GPU : a & HEDDLE_ADVICE_HOST ? HOST : NONE;
+}
+
+/* The page thrashes, and its control goes on with this touch. */
+static bool thrashes(struct hd_thrash *t, hd_time now, uint32_t app,
+                     struct page *p, uint32_t by)
+{
+    if (p->events < t->w.cfg->threshold)
+        return false;
+    if (p->throttled >> by & 1)
+        throttle_end(p, 1u << by);
+    vote(t, app, now - p->last);
+    if (now - p->last > t->s->lapse[app] && p->pinned == NONE)
+        return false;
+    p->users |= (uint8_t)(1u << by);
+    period(t, now, p, by);
+    return true;
+}
+
+enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
+                                 enum heddle_processor by, uint32_t app,
+                                 hd_vpn vpn, uint32_t pages, bool writes,
+                                 bool far, hd_time *until)
+{
+    struct block *b = find(t, app, vpn);
+    struct page *p;
+    struct heddle_q_thrash q = {.by = by,
+                                .app = app,
+                                .vpn = vpn.v,
+                                .pages = pages,
+                                .writes = writes,
+                                .far = far};
+    int64_t a;
+    const char *rule;
+
+    if (b != NULL && b->looks && quiet(t, now, b))
+        reset(t, app, b);
+    if (b == NULL || !b->looks)
+        return HEDDLE_THRASH_MIGRATE;
+    p = page_of(t, b, vpn);
+    *until = p->end;
+    if (p->throttled >> by & 1 && now < p->end && p->exempt != by) {
+        throttle(t, app, p, by);
+        return HEDDLE_THRASH_THROTTLE;
+    }
+    q.thrashes = thrashes(t, now, app, p, by);
+    q.events = p->events;
+    q.returns = p->returns;
+    q.throttlings = p->throttlings;
+    q.users = p->users;
+    q.exempt = q.thrashes ? p->exempt : NONE;
+    q.pinned = p->pinned;
+    q.place = place(t, app, vpn);
+    a = hd_ask_thrash(&t->ask, &q);
+    rule = wrong(&q, a);
+    if (HD_UNLIKELY(rule != NULL)) {
+        hd_slots_refuse(&t->ask, HEDDLE_POINT_thrash, &q, a, rule, t->env->err);
+        a = HEDDLE_THRASH_MIGRATE;
+    }
+    if (a == HEDDLE_THRASH_THROTTLE)
+        throttle(t, app, p, by);
+    else if (a != HEDDLE_THRASH_MIGRATE)
+        for (uint32_t i = 0; i < pages; i++)
+            pin(t, now, app, b, (hd_vpn){vpn.v + i},
+                a == HEDDLE_THRASH_GPU ? GPU : HOST, by);
+    else if (p->pinned != NONE)
+        hd_thrash_forget(t, app, vpn, pages);
+    *until = p->end;
+    return (enum heddle_thrash)a;
+}
+
+hd_time hd_thrash_nap(const struct hd_thrash *t)
+{
+    return t->nap;
+}
+
+bool hd_thrash_has(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    const struct page *p = known(t, app, vpn);
+
+    return p != NULL && p->thrashes;
+}
+
+bool hd_thrash_on_host(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+{
+    const struct page *p = known(t, app, vpn);
+
+    return p != NULL && p->pinned == HOST;
+}
+
+void hd_thrash_set(const struct hd_thrash *t, uint32_t app, hd_vpn vpn,
+                   uint64_t set[HD_THRASH_WORDS])
+{
+    const struct block *b = find(t, app, vpn);
+
+    memset(set, 0, HD_THRASH_WORDS * sizeof *set);
+    if (b == NULL || b->n == 0)
+        return;
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (page_of(t, b, (hd_vpn){i})->thrashes)
+            set[i / 64] |= 1ull << i % 64;
+}
+
+/* The time of a pin is over, if it is still that one. */
+static void over(void *self, hd_time now, uint32_t what, uint32_t app,
+                 uint64_t v)
+{
+    struct hd_thrash *t = self;
+    struct block *b = find(t, app, (hd_vpn){v});
+    struct page *p = known(t, app, (hd_vpn){v});
+
+    (void)what;
+    if (p == NULL || p->pinned == NONE || p->deadline != now)
+        return;
+    if (p->pinned == HOST)
+        t->w.unpin(t->w.manager, now, app, (hd_vpn){v});
+    row(t, app)[HD_THRASH_UNPINNED]++;
+    t->s->over++;
+    forget(t, b, p);
+}
+
+/* ---- looking and checking ----------------------------------------------- */
+
+static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+{
+    static const char *const where[] = {"none", "gpu", "host"};
+    const struct hd_thrash *t = self;
+    uint32_t app;
+
+    (void)instance;
+    for (uint32_t i = 0; i < t->s->room; i++)
+        for (uint32_t k = 0; blocks(t)[i].n != 0 && k < HD_LARGE_PAGES; k++) {
+            const struct page *p = page_of(t, &blocks(t)[i], (hd_vpn){k});
+            hd_vpn vpn;
+            if (!p->thrashes)
+                continue;
+            vpn = hd_ptables_host_page(
+                t->w.tables,
+                (hd_pfn){HD_HOST_FRAME + (uint64_t)i * HD_LARGE_PAGES + k},
+                &app);
+            v->row(v->ud, "page");
+            v->number(v->ud, "app", app);
+            v->number(v->ud, "vpn", vpn.v);
+            v->text(v->ud, "pinned", where[p->pinned]);
+            v->number(v->ud, "throttlings", p->throttlings);
+        }
+}
+
+static void check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_thrash *t = self;
+    const struct state *s = t->s;
+    uint32_t pins = 0;
+
+    (void)instance;
+    for (uint32_t i = 0; i < s->room; i++) {
+        const struct block *b = &blocks(t)[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; b->looks && k < HD_LARGE_PAGES; k++) {
+            const struct page *p = page_of(t, b, (hd_vpn){k});
+            n += p->thrashes;
+            pins += p->pinned != NONE;
+            if (p->throttled & (~p->users | 1u << p->exempt))
+                hd_err_set(err, HEDDLE_ECHECK,
+                           "thrash: page %u of block %u: throttled are 0x%x, "
+                           "of 0x%x, and %u is exempt",
+                           k, i, p->throttled, p->users, p->exempt);
+        }
+        if (n != b->n)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "thrash: %u pages of block %u thrash, %u are counted", n,
+                       i, b->n);
+    }
+    if (pins != s->pins || s->made != s->over + s->released + s->pins)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "thrash: %llu pages were pinned, %llu are so no more by "
+                   "time and %llu before; %u are, %u are counted",
+                   (unsigned long long)s->made, (unsigned long long)s->over,
+                   (unsigned long long)s->released, pins, s->pins);
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+static hd_time us(const struct hd_thrash *t, uint64_t n)
+{
+    return hd_ticks_ns(t->env->clk, n * 1000);
+}
+
+static int take(struct hd_thrash *t)
+{
+    struct block *v = more(t, FIRST_BLOCKS, sizeof *v);
+
+    t->s = hd_arena_take(t->env->arena, 1, sizeof *t->s);
+    if (v == NULL || t->s == NULL)
+        return -1;
+    for (uint32_t i = 0; i < FIRST_BLOCKS; i++)
+        v[i].page = HD_NONE;
+    t->s->block = hd_arena_ref(t->env->arena, v);
+    t->s->room = FIRST_BLOCKS;
+    return 0;
+}
+
+struct hd_thrash *hd_thrash_open(struct hd_env *env,
+                                 const struct hd_thrash_wiring *w)
+{
+    struct hd_thrash *t = calloc(1, sizeof *t);
+    uint64_t lapse = w->cfg->lapse;
+
+    if (t != NULL) {
+        t->env = env;
+        t->w = *w;
+    }
+    if (t == NULL || take(t) < 0) {
+        hd_err_memory(env->err);
+        hd_thrash_close(t);
+        return NULL;
+    }
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
+        t->s->lapse[app] = us(t, lapse);
+    t->nap = us(t, lapse * w->cfg->nap);
+    t->epoch = us(t, lapse * w->cfg->epoch);
+    t->pin = us(t, lapse * w->cfg->pin);
+    t->refault = hd_ticks_ns(env->clk, w->refault_ns);
+    t->least = us(t, LEAST_LAPSE_US);
+    t->most = us(t, MOST_LAPSE_US);
+    t->stat = hd_stats_group(env->stats, "thrash", hd_thrash_stats,
+                             HD_THRASH_STATS, 1);
+    t->rank = hd_events_component(env->ev, "thrash", over, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_thrash, "", &t->ask, ask_default,
+                   t);
+    hd_env_part(env, (struct hd_part){.name = "thrash",
+                                      .instances = 1,
+                                      .self = t,
+                                      .look = look,
+                                      .check = check});
+    return t;
+}
+
+void hd_thrash_close(struct hd_thrash *t)
+{
+    free(t);
+}

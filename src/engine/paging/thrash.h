@@ -1,0 +1,93 @@
+/*
+ * thrash.h - pages that go to and fro: who sees it, and what is done.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_THRASH_H
+#define HD_THRASH_H
+
+#include "kit/config.h"
+#include "kit/env.h"
+#include "points/slots.h"
+#include "pages/ptable.h"
+
+/* Settings of the group uvm (driver.c). */
+struct hd_thrash_cfg {
+    uint32_t threshold;     /* events that make a page thrash */
+    uint32_t pin_threshold; /* throttlings after which it is pinned */
+    uint32_t lapse;         /* us */
+    uint32_t votes;         /* that change the lapse */
+    uint32_t nap, epoch;    /* lapses */
+    uint32_t pin;           /* lapses; 0: for good */
+    uint32_t max_resets;    /* of a block */
+};
+
+enum hd_thrash_how { HD_THRASH_NONE, HD_THRASH_DRIVER, HD_THRASH_REFAULT };
+
+enum hd_thrash_stat {
+    HD_THRASH_EVENTS,
+    HD_THRASH_RETURNS,
+    HD_THRASH_DETECTED,
+    HD_THRASH_THROTTLED,
+    HD_THRASH_PINNED,
+    HD_THRASH_UNPINNED,
+    HD_THRASH_RELEASED,
+    HD_THRASH_RESETS,
+    HD_THRASH_TUNED,
+    HD_THRASH_STATS
+};
+
+enum { HD_THRASH_WORDS = HD_LARGE_PAGES / 64 };
+
+struct hd_thrash;
+
+struct hd_thrash_wiring {
+    const struct hd_thrash_cfg *cfg;
+    uint32_t how;        /* enum hd_thrash_how, not NONE */
+    uint32_t refaults;   /* returns of a page that do not yet count as */
+    uint64_t refault_ns; /* thrashing, within so long */
+    struct hd_ptables *tables;
+    /* The memory manager: a page that was pinned on the host is to be absent,
+     * as soon as no core can be ahead of that. */
+    void (*unpin)(void *self, hd_time now, uint32_t app, hd_vpn vpn);
+    void *manager; /* its self */
+};
+
+/* Builds it in the simulation's arena; NULL on error. */
+struct hd_thrash *hd_thrash_open(struct hd_env *env,
+                                 const struct hd_thrash_wiring *w);
+void hd_thrash_close(struct hd_thrash *t);
+
+/* A page is sent for; before: and has been here.  A page leaves since the
+ * application's host touches it. */
+void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
+                    bool before);
+void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn);
+
+/* What becomes of a page that `by` has touched and does not have; far: the GPU
+ * can use it on the host.  THROTTLE: it is asked again at *until, or before.
+ * The answer holds for the `pages` from vpn on. */
+enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
+                                 enum heddle_processor by, uint32_t app,
+                                 hd_vpn vpn, uint32_t pages, bool writes,
+                                 bool far, hd_time *until);
+
+/* Ticks of a nap: a page that is throttled waits no longer. */
+hd_time hd_thrash_nap(const struct hd_thrash *t);
+
+/* Whether a page thrashes; those of an aligned 2 MB that do, a bit each;
+ * whether it is pinned on the host. */
+bool hd_thrash_has(const struct hd_thrash *t, uint32_t app, hd_vpn vpn);
+void hd_thrash_set(const struct hd_thrash *t, uint32_t app, hd_vpn vpn,
+                   uint64_t set[HD_THRASH_WORDS]);
+bool hd_thrash_on_host(const struct hd_thrash *t, uint32_t app, hd_vpn vpn);
+
+/* What was known of pages is forgotten: the program's host has them moved, or
+ * their allocation has gone. */
+void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages);
+
+extern const struct hd_stat_desc hd_thrash_stats[];
+extern const uint32_t hd_thrash_stat_count;
+
+#endif

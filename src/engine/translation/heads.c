@@ -1,0 +1,406 @@
+/*
+ * heads.c - subregions: which leaf entry a walk reads, what its walker reads
+ * after the answer, and the memory subregion cache (Yu, Bai, Wang: MESC).
+ *
+ * With l2tlb.sub_ways a walker looks at the bits of the level-3 entry (contig.h).
+ * AC: it reads the first entry of the table, which stands for all 512 pages
+ * (mode a of the paper's figure 6).  C of the page's subregion: that of the
+ * subregion, which stands for its 64 pages (c).  Else the page's own (b).  Where
+ * leaf entries have the bits (msc.bits) it is the page's own always, and says as
+ * much.
+ *
+ * In c the walk's requests are answered, and its MSHR is free; the walker stays,
+ * a `tail', to find out which subregions beside it lie on: one entry of the L2 TLB
+ * shall hold them all.  It asks the memory subregion cache (MSC), which keeps
+ * seven bits a region: whether subregions i and i + 1 are linked.  A hit ends it.
+ * Otherwise the heads of all other subregions with C are read, at most seven, one
+ * after the other, and fill the MSC; without an MSC, those above the page's own as
+ * far as they are linked, then those below.  Then the L2 TLB is filled.  Misses of
+ * the region's pages that come before do not know of it and walk on their own
+ * (msc.early counts them).
+ *
+ * Memory takes such reads as it takes data (level 0): no warp waits for them.
+ *
+ * What changes the bits, or shoots a page of the region down, cancels that: walks
+ * under way answer with what the page table says of their page when they end,
+ * tails fill nothing, and the MSC's entry goes.
+ *
+ * Invariant: an entry of the MSC has the links of the page table.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "pages/contig.h"
+#include "pages/unit.h"
+
+#define MSC(field) offsetof(struct hd_msc_cfg, field)
+
+const struct hd_setting hd_msc_settings[] = {
+    {"entries", HD_T_U32, MSC(entries), "entries", "512", 0, 1u << 20, NULL,
+     "entries of the memory subregion cache, which hold how the subregions of "
+     "a 2 MB region are linked (l2tlb.sub_ways); 0: there is none, and walkers "
+     "read outward from their page's subregion until a link breaks",
+     "MESC table I: 512"},
+    {"ways", HD_T_U32, MSC(ways), "ways", "8", 0, 1u << 20, NULL,
+     "associativity; 0: fully associative", "guess: MESC does not say"},
+    {"latency", HD_T_U32, MSC(latency), "cycles", "2", 0, 10000, NULL,
+     "L2-clock cycles of a look-up, after the walk's answer",
+     "guess: MESC does not say"},
+    {"bits", HD_T_CHOICE, MSC(bits), "", "level3", 0, 1, "level3|level4",
+     "which entries hold the contiguity bits.  level3: those above leaf "
+     "tables, so that a walk reads a head instead of its own entry.  level4: "
+     "each leaf entry holds those of its subregion and region, so that a walk "
+     "reads its own",
+     "MESC: level3; what it leaves to discrete GPUs: level4"},
+};
+const uint32_t hd_msc_setting_count = HD_LEN(hd_msc_settings);
+
+const struct hd_stat_desc hd_msc_stats[] = {
+    [HD_MSC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    [HD_MSC_HITS] = {"hits", "look-ups", "look-ups that found the region",
+                     HD_STAT_COUNT},
+    [HD_MSC_FILLS] = {"fills", "entries", "regions inserted", HD_STAT_COUNT},
+    [HD_MSC_EVICTIONS] = {"evictions", "entries", "entries replaced",
+                          HD_STAT_COUNT},
+    [HD_MSC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
+                              HD_STAT_COUNT},
+    [HD_MSC_REGIONS] = {"walks_region", "walks",
+                        "walks whose entry stood for a whole contiguous region",
+                        HD_STAT_COUNT},
+    [HD_MSC_SUBREGIONS] = {"walks_subregion", "walks",
+                           "walks whose entry stood for a subregion",
+                           HD_STAT_COUNT},
+    [HD_MSC_READS] = {"reads", "reads",
+                      "entries of other subregions, read after the answer",
+                      HD_STAT_COUNT},
+    [HD_MSC_EARLY] = {"early", "walks",
+                      "walks of contiguous pages while their region was still "
+                      "being read",
+                      HD_STAT_COUNT},
+    [HD_MSC_CANCELLED] = {"cancelled", "walks",
+                          "results dropped because the mapping changed before "
+                          "they were inserted",
+                          HD_STAT_COUNT},
+    [HD_MSC_BUSY_CYCLES] = {"busy_cycles", "core cycles",
+                            "time that walkers were busy after the answer",
+                            HD_STAT_COUNT},
+};
+const uint32_t hd_msc_stat_count = HD_LEN(hd_msc_stats);
+_Static_assert(HD_LEN(hd_msc_stats) == HD_MSC_STATS, "one row a counter");
+
+int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
+{
+    struct hd_heads *h = &u->heads;
+    struct hd_env *env = u->m->env;
+    uint32_t n = h->cfg.entries, ways = h->cfg.ways;
+
+    h->stat = stat;
+    h->instance = u->instance;
+    h->latency = u->m->tick * h->cfg.latency;
+    if (u->m->tlb_cfg.sub_ways == 0)
+        return 0;
+    h->tail = hd_arena_take(env->arena, u->m->walk_cfg.walkers, sizeof *h->tail);
+    if (h->tail == NULL ||
+        hd_numbers_open(&h->tails, env->arena, u->m->walk_cfg.walkers) < 0)
+        return hd_err_memory(env->err);
+    if (n == 0)
+        return 0;
+    if (ways == 0 || ways > n)
+        ways = n;
+    if (n % ways != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "msc.entries: %u is not a multiple of msc.ways = %u",
+                          n, ways);
+    h->mask = hd_is_pow2(n / ways) ? n / ways - 1 : 0;
+    h->links = hd_arena_take(env->arena, n, sizeof *h->links);
+    if (h->links == NULL ||
+        hd_assoc_open(&h->tags, env, "msc", u->instance, n / ways, ways) < 0)
+        return hd_err_memory(env->err);
+    return 0;
+}
+
+static void count(const struct hd_heads *h, uint32_t app, uint32_t counter)
+{
+    (*hd_count(&h->stat, h->instance, app, counter))++;
+}
+
+/* The subregion of a page in its region. */
+static uint32_t sub_of(hd_vpn vpn)
+{
+    return (uint32_t)(vpn.v / HD_SUB_PAGES) % HD_SUBS;
+}
+
+static hd_vpn region_of(hd_vpn vpn)
+{
+    return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
+}
+
+/* ---- walks ------------------------------------------------------------------ */
+
+/* The page whose entry a walk with these bits reads. */
+static hd_vpn head_of(hd_vpn vpn, uint32_t bits)
+{
+    if (bits & HD_CONTIG_ALL)
+        return region_of(vpn);
+    if (bits >> sub_of(vpn) & 1)
+        vpn.v &= ~(uint64_t)(HD_SUB_PAGES - 1);
+    return vpn;
+}
+
+void hd_heads_aim(struct hd_unit *u, struct hd_walk *w)
+{
+    uint32_t bits = hd_contig_of(u->m->w.tables, w->app, w->vpn);
+
+    if (!(bits & HD_CONTIG_ALL) && (bits >> sub_of(w->vpn) & 1) == 0)
+        return;
+    w->bits = (uint16_t)bits;
+    if (u->heads.cfg.bits == 0)
+        w->pte[3].v -= 8 * (w->vpn.v - head_of(w->vpn, bits).v);
+    count(&u->heads, w->app,
+          bits & HD_CONTIG_ALL ? HD_MSC_REGIONS : HD_MSC_SUBREGIONS);
+}
+
+bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
+                    struct hd_xlate *x)
+{
+    hd_vpn head = head_of(w->vpn, w->bits);
+
+    if (!hd_ptables_find(u->m->w.tables, w->app, head, x))
+        return false;
+    x->pages = w->bits & HD_CONTIG_ALL ? HD_LARGE_PAGES : HD_SUB_PAGES;
+    return true;
+}
+
+bool hd_heads_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
+                   const struct hd_treq *first)
+{
+    uint32_t i;
+
+    if (w->bits == 0 || w->bits & HD_CONTIG_ALL)
+        return false;
+    i = hd_numbers_take(&u->heads.tails);
+    u->heads.tail[i] = (struct hd_tail){.vpn = w->vpn,
+                                        .began = now,
+                                        .req = HD_NONE,
+                                        .core = first->core,
+                                        .warp = first->warp,
+                                        .bits = w->bits,
+                                        .app = w->app};
+    hd_ptw_stay(u, now + u->heads.latency * (u->heads.links != NULL), i);
+    return true;
+}
+
+/* Whether a tail is in use and concerns a page of [vpn, vpn + pages). */
+static bool concerns(const struct hd_tail *t, uint32_t app, hd_vpn vpn,
+                     uint64_t pages)
+{
+    return t->bits != 0 && (app == HD_APP_NONE || t->app == app) &&
+           region_of(t->vpn).v < vpn.v + pages &&
+           vpn.v < region_of(t->vpn).v + HD_LARGE_PAGES;
+}
+
+void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_heads *h = &u->heads;
+
+    for (uint32_t i = 0; hd_numbers_live(&h->tails) != 0 && i < h->tails.room;
+         i++)
+        if (concerns(&h->tail[i], app, vpn, 1) &&
+            h->tail[i].bits >> sub_of(vpn) & 1) {
+            count(h, app, HD_MSC_EARLY);
+            return;
+        }
+}
+
+/* ---- the memory subregion cache -------------------------------------------- */
+
+/* The entry of a region, or HD_NONE; its key and set. */
+static uint32_t find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
+                     uint64_t *key, uint32_t *set)
+{
+    uint64_t n = vpn.v / HD_LARGE_PAGES;
+
+    *key = n | (uint64_t)app << HD_TLB_APP_SHIFT;
+    *set = (uint32_t)(h->mask != 0 ? n & h->mask : n % h->tags.sets);
+    return hd_assoc_find(&h->tags, *set, *key);
+}
+
+/* The region of a key, as a tail has it. */
+static struct hd_tail of_key(uint64_t key)
+{
+    return (struct hd_tail){
+        .vpn = {(key & hd_ones(HD_TLB_APP_SHIFT)) * HD_LARGE_PAGES},
+        .bits = 1,
+        .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
+}
+
+static void ask(struct hd_heads *h, struct hd_tail *t)
+{
+    uint64_t key;
+    uint32_t set, e = find(h, t->app, t->vpn, &key, &set);
+
+    count(h, t->app, HD_MSC_LOOKUPS);
+    if (e == HD_NONE)
+        return;
+    count(h, t->app, HD_MSC_HITS);
+    hd_assoc_touch(&h->tags, e, (struct hd_who){t->app, t->warp});
+    t->hit = 1;
+    t->links = h->links[e];
+}
+
+static void keep(struct hd_heads *h, const struct hd_tail *t, uint32_t links)
+{
+    uint64_t key, gone;
+    uint32_t set, e = find(h, t->app, t->vpn, &key, &set);
+
+    if (e == HD_NONE) { /* else another tail was quicker */
+        e = hd_assoc_place(&h->tags, set, key,
+                           (struct hd_who){t->app, t->warp}, &gone);
+        if (gone != HD_KEY_NONE)
+            count(h, (uint32_t)(gone >> HD_TLB_APP_SHIFT), HD_MSC_EVICTIONS);
+        count(h, t->app, HD_MSC_FILLS);
+    }
+    h->links[e] = (uint8_t)links;
+}
+
+/* ---- tails --------------------------------------------------------------------- */
+
+/* The links around a tail's page as the page table has them; *c: of its region. */
+static uint32_t links_of(const struct hd_unit *u, const struct hd_tail *t,
+                         struct hd_contig *c)
+{
+    hd_contig_look(u->m->w.tables, t->app, t->vpn, c);
+    return hd_contig_links(c);
+}
+
+/* Without an MSC: the subregion whose head is read next, a bit; 0: none. */
+static uint32_t outward(const struct hd_unit *u, const struct hd_tail *t)
+{
+    struct hd_contig c;
+    uint32_t links = links_of(u, t, &c), up = sub_of(t->vpn), down = up;
+
+    while (t->read >> (up + 1) & links >> up & 1)
+        up++;
+    if ((t->bits & ~t->read) >> (up + 1) & 1) /* no AC here */
+        return 1u << (up + 1);
+    while (down > 0 && t->read >> (down - 1) & links >> (down - 1) & 1)
+        down--;
+    return down > 0 ? t->bits & ~t->read & 1u << (down - 1) : 0;
+}
+
+bool hd_heads_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
+{
+    struct hd_heads *h = &u->heads;
+    struct hd_tail *t = &h->tail[i];
+    uint32_t want;
+    hd_vpn head;
+
+    if (t->read == 0) {
+        t->read = (uint8_t)(1u << sub_of(t->vpn));
+        if (h->links != NULL)
+            ask(h, t);
+    }
+    if (t->bits == 0 || t->hit)
+        return false;
+    want = h->links != NULL ? t->bits & ~(uint32_t)t->read : outward(u, t);
+    if (want == 0)
+        return false;
+    want = hd_bit_first(want);
+    t->read = (uint8_t)(t->read | 1u << want);
+    head.v = region_of(t->vpn).v + want * HD_SUB_PAGES;
+    *pa = hd_ptables_table(u->m->w.tables, t->app, head, 4);
+    count(h, t->app, HD_MSC_READS);
+    return true;
+}
+
+void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t i)
+{
+    struct hd_heads *h = &u->heads;
+    struct hd_tail *t = &h->tail[i];
+    struct hd_contig c;
+    uint32_t links, first, n;
+    struct hd_xlate x;
+
+    *hd_count(&h->stat, h->instance, t->app, HD_MSC_BUSY_CYCLES) +=
+        hd_unit_cycles(u->m, now - t->began);
+    hd_numbers_give(&h->tails, i);
+    if (t->bits == 0) {
+        count(h, t->app, HD_MSC_CANCELLED);
+        return;
+    }
+    links = links_of(u, t, &c);
+    if (t->hit)
+        links = t->links;
+    else if (h->links != NULL)
+        keep(h, t, links);
+    n = hd_contig_run(links, sub_of(t->vpn), &first);
+    x = (struct hd_xlate){{region_of(t->vpn).v + first * HD_SUB_PAGES},
+                          {c.head[first].v},
+                          n * HD_SUB_PAGES,
+                          1};
+    u->hand = NULL;
+    hd_tlb_fill(&u->tlb, t->app, t->core, t->warp, t->vpn, &x, 0);
+    t->bits = 0;
+}
+
+void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                     uint64_t pages)
+{
+    struct hd_heads *h = &u->heads;
+
+    if (h->tail == NULL || pages == 0)
+        return;
+    for (uint32_t i = 0; i < h->tails.room; i++)
+        if (concerns(&h->tail[i], app, vpn, pages))
+            h->tail[i].bits = 0;
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        struct hd_walk *w = &u->walk[e];
+        struct hd_tail t = {.vpn = w->vpn, .bits = w->bits, .app = w->app};
+        if (u->miss.v[e].live && concerns(&t, app, vpn, pages))
+            w->bits = 0;
+    }
+    for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
+        uint64_t key = h->tags.key[e];
+        struct hd_tail t = of_key(key);
+        if (key == HD_KEY_NONE || !concerns(&t, app, vpn, pages))
+            continue;
+        hd_assoc_drop(&h->tags, e);
+        count(h, t.app, HD_MSC_INVALIDATIONS);
+    }
+}
+
+/* ---- looking and checking --------------------------------------------------- */
+
+void hd_heads_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    const struct hd_heads *h = &hd_unit_of(mmu, i)->heads;
+
+    for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
+        uint64_t key = h->tags.key[e];
+        if (key == HD_KEY_NONE)
+            continue;
+        v->row(v->ud, "entry");
+        v->number(v->ud, "set", e / h->tags.ways);
+        v->number(v->ud, "way", e % h->tags.ways);
+        v->number(v->ud, "app", of_key(key).app);
+        v->number(v->ud, "vpn", of_key(key).vpn.v);
+        v->number(v->ud, "links", h->links[e]);
+        v->number(v->ud, "depth", hd_assoc_depth(&h->tags, e));
+    }
+}
+
+void hd_heads_check(void *mmu, uint32_t i, struct hd_err *err)
+{
+    const struct hd_unit *u = hd_unit_of(mmu, i);
+    const struct hd_heads *h = &u->heads;
+
+    for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
+        uint64_t key = h->tags.key[e];
+        struct hd_tail t = of_key(key);
+        struct hd_contig c;
+        if (key != HD_KEY_NONE && links_of(u, &t, &c) != h->links[e])
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "msc: application %u, page 0x%llx: links are 0x%x, not "
+                       "what the page table says",
+                       t.app, (unsigned long long)t.vpn.v, h->links[e]);
+    }
+}

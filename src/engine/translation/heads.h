@@ -1,0 +1,86 @@
+/*
+ * heads.h - subregions: what a walk reads instead of its own leaf entry, what a
+ * walker reads after its answer, and the memory subregion cache (MESC).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_HEADS_H
+#define HD_HEADS_H
+
+#include "memory/assoc.h"
+#include "mmu.h"
+
+enum hd_msc_stat {
+    HD_MSC_LOOKUPS,
+    HD_MSC_HITS,
+    HD_MSC_FILLS,
+    HD_MSC_EVICTIONS,
+    HD_MSC_INVALIDATIONS,
+    HD_MSC_REGIONS, /* walks that read the head of a region, of a subregion */
+    HD_MSC_SUBREGIONS,
+    HD_MSC_READS,
+    HD_MSC_EARLY,
+    HD_MSC_CANCELLED,
+    HD_MSC_BUSY_CYCLES,
+    HD_MSC_STATS
+};
+
+/* A walk whose requests are answered, and whose walker reads on. */
+struct hd_tail {
+    hd_vpn vpn;          /* that was walked for */
+    hd_time began;       /* answered */
+    uint32_t req;        /* that reads a head; HD_NONE: none does */
+    uint16_t core, warp; /* of the first request */
+    uint16_t bits;       /* of the region, as the walk read them; 0: they have
+                            changed since */
+    uint8_t app, read;   /* heads that are known; 0: the MSC is asked first */
+    uint8_t links;       /* what the MSC has said, if .. */
+    uint8_t hit;         /* .. this is 1 */
+};
+
+struct hd_heads {
+    struct hd_msc_cfg cfg;
+    struct hd_tail *tail; /* arena: [walkers]; NULL: there are no subregions */
+    struct hd_numbers tails;
+    struct hd_assoc tags; /* of the MSC */
+    uint8_t *links;       /* arena: [entry of the MSC] */
+    uint32_t instance, mask;
+    hd_time latency;
+    struct hd_stat stat;
+};
+
+struct hd_unit;
+struct hd_walk;
+
+/* 0 or an error. */
+int hd_heads_open(struct hd_unit *u, struct hd_stat stat);
+
+/* A walk has the entry of level 3, and is about to read one of level 4: which. */
+void hd_heads_aim(struct hd_unit *u, struct hd_walk *w);
+
+/* What a walk with bits knows, which has read a head. */
+bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
+                    struct hd_xlate *x);
+
+/* The walk is answered, and its result goes to the L2 TLB: a region does at once
+ * (false), subregions when their links are known: the walker stays busy. */
+bool hd_heads_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
+                   const struct hd_treq *first);
+
+/* A miss of a page begins a walk. */
+void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn);
+
+/* What a tail does next: true: it reads *pa; false: it ends, having filled the
+ * MSC and the L2 TLB. */
+bool hd_heads_next(struct hd_unit *u, uint32_t tail, hd_pa *pa);
+void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t tail);
+
+/* Nothing that was read of the regions of [vpn, vpn + pages) holds any more; app
+ * HD_APP_NONE: of any. */
+void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                     uint64_t pages);
+
+void hd_heads_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_heads_check(void *mmu, uint32_t unit, struct hd_err *err);
+
+#endif

@@ -1,0 +1,696 @@
+/*
+ * l2tlb.c - the shared L2 TLB: requests come to it, are looked up, miss, and
+ * are answered.
+ *
+ * Times of a request: it is born where its L1 TLB missed, has arrived here
+ * `transit` later, waits for the input (a blocked head, a port), is looked up
+ * for `lookup` (for longer where the large and the base array are probed in
+ * turn), and is answered then if it hits.  A miss joins the MSHR of its page,
+ * waits for a walker, is walked for, and all requests of the MSHR are
+ * answered at one instant (one whose look-up still runs: when it ends).  These
+ * stages are counted when the request is answered.
+ *
+ * Everything of an arrival that does not depend on others happens in the one
+ * event of the arrival: the port is reserved, the arrays are probed, the
+ * answer of a hit is given with its later instant.  A miss that finds no free
+ * MSHR, or no room in the walk queue, stays at the head of the input queue
+ * and holds up all behind it, hits too; what frees an MSHR or a place in the
+ * walk queue looks at the head again.
+ *
+ * MSHRs are kept by page as the page table knows it (4 KB, 64 KB or 2 MB):
+ * two requests for one page make one walk.  A real TLB does not know the size
+ * before the walk; papers that use one size throughout do.
+ *
+ * A walk's result goes where tlb_fill says.  By default that is MASK's rule
+ * over the steering tables: to the L2 TLB if any of the requesters' warps may
+ * fill, else where `tlb_fill_without` says.  The bypass cache (MASK 5.2) is
+ * probed beside the L2 TLB at no extra time; a hit there counts as a hit.
+ *
+ * An entry of a coalesced region may be there before all of its pages are
+ * (ptable.c).  A request for one that is still on the host is no hit, whatever
+ * entry covers it, and needs no walk: it faults when the look-up ends.  A walk
+ * for any page of a coalesced region answers for all; those of its requests
+ * whose pages are not there fault then.
+ *
+ * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
+ * and the MSHRs are the walk queue, where misses to one page merge.
+ *
+ * Invariants: the input queue is empty unless its head is blocked; the stages
+ * of a request sum to the time from its birth to its answer.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "pages/unit.h"
+
+static uint64_t *row(const struct hd_unit *u, uint32_t app)
+{
+    return hd_count_row(&u->stat, u->instance, app);
+}
+
+static uint32_t *input(const struct hd_unit *u, uint32_t i)
+{
+    return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
+}
+
+/* The MSHRs are what is short, and not the walk queue.  Of both, no more are
+ * built than can be in use. */
+static bool mshrs_full(const struct hd_unit *u)
+{
+    return u->m->tlb_cfg.mode.kind == HD_FULL &&
+           hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
+}
+
+/* Whether the page of a request is there, which a translation covers. */
+static bool is_here(const struct hd_unit *u, const struct hd_treq *q,
+                    const struct hd_xlate *x)
+{
+    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
+}
+
+/* The translation from the page table; false: not mapped. */
+static bool translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                      struct hd_xlate *x)
+{
+    const struct hd_mmu *m = u->m;
+
+    if (!hd_ptables_find(m->w.tables, app, vpn, x))
+        return false;
+    if (HD_UNLIKELY(u->tlb.merge.bound || u->bypass.merge.bound ||
+                    (m->w.merge != NULL && m->w.merge->bound)))
+        hd_ptables_run(m->w.tables, app, vpn, 16, x);
+    return true;
+}
+
+/* ---- answering -------------------------------------------------------- */
+
+/* Whether what a look-up found took the second of two probes. */
+static bool in_second(const struct hd_mmu *m, const struct hd_xlate *x)
+{
+    return m->tlb_cfg.sub_ways != 0 ? !hd_xlate_subs(x)
+                                    : x->page_pages != HD_LARGE_PAGES;
+}
+
+/* How long a request's look-up took: two probes in turn, or one.  x: what it
+ * found, or NULL. */
+static hd_time lookup_span(const struct hd_mmu *m, const struct hd_treq *q,
+                           const struct hd_xlate *x)
+{
+    bool second = q->hit >= HD_TREQ_MERGED || (x != NULL && in_second(m, x));
+
+    if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
+        return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
+    return m->serial && second ? 2 * m->lookup : m->lookup;
+}
+
+/* Counts the stages of a request that is answered with x at `at`, or faults
+ * then (NULL: if an entry covered its page, that was a large one).  `joined`:
+ * when it entered an MSHR; a hit: `at`. */
+static HD_HOT void account(struct hd_unit *u, const struct hd_treq *q,
+                           const struct hd_xlate *x, hd_time joined, hd_time at)
+{
+    const struct hd_mmu *m = u->m;
+    uint64_t *n = row(u, q->app);
+    hd_time looked = q->looked, begin = looked - lookup_span(m, q, x);
+    hd_time walk = at, queued = at;
+
+    n[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
+    n[HD_MMU_LOOKUP_CYCLES] += hd_unit_cycles(m, looked - begin);
+    if (q->hit >= HD_TREQ_MERGED) {
+        queued = hd_max_u64(joined, looked);
+        walk = hd_min_u64(hd_max_u64(q->walk, queued), at);
+        n[HD_MMU_QUEUE_CYCLES] += hd_unit_cycles(m, walk - queued);
+        n[HD_MMU_WALK_CYCLES] += hd_unit_cycles(m, at - walk);
+    }
+    n[HD_MMU_FULL_CYCLES] += hd_unit_cycles(m, queued - looked);
+    hd_hist_add(&m->latency[q->app], hd_unit_cycles(m, at - q->arrived));
+    if (HD_UNLIKELY(m->env->check) &&
+        (q->arrived < q->born || begin < q->arrived || looked < begin ||
+         queued < looked || walk < queued || at < walk))
+        hd_err_set(m->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: the stages of the "
+                   "request do not sum to its time",
+                   q->app, (unsigned long long)q->vpn.v);
+}
+
+/* --check: a translation equals the page table's. */
+static HD_APART void verify(const struct hd_unit *u, const struct hd_treq *q,
+                            const struct hd_xlate *given)
+{
+    struct hd_xlate x;
+
+    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
+        q->vpn.v - given->vpn.v >= given->pages ||
+        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(given, q->vpn).v)
+        hd_err_set(u->m->env->err, HEDDLE_ECHECK,
+                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
+                   "the page table says otherwise",
+                   q->app, (unsigned long long)q->vpn.v,
+                   (unsigned long long)hd_xlate_frame(given, q->vpn).v);
+}
+
+/* Answers a request for the instant `at`; as account. */
+static HD_HOT void answer(struct hd_unit *u, uint32_t treq,
+                          const struct hd_xlate *x, hd_time joined, hd_time at)
+{
+    struct hd_treq *q = &u->treq[treq];
+    const struct hd_tclient *c = &u->m->w.clients[q->client];
+
+    account(u, q, x, joined, at);
+    if (HD_UNLIKELY(u->m->env->check))
+        verify(u, q, x);
+    q->x = *x; /* from here on, `arrived` and `looked` are gone */
+    if (HD_UNLIKELY(hd_xlate_subs(x))) { /* what a line of entries would be */
+        q->x.vpn.v = q->vpn.v & ~15ull;
+        q->x.pfn = hd_xlate_frame(x, q->x.vpn);
+        q->x.pages = 16;
+    }
+    c->reply(c->self, at, treq);
+}
+
+/* Splits a list: those that wait together with the first, of which there are
+ * *n, stay in it; returns the first of the others, or HD_NONE. */
+static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
+{
+    const struct hd_treq *one = &u->treq[first];
+    uint32_t t = one->next, end = first, left = HD_NONE, left_end;
+
+    *n = 1;
+    u->treq[first].next = HD_NONE;
+    for (uint32_t next; t != HD_NONE; t = next) {
+        const struct hd_treq *q = &u->treq[t];
+        bool with =
+            hd_faults_together(u->m->w.faults, one->app, one->vpn, q->vpn);
+        next = q->next;
+        hd_treq_append(u->m->w.treqs, with ? &first : &left,
+                       with ? &end : &left_end, t);
+        *n += with;
+    }
+    return left;
+}
+
+/* Requests of a list found their pages not mapped, by a walk that began at
+ * `began`, or by an entry that a look-up found then: the pages are absent, and
+ * the requests wait for them elsewhere; or there are no such pages. */
+static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
+{
+    struct hd_faults *f = u->m->w.faults;
+    struct hd_xlate x;
+
+    for (uint32_t n, left; first != HD_NONE; first = left) {
+        const struct hd_treq *one = &u->treq[first];
+        uint32_t t = first;
+
+        if (f == NULL ||
+            !hd_ptables_absent(u->m->w.tables, one->app, one->vpn, &x)) {
+            hd_err_set(u->m->env->err, HEDDLE_EDATA,
+                       "application %u: address 0x%llx lies in no allocation",
+                       one->app,
+                       (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
+            return;
+        }
+        left = same_page(u, first, &n);
+        for (uint32_t i = 0; i < n; i++, t = u->treq[t].next) {
+            struct hd_treq *q = &u->treq[t];
+            hd_time joined = q->walk;
+
+            q->walk = began;
+            account(u, q, NULL, joined, hd_max_u64(now, q->looked));
+        }
+        hd_faults_enter(f, now, first, n);
+    }
+}
+
+/* A request that needs no walk: it hits with x at `at`, or its page is on the
+ * host although an entry covers it (or, NULL, is not mapped). */
+static void settle(struct hd_unit *u, uint32_t treq, const struct hd_xlate *x,
+                   hd_time at)
+{
+    struct hd_treq *q = &u->treq[treq];
+
+    if (HD_LIKELY(x != NULL && is_here(u, q, x))) {
+        answer(u, treq, x, at, at);
+        return;
+    }
+    row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
+    q->hit = HD_TREQ_HIT_L2;
+    q->next = HD_NONE;
+    fault(u, q->looked, treq, q->looked);
+}
+
+/* ---- looking up --------------------------------------------------------- */
+
+/* A port for a look-up that is here now: the instant at which it begins. */
+hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    if (now >= s->port_at + u->m->tick) {
+        s->port_at = now;
+        s->port_used = 1;
+    } else if (s->port_used < u->m->tlb_cfg.ports) {
+        s->port_used++;
+    } else {
+        s->port_at += u->m->tick;
+        s->port_used = 1;
+    }
+    return hd_max_u64(now, s->port_at);
+}
+
+/* Has a page walked for; its request takes an MSHR.  False: no room. */
+static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
+                         uint64_t key)
+{
+    struct hd_treq *q = &u->treq[treq];
+    struct hd_mshr_entry *e;
+    struct hd_walk *w;
+    uint32_t i;
+
+    if (hd_mshr_full(&u->miss) || !hd_ptw_room(u)) {
+        if (!u->s->in_looked)
+            row(u, q->app)[mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                         : HD_MMU_QUEUE_BLOCKS]++;
+        return false;
+    }
+    i = hd_mshr_take(&u->miss, key);
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
+                 hd_mshr_used(&u->miss));
+    e = &u->miss.v[i];
+    e->first = e->last = treq;
+    e->n = 1;
+    q->hit = HD_TREQ_WALKED;
+    q->walk = now; /* until it is answered: when it joined */
+    q->next = HD_NONE;
+    w = &u->walk[i];
+    w->vpn = q->vpn;
+    w->app = q->app;
+    w->ready = hd_max_u64(now, q->looked);
+    w->ahead = 0;
+    if (HD_UNLIKELY(u->heads.tail != NULL))
+        hd_heads_missed(u, q->app, q->vpn);
+
+    hd_ptw_take(u, now, i);
+    return true;
+}
+
+/* Enters a request that missed into the MSHR of its page, under which a walk
+ * is.  False: it needs one, and there is no room. */
+static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = &u->treq[treq];
+    hd_vpn first = hd_ptables_first(u->m->w.tables, q->app, q->vpn);
+    uint64_t key = first.v | (uint64_t)q->app << 52;
+    uint32_t i = hd_mshr_find(&u->miss, key);
+    struct hd_mshr_entry *e;
+
+    if (i == HD_NONE)
+        return start(u, now, treq, key);
+    e = &u->miss.v[i];
+    q->hit = HD_TREQ_MERGED;
+    q->walk = now;
+    q->next = HD_NONE;
+    if (HD_UNLIKELY(e->n == 0)) {
+        e->first = treq;
+        hd_prefetch_joined(u, &u->walk[i]);
+    } else {
+        u->treq[e->last].next = treq;
+    }
+    e->last = treq;
+    e->n++;
+    row(u, q->app)[HD_MMU_MERGES]++;
+    return true;
+}
+
+/* The same where there is no array to be looked up in. */
+static bool admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_treq *q = &u->treq[treq];
+    struct hd_xlate x;
+    bool found;
+
+    q->looked = now;
+    if (m->tlb_cfg.mode.kind == HD_OFF)
+        return miss(u, now, treq);
+    q->looked += m->tlb_cfg.mode.kind == HD_FIXED ? m->fixed : m->lookup;
+    q->hit = HD_TREQ_HIT_L2;
+    found = translate(u, q->app, q->vpn, &x);
+    row(u, q->app)[HD_MMU_HITS] += found;
+    settle(u, treq, found ? &x : NULL, q->looked);
+    return true;
+}
+
+/* Looks a request up.  False: it missed and must wait at the head. */
+static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_treq *q = &u->treq[treq];
+    uint64_t *n = row(u, q->app);
+    struct hd_xlate x;
+
+    if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
+        return admit_flat(u, now, treq);
+    u->hand = q;
+    q->looked = hd_l2tlb_port(u, now) + m->lookup;
+    q->hit = HD_TREQ_HIT_L2;
+    if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
+        hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
+        q->looked += m->serial ? m->lookup : 0;
+        if (m->bypass_cfg.entries == 0 ||
+            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x,
+                           NULL)) {
+            if (m->bypass_cfg.entries != 0)
+                hd_tlb_missed(&u->bypass, q->app, q->vpn, q->core, q->warp);
+            n[HD_MMU_MISSES]++;
+            return miss(u, now, treq);
+        }
+        q->hit = HD_TREQ_HIT_BYPASS;
+    } else if (m->serial && in_second(m, &x)) {
+        q->looked += m->lookup;
+    }
+    if (HD_LIKELY(is_here(u, q, &x))) {
+        n[HD_MMU_BYPASS_HITS] += q->hit == HD_TREQ_HIT_BYPASS;
+        n[HD_MMU_HITS]++;
+    }
+    settle(u, treq, &x, q->looked);
+    return true;
+}
+
+/* Tries a head that missed before: an entry of more pages may have brought its
+ * own. */
+static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
+{
+    struct hd_treq *q = &u->treq[treq];
+    struct hd_xlate x;
+
+    if (u->m->tlb_cfg.mode.kind != HD_FULL || hd_tlb_plain(&u->tlb) ||
+        !hd_tlb_peek(&u->tlb, q->app, q->vpn, &x))
+        return miss(u, now, treq);
+    q->hit = HD_TREQ_HIT_L2;
+    settle(u, treq, &x, hd_max_u64(now, q->looked));
+    return true;
+}
+
+HD_HOT void hd_l2tlb_take(void *self, hd_time now, uint32_t treq)
+{
+    struct hd_unit *u = self;
+    const struct hd_mmu *m = u->m;
+    uint32_t core = u->treq[treq].core;
+
+    hd_assert(core < m->w.cores);
+    hd_post(m->env->ev, m->port[core], u->input_rank, now + m->transit, 0, treq,
+            0);
+}
+
+HD_HOT void hd_l2tlb_serve(void *self, hd_time now, uint32_t what,
+                           uint32_t treq, uint64_t b)
+{
+    struct hd_unit *u = self;
+    struct hd_unit_state *s = u->s;
+    struct hd_treq *q = &u->treq[treq];
+
+    (void)what, (void)b;
+    u->ticket = HD_UNIT_FOREIGN;
+    q->arrived = now;
+    row(u, q->app)[HD_MMU_REQUESTS]++;
+    if (s->in_count == 0) {
+        if (admit(u, now, treq))
+            return;
+        s->in_looked = 1;
+    }
+    hd_assert(s->in_count < u->in_room);
+    *input(u, s->in_count++) = treq;
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
+}
+
+HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    bool outer = u->starting;
+
+    u->starting = true; /* no walk may end while its request is the head */
+    while (s->in_count != 0 && HD_LIKELY(!hd_err_ends(u->m->env->err->code))) {
+        uint32_t treq = *input(u, 0);
+
+        if (!(s->in_looked ? retry(u, now, treq) : admit(u, now, treq))) {
+            s->in_looked = 1;
+            break;
+        }
+        s->in_first = hd_unit_place(s->in_first, 1, u->in_room);
+        s->in_looked = 0;
+        s->in_count--;
+    }
+    u->starting = outer;
+    if (HD_UNLIKELY(s->ahead_n != 0))
+        hd_prefetch_go(u, now);
+}
+
+/* ---- filling ---------------------------------------------------------- */
+
+/* Whether a warp may fill the L2 TLB, by the steering tables. */
+static bool may_fill(const struct hd_steer *s, uint64_t app, uint64_t core,
+                     uint64_t warp)
+{
+    return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
+           s->tlb_fill[app][core] >> warp & 1;
+}
+
+int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
+{
+    const struct hd_mmu *m = mmu;
+    const struct heddle_q_tlb_fill *q = question;
+
+    for (uint64_t i = 0; i < q->requesters; i++)
+        if (may_fill(m->steer, q->app, q->who[i] >> 16, q->who[i] & 0xffff))
+            return HEDDLE_TLB_FILL_L2TLB;
+    return m->steer->tlb_fill_without[q->app][0];
+}
+
+/* Asks where the result of a walk for a list of requests goes. */
+static uint32_t ask(struct hd_unit *u, const struct hd_treq *first,
+                    const struct hd_xlate *x)
+{
+    struct heddle_q_tlb_fill q = {.app = first->app,
+                                  .core = first->core,
+                                  .warp = first->warp,
+                                  .vpn = first->vpn.v,
+                                  .pages = x->pages,
+                                  .pc = first->pc,
+                                  .who = u->m->who};
+
+    for (const struct hd_treq *t = first;; t = &u->treq[t->next]) {
+        u->m->who[q.requesters++] = (uint64_t)t->core << 16 | t->warp;
+        if (t->next == HD_NONE)
+            break;
+    }
+    return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
+}
+
+/* The result of a walk for a list of requests, q the first of them; walk NULL:
+ * it took no time. */
+static HD_HOT void fill(struct hd_unit *u, hd_time now,
+                        const struct hd_walk *walk, const struct hd_treq *q,
+                        const struct hd_xlate *x)
+{
+    uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
+    struct hd_tlb *t = NULL;
+
+    u->hand = q;
+    if (u->m->fill.bound || !may_fill(u->m->steer, q->app, q->core, q->warp))
+        where = ask(u, q, x);
+    if (where == HEDDLE_TLB_FILL_L2TLB) {
+        t = &u->tlb;
+        counter = HD_MMU_FILLS;
+    } else if (where == HEDDLE_TLB_FILL_BYPASS &&
+               u->m->bypass_cfg.entries != 0) {
+        t = &u->bypass;
+        counter = HD_MMU_BYPASS_FILLS;
+    }
+    if (t != NULL &&
+        (HD_LIKELY(u->heads.tail == NULL) || t != &u->tlb ||
+         walk == NULL || !hd_heads_stay(u, now, walk, q)))
+        hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
+    row(u, q->app)[counter]++;
+}
+
+HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    hd_time began = w->began;
+    uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
+    struct hd_xlate x = {{0}, {0}, 0, 0};
+    bool found = (HD_UNLIKELY(w->bits != 0) && hd_heads_found(u, w, &x)) ||
+                 translate(u, w->app, w->vpn, &x) ||
+                 hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
+
+    hd_at_home(u->m->env, HD_SIDE_MMU);
+    if (HD_UNLIKELY(w->ahead != 0) &&
+        hd_prefetch_answer(u, now, walk, found ? &x : NULL)) {
+        hd_mshr_give(&u->miss, walk);
+        return;
+    }
+    if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
+        fill(u, now, w, &u->treq[t], &x);
+    if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
+        hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
+    while (t != HD_NONE) {
+        struct hd_treq *q = &u->treq[t];
+        uint32_t next = q->next;
+        hd_time joined = q->walk;
+        struct hd_xlate own = x; /* unless the page was split under the walk */
+
+        if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && is_here(u, q, &x)) ||
+            translate(u, q->app, q->vpn, &own)) {
+            q->walk = began;
+            q->references = w->references;
+            answer(u, t, &own, joined, hd_max_u64(now, q->looked));
+        } else {
+            hd_treq_append(u->m->w.treqs, &absent, &last, t);
+        }
+        t = next;
+    }
+    hd_mshr_give(&u->miss, walk);
+    if (HD_UNLIKELY(absent != HD_NONE))
+        fault(u, now, absent, began);
+}
+
+/* ---- functional warming ------------------------------------------------- */
+
+/* Looks a request up in the L2 TLB and the bypass cache, as admit() does. */
+static bool find(struct hd_unit *u, const struct hd_treq *q,
+                 struct hd_xlate *x)
+{
+    struct hd_tlb *t[] = {&u->tlb, &u->bypass};
+
+    for (uint32_t i = 0; i < 1u + (u->m->bypass_cfg.entries != 0); i++) {
+        if (hd_tlb_lookup(t[i], q->app, q->vpn, q->core, q->warp, x, NULL))
+            return is_here(u, q, x);
+        hd_tlb_missed(t[i], q->app, q->vpn, q->core, q->warp);
+    }
+    return false;
+}
+
+uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
+{
+    struct hd_unit *u = self;
+    const struct hd_mmu *m = u->m;
+    bool full = m->tlb_cfg.mode.kind == HD_FULL;
+
+    u->hand = q;
+    if (full && find(u, q, x))
+        return HD_TREQ_HIT_L2;
+    if (full || m->tlb_cfg.mode.kind == HD_OFF)
+        hd_ptw_warm(u, q);
+    if (!translate(u, q->app, q->vpn, x) &&
+        (m->w.faults == NULL ||
+         !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
+         !translate(u, q->app, q->vpn, x))) {
+        hd_err_set(m->env->err, HEDDLE_EDATA,
+                   "application %u: address 0x%llx lies in no allocation",
+                   q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
+        return HD_TREQ_WALKED;
+    }
+    if (full)
+        fill(u, 0, NULL, q, x);
+    if (m->w.evict != NULL)
+        hd_evict_touch(m->w.evict, hd_events_now(m->env->ev), q->app, q->vpn);
+    return full || m->tlb_cfg.mode.kind == HD_OFF ? HD_TREQ_WALKED
+                                                  : HD_TREQ_HIT_L2;
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+void hd_l2tlb_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+        hd_tlb_look(&u->tlb, v);
+    for (uint32_t k = 0; k < u->s->in_count; k++) {
+        const struct hd_treq *q = &u->treq[*input(u, k)];
+        v->row(v->ud, "input");
+        v->number(v->ud, "app", q->app);
+        v->number(v->ud, "vpn", q->vpn.v);
+        v->number(v->ud, "core", q->core);
+        v->number(v->ud, "warp", q->warp);
+        v->number(v->ud, "since", hd_unit_cycles(u->m, q->arrived));
+    }
+}
+
+void hd_l2tlb_look_bypass(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->bypass_cfg.entries != 0)
+        hd_tlb_look(&u->bypass, v);
+}
+
+void hd_l2tlb_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    const struct hd_treq *q;
+
+    if (u->s->in_count == 0)
+        return;
+    q = &u->treq[*input(u, 0)];
+    hd_show_wait(v, "mmu input", i,
+                 mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
+    v->number(v->ud, "app", q->app);
+    v->number(v->ud, "vpn", q->vpn.v);
+}
+
+/* Whose entries are checked, and where the verdict goes. */
+struct verdict {
+    const struct hd_mmu *m;
+    struct hd_err *err;
+    const char *name;
+};
+
+/* A translation held equals the page table's, from end to end; a large one may
+ * hold pages that a coalesced region has lost. */
+static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
+{
+    struct verdict *c = ud;
+    const struct hd_ptables *tables = c->m->w.tables;
+    struct hd_xlate y;
+
+    for (uint32_t i = 0; i < x->pages; i++) {
+        hd_vpn vpn = {x->vpn.v + i};
+        if (x->page_pages == HD_LARGE_PAGES && app < c->m->env->apps &&
+            hd_ptables_large(tables, app, vpn, &y) && y.pfn.v == x->pfn.v)
+            return;
+        if (app >= c->m->env->apps || !hd_ptables_find(tables, app, vpn, &y) ||
+            hd_xlate_frame(&y, vpn).v != hd_xlate_frame(x, vpn).v) {
+            hd_err_set(c->err, HEDDLE_ECHECK,
+                       "%s holds application %u, page 0x%llx in frame %llu: "
+                       "not what the page table says",
+                       c->name, app, (unsigned long long)vpn.v,
+                       (unsigned long long)hd_xlate_frame(x, vpn).v);
+            return;
+        }
+    }
+}
+
+void hd_l2tlb_check(void *mmu, uint32_t i, struct hd_err *err)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    struct verdict c = {u->m, err, "l2tlb"};
+
+    if (u->m->tlb_cfg.mode.kind == HD_FULL)
+        hd_tlb_each(&u->tlb, check_entry, &c);
+    c.name = "bypass";
+    if (u->m->bypass_cfg.entries != 0)
+        hd_tlb_each(&u->bypass, check_entry, &c);
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        uint32_t n = 0;
+        if (!u->miss.v[e].live)
+            continue;
+        for (uint32_t t = u->miss.v[e].first; t != HD_NONE; t = u->treq[t].next)
+            n++;
+        if (n != u->miss.v[e].n)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: MSHR %u counts %u requests, %u wait", e,
+                       u->miss.v[e].n, n);
+    }
+    if (!hd_mshr_sane(&u->miss))
+        hd_err_set(err, HEDDLE_ECHECK, "mmu: the MSHRs' lists are broken");
+}

@@ -1,0 +1,590 @@
+/*
+ * mmu.c - the units below the L1 TLBs: settings, counters, building, wiring.
+ *
+ * One unit serves all cores (Mosaic, MASK, MESC) or each core has its own
+ * (Pichai et al.: walkers in the core, no L2 TLB).  A request of core c is
+ * posted by a sender of its own for each core, so that requests of one
+ * instant arrive in the order of cores, whoever called first; the way from
+ * the L1 TLB takes walk.latency cycles, the way back is the requester's.  The
+ * way of a walk read to the L2 cache and back is walk.memory_latency each, or
+ * the crossbar's.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "pages/contig.h"
+#include "pages/unit.h"
+
+/* ---- settings --------------------------------------------------------- */
+
+#define WALK(field) offsetof(struct hd_walk_cfg, field)
+
+const struct hd_setting hd_walk_settings[] = {
+    {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, "ideal|fixed:N|full",
+     "full: entries are read from memory; fixed:N: a walk holds its walker for "
+     "N cycles; ideal: no time, unlimited walkers",
+     "UVMSmart: 100 cycles flat is the usual shortcut"},
+    {"walkers", HD_T_U32, WALK(walkers), "walks", "64", 1, 4096, NULL,
+     "walks at once, in each unit", "MASK table 1, Mosaic table 1: 64"},
+    {"queue", HD_T_U32, WALK(queue), "walks", "256", 0, 65536, NULL,
+     "walks that may wait for a walker; more block the L2 TLB's input",
+     "guess"},
+    {"batch", HD_T_U32, WALK(batch), "walks", "1", 1, 256, NULL,
+     "waiting walks that a free walker takes together: it reads them level by "
+     "level, each entry once, a read a cycle (of the core's clock with "
+     "walk.per_core), the next level when all reads of one are back; 1: one "
+     "walk at a time",
+     "Pichai 6.3: 32, the pages of a warp"},
+    {"per_core", HD_T_BOOL, WALK(per_core), "", "false", 0, 1, NULL,
+     "every core has a unit (L2 TLB, walkers, walk cache) of its own",
+     "Pichai 5.2: walkers in the core; MASK and Mosaic: shared"},
+    {"latency", HD_T_U32, WALK(latency), "cycles", "10", 0, 10000, NULL,
+     "L2-clock cycles from an L1 TLB to the unit, one way",
+     "gem5-gpu's setting for Power et al.: 20 cycles there and back"},
+    {"memory_latency", HD_T_U32, WALK(memory_latency), "cycles", "0", 0, 10000,
+     NULL,
+     "L2-clock cycles from a walker to an L2 slice, one way; 0: over the "
+     "crossbar, xbar.latency",
+     "Power et al.: walkers read over the crossbar; MASK footnote 2: they lie "
+     "beside the L2 cache"},
+    {"port", HD_T_CHOICE, WALK(port), "", "own", 0, 0, "own|core",
+     "who sends walk reads to the L2 cache: the walkers, or the core that "
+     "missed, through its own port and ahead of its misses",
+     "guess; release: by the memory port of the missing core"},
+    {"memory", HD_T_CHOICE, WALK(memory), "", "l2", 0, 1, "l2|dram",
+     "what answers walk reads: the L2 cache, or DRAM, bypassing the cache as "
+     "with l2_bypass",
+     "MASK footnote 2: walkers read the L2 cache; MESC: an IOMMU reads memory"},
+};
+const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
+
+const struct hd_setting hd_bypass_settings[] = {
+    {"entries", HD_T_U32, offsetof(struct hd_bypass_cfg, entries), "entries",
+     "0", 0, 65536, NULL,
+     "fully associative entries beside the L2 TLB, for warps without a token; "
+     "0: no bypass cache",
+     "MASK 5.2: 32, in MASK only"},
+};
+const uint32_t hd_bypass_setting_count = HD_LEN(hd_bypass_settings);
+
+/* ---- counters --------------------------------------------------------- */
+
+const struct hd_stat_desc hd_mmu_stats[] = {
+    [HD_MMU_REQUESTS] = {"requests", "requests", "L1 TLB misses that arrived",
+                         HD_STAT_COUNT},
+    [HD_MMU_HITS] = {"hits", "requests",
+                     "requests answered by the L2 TLB or the bypass cache",
+                     HD_STAT_COUNT},
+    [HD_MMU_BYPASS_HITS] = {"bypass_hits", "requests",
+                            "hits in the bypass cache", HD_STAT_COUNT},
+    [HD_MMU_MISSES] = {"misses", "requests",
+                       "requests that missed, merged ones included",
+                       HD_STAT_COUNT},
+    [HD_MMU_ABSENT] =
+        {"absent", "requests",
+         "requests that found an entry of a coalesced region, but their page "
+         "on the host",
+         HD_STAT_COUNT},
+    [HD_MMU_MERGES] = {"merges", "requests",
+                       "requests that joined a walk under way or waiting",
+                       HD_STAT_COUNT},
+    [HD_MMU_FILLS] = {"fills", "entries",
+                      "walks whose result went to the L2 TLB", HD_STAT_COUNT},
+    [HD_MMU_BYPASS_FILLS] = {"bypass_fills", "entries",
+                             "walks whose result went to the bypass cache",
+                             HD_STAT_COUNT},
+    [HD_MMU_UNFILLED] = {"unfilled", "walks",
+                         "walks whose result was not cached", HD_STAT_COUNT},
+    [HD_MMU_MSHR_BLOCKS] = {"mshr_blocks", "requests",
+                            "misses that found no free MSHR", HD_STAT_COUNT},
+    [HD_MMU_QUEUE_BLOCKS] = {"queue_blocks", "requests",
+                             "misses that found the walk queue full",
+                             HD_STAT_COUNT},
+    [HD_MMU_MSHR_PEAK] = {"mshr_peak", "pages", "most pages missing at once",
+                          HD_STAT_PEAK},
+    [HD_MMU_INPUT_PEAK] = {"input_peak", "requests",
+                           "most requests behind a blocked head, including it",
+                           HD_STAT_PEAK},
+    [HD_MMU_INPUT_CYCLES] =
+        {"input_cycles", "core cycles",
+         "time that requests waited at the input: for a blocked head, for a "
+         "port",
+         HD_STAT_COUNT},
+    [HD_MMU_LOOKUP_CYCLES] = {"lookup_cycles", "core cycles",
+                              "time that requests were being looked up",
+                              HD_STAT_COUNT},
+    [HD_MMU_FULL_CYCLES] =
+        {"full_cycles", "core cycles",
+         "time that misses waited for an MSHR or for room in the walk queue",
+         HD_STAT_COUNT},
+    [HD_MMU_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
+                             "time that misses waited for a walker",
+                             HD_STAT_COUNT},
+    [HD_MMU_WALK_CYCLES] = {"walk_cycles", "core cycles",
+                            "time that misses waited for a walk under way",
+                            HD_STAT_COUNT},
+};
+const uint32_t hd_mmu_stat_count = HD_LEN(hd_mmu_stats);
+
+const struct hd_stat_desc hd_walk_stats[] = {
+    [HD_WALK_WALKS] = {"walks", "walks", "page walks that ended",
+                       HD_STAT_COUNT},
+    [HD_WALK_REFERENCES] = {"references", "reads",
+                            "page-table entries read from memory",
+                            HD_STAT_COUNT},
+    [HD_WALK_LEVEL] = {"references_level1", "reads",
+                       "entries of level 1, the root, read from memory",
+                       HD_STAT_COUNT},
+    {"references_level2", "reads", "the same for level 2", HD_STAT_COUNT},
+    {"references_level3", "reads", "the same for level 3", HD_STAT_COUNT},
+    {"references_level4", "reads", "the same for level 4, the leaf",
+     HD_STAT_COUNT},
+    [HD_WALK_L2] = {"l2_hits_level1", "reads",
+                    "reads of level 1 that the L2 cache answered",
+                    HD_STAT_COUNT},
+    {"l2_hits_level2", "reads", "the same for level 2", HD_STAT_COUNT},
+    {"l2_hits_level3", "reads", "the same for level 3", HD_STAT_COUNT},
+    {"l2_hits_level4", "reads", "the same for level 4", HD_STAT_COUNT},
+    [HD_WALK_SKIPPED] = {"skipped", "reads",
+                         "reads that a policy of walk_step avoided",
+                         HD_STAT_COUNT},
+    [HD_WALK_MERGED] = {"merged", "reads",
+                        "reads that another walk of the batch made (walk.batch)",
+                        HD_STAT_COUNT},
+    [HD_WALK_BATCHES] = {"batches", "batches",
+                         "times that a walker took a batch of waiting walks "
+                         "(walk.batch)",
+                         HD_STAT_COUNT},
+    [HD_WALK_REQUESTERS] =
+        {"requesters", "requests",
+         "requests that walks answered; divided by walks: stalled requests per "
+         "miss",
+         HD_STAT_COUNT},
+    [HD_WALK_WARPS] =
+        {"warps", "misses",
+         "L1 TLB misses that walks answered, including those merged in the "
+         "cores until the answer",
+         HD_STAT_COUNT},
+    [HD_WALK_BUSY_CYCLES] =
+        {"busy_cycles", "core cycles",
+         "time that walkers were busy; divided by the time passed: mean "
+         "concurrent walks",
+         HD_STAT_COUNT},
+    [HD_WALK_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
+                              "time that walks waited for a walker",
+                              HD_STAT_COUNT},
+    [HD_WALK_PEAK] = {"concurrent_peak", "walks", "most walks at once",
+                      HD_STAT_PEAK},
+    [HD_WALK_QUEUE_PEAK] = {"queue_peak", "walks", "most walks waiting at once",
+                            HD_STAT_PEAK},
+};
+const uint32_t hd_walk_stat_count = HD_LEN(hd_walk_stats);
+
+enum { LATENCY, WALK_LATENCY, WALK_QUEUE, WALK_REQUESTERS, WALK_WARPS };
+
+const struct hd_hist_desc hd_mmu_hists[] = {
+    [LATENCY] = {"mmu", "latency", "core cycles",
+                 "from a request's arrival to its answer"},
+    [WALK_LATENCY] = {"walk", "latency", "core cycles",
+                      "from a walker's start to the answer"},
+    [WALK_QUEUE] = {"walk", "queue", "core cycles",
+                    "from the miss to a walker's start"},
+    [WALK_REQUESTERS] = {"walk", "requesters", "requests",
+                         "requests of the cores that one walk answered"},
+    [WALK_WARPS] = {"walk", "warps", "misses",
+                    "L1 TLB misses that one walk answered, including those "
+                    "merged in the cores until the answer"},
+};
+const uint32_t hd_mmu_hist_count = HD_LEN(hd_mmu_hists);
+
+_Static_assert(HD_LEN(hd_mmu_stats) == HD_MMU_STATS, "one row a counter");
+_Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
+
+/* ---- what goes in and out --------------------------------------------- */
+
+/* The senders of requests get no events. */
+static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
+                      uint64_t b)
+{
+    (void)self, (void)now, (void)what, (void)a, (void)b;
+    hd_assert(!"an event for a sender");
+}
+
+struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
+{
+    return (struct hd_tbelow){hd_l2tlb_take, hd_ptw_heard,
+                              &m->unit[m->units > 1 ? core : 0],
+                              hd_l2tlb_warm};
+}
+
+struct hd_client hd_mmu_client(struct hd_mmu *m)
+{
+    return (struct hd_client){hd_ptw_answer, m};
+}
+
+struct hd_stat hd_mmu_prefetches(const struct hd_mmu *m)
+{
+    return m->prefetch_stat;
+}
+
+struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app)
+{
+    return &m->recent[app];
+}
+
+/* A request that waited for a far fault is looked up anew. */
+static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
+{
+    struct hd_mmu *m = self;
+    const struct hd_treq *q = &m->w.treqs->v[treq];
+
+    hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].input_rank,
+            now, 0, treq, 0);
+}
+
+/* What walk caches hold of a page's entries is no longer so. */
+static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
+{
+    struct hd_mmu *m = self;
+
+    hd_cross(m->env, HD_BORDER_arrived);
+    for (uint32_t i = 0; i < m->units; i++)
+        if (m->pwc_cfg.style == HD_PWC_PHYSICAL)
+            hd_pwc_invalidate(&m->unit[i].pwc, m->w.tables, app, vpn,
+                              pages == HD_LARGE_PAGES ? 1 : pages);
+}
+
+/* The contiguity bits of a region are others, which walk caches hold. */
+static void contig_changed(void *self, uint32_t app, hd_vpn first)
+{
+    struct hd_mmu *m = self;
+
+    hd_cross(m->env, HD_BORDER_arrived);
+    for (uint32_t i = 0; i < m->units; i++) {
+        hd_pwc_changed(&m->unit[i].pwc, m->w.tables, app, first, 3);
+        hd_heads_forget(&m->unit[i], app, first, HD_LARGE_PAGES);
+    }
+}
+
+void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until)
+{
+    hd_cross(m->env, HD_BORDER_shoot_mmu);
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+        if (m->tlb_cfg.mode.kind == HD_FULL) {
+            hd_tlb_shoot(&u->tlb, app, vpn, pages);
+            if (m->bypass_cfg.entries != 0)
+                hd_tlb_shoot(&u->bypass, app, vpn, pages);
+        }
+        hd_heads_forget(u, app, vpn, app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
+        if (pages != 0) /* a split leaves the tables where they are */
+            hd_pwc_invalidate(&u->pwc, m->w.tables, app, vpn,
+                              app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
+        if (u->s->port_at < until) {
+            u->s->port_at = until - hd_min_u64(until, m->tick);
+            u->s->port_used = m->tlb_cfg.ports;
+        }
+    }
+}
+
+static void look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    if (u->m->pwc_cfg.mode.kind == HD_FULL)
+        hd_pwc_look(&u->pwc, v);
+}
+
+/* The default of walk_pick, the oldest, and of walk_step, to read. */
+static int64_t first(void *mmu, const void *question)
+{
+    (void)mmu, (void)question;
+    return 0;
+}
+
+/* ---- building --------------------------------------------------------- */
+
+static uint32_t pc_of(const void *unit)
+{
+    const struct hd_treq *q = ((const struct hd_unit *)unit)->hand;
+
+    return q != NULL ? q->pc : 0;
+}
+
+static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
+                     struct hd_stat bypass, struct hd_stat pwc,
+                     struct hd_stat msc)
+{
+    struct hd_unit *u = &m->unit[i];
+    struct hd_env *env = m->env;
+    const struct hd_walk_cfg *c = &m->walk_cfg;
+    bool full = m->tlb_cfg.mode.kind == HD_FULL;
+    uint32_t misses = c->walkers * c->batch + c->queue;
+    struct hd_tlb_cfg by = {.mode = {HD_FULL, 0},
+                            .entries = m->bypass_cfg.entries,
+                            .merge_pages = m->tlb_cfg.merge_pages};
+    int rc;
+
+    if (full && (m->tlb_cfg.mshrs < misses || c->mode.kind == HD_IDEAL))
+        misses = m->tlb_cfg.mshrs;
+    u->m = m;
+    u->treq = m->w.treqs->v;
+    u->instance = i;
+    /* requests of an instant come before the unit's own events */
+    u->input_rank = hd_events_component(env->ev, "mmu", hd_l2tlb_serve, u);
+    u->rank = hd_events_component(env->ev, "mmu", hd_ptw_serve, u);
+    u->ahead_rank = hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
+    u->ahead = hd_arena_take(env->arena, m->prefetch_cfg.queue,
+                             sizeof *u->ahead);
+    u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
+    u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
+    u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
+    u->in_room /= m->units; /* a core's, or all */
+    u->input = hd_arena_take(env->arena, u->in_room, sizeof *u->input);
+    u->queue = hd_arena_take(env->arena, misses, sizeof *u->queue);
+    if (c->batch > 1)
+        u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
+    if (u->s == NULL || u->walk == NULL || u->input == NULL ||
+        u->ahead == NULL ||
+        u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
+        hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
+        hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
+        return hd_err_memory(env->err);
+    rc = full ? hd_tlb_open(&u->tlb, env, &m->tlb_cfg, "l2tlb", 2, i) : 0;
+    u->tlb.stat = tlb;
+    if (rc == 0 && full && by.entries != 0)
+        rc = hd_tlb_open(&u->bypass, env, &by, "bypass", 2, i);
+    u->tlb.base.pc = u->tlb.large.pc = u->bypass.base.pc =
+        (struct hd_pc){pc_of, u};
+    u->bypass.stat = bypass;
+    u->tlb.ahead = u->bypass.ahead = m->prefetch_stat;
+    if (rc == 0 && by.entries != 0 && full)
+        hd_tlb_beside(&u->tlb, "l2tlb", &u->bypass);
+    if (rc == 0)
+        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
+    u->heads.cfg = m->msc_cfg;
+    if (rc == 0)
+        rc = hd_heads_open(u, msc);
+    return rc;
+}
+
+static void open_hists(struct hd_mmu *m)
+{
+    struct hd_stats *st = m->env->stats;
+
+    m->latency = hd_stats_hist(st, &hd_mmu_hists[LATENCY]);
+    m->walk_latency = hd_stats_hist(st, &hd_mmu_hists[WALK_LATENCY]);
+    m->walk_queue = hd_stats_hist(st, &hd_mmu_hists[WALK_QUEUE]);
+    m->walk_requesters = hd_stats_hist(st, &hd_mmu_hists[WALK_REQUESTERS]);
+    m->walk_warps = hd_stats_hist(st, &hd_mmu_hists[WALK_WARPS]);
+}
+
+/* What entries of subregions do not go with, or NULL. */
+static const char *against_sub(const struct hd_mmu_wiring *w)
+{
+    if (w->l2tlb->mode.kind != HD_FULL)
+        return "l2tlb.mode = full";
+    if (w->walk->mode.kind != HD_FULL)
+        return "walk.mode = full";
+    if (w->walk->batch > 1)
+        return "walk.batch = 1";
+    return w->walk->per_core != 0 ? "walk.per_core = false" : NULL;
+}
+
+static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
+{
+    if (w->walk->mode.kind == HD_OFF)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.mode: off: somebody has to walk; use "
+                          "sim.translation = off, or walk.mode = ideal");
+    if (w->walk->walkers == 0 || w->cores == 0 || w->l2tlb->ports == 0 ||
+        (w->l2tlb->mode.kind == HD_FULL && w->l2tlb->mshrs == 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.walkers, l2tlb.ports and l2tlb.mshrs must not "
+                          "be 0");
+    if (w->walk->batch > 1 && w->walk->mode.kind != HD_FULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.batch = %u, but walk.mode is not full: there are "
+                          "no reads to put in order",
+                          w->walk->batch);
+    if (w->l2tlb->sub_ways != 0 && against_sub(w) != NULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2tlb.sub_ways = %u: entries of subregions need %s",
+                          w->l2tlb->sub_ways, against_sub(w));
+    if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "bypass.entries = %u, but l2tlb.mode is not full: "
+                          "the bypass cache lies beside the L2 TLB",
+                          w->bypass->entries);
+    return 0;
+}
+
+static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
+{
+    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    uint32_t n = w->walk->per_core ? w->cores : 1;
+    struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
+    size_t treqs = w->treqs->numbers.room;
+    size_t who = hd_max_u64(treqs, 5ull * (w->walk->queue + w->walk->batch));
+
+    if (m == NULL)
+        return NULL;
+    m->env = env;
+    m->w = *w;
+    m->units = n;
+    m->tlb_cfg = *w->l2tlb;
+    m->walk_cfg = *w->walk;
+    m->pwc_cfg = *w->pwc;
+    m->bypass_cfg = *w->bypass;
+    m->prefetch_cfg = (struct hd_prefetch_cfg){1, 1};
+    if (w->prefetch != NULL)
+        m->prefetch_cfg = *w->prefetch;
+    if (w->msc != NULL)
+        m->msc_cfg = *w->msc;
+    m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
+    m->per_tick = hd_recip_of(m->tick);
+    m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
+    m->step_ticks = w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1)
+                                      : m->tick;
+    m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
+    m->read_flags = w->walk->memory != 0 ? HD_REQ_BYPASS : 0;
+    m->never = HD_NEVER;
+    m->until = env->slots != NULL && env->slots->epoch != NULL
+                   ? env->slots->epoch
+                   : &m->never;
+    m->watched = env->slots != NULL ? env->slots->watched : nobody;
+    m->steer = env->slots != NULL ? env->slots->steer : NULL;
+    m->transit = m->tick * w->walk->latency;
+    m->lookup = m->tick * w->l2tlb->latency;
+    m->fixed = m->tick * w->l2tlb->mode.fixed;
+    m->serial = w->l2tlb->sub_ways != 0 ||
+                (w->l2tlb->serial && w->l2tlb->large_entries != 0);
+    m->walk_fixed = m->tick * w->walk->mode.fixed;
+    m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
+    m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
+    m->parties = hd_arena_take(env->arena, treqs, sizeof *m->parties);
+    m->who = calloc(who, sizeof *m->who);
+    m->port = calloc(w->cores, sizeof *m->port);
+    if (m->who == NULL || m->port == NULL || m->recent == NULL ||
+        m->party_of == NULL || m->parties == NULL ||
+        hd_numbers_open(&m->party_numbers, env->arena, w->treqs->numbers.room) <
+            0) {
+        hd_mmu_close(m);
+        return NULL;
+    }
+    return m;
+}
+
+/* Policies were bound or unbound, or watchers came or went. */
+static void bound(void *self)
+{
+    struct hd_mmu *m = self;
+
+    m->ahead = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
+               m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
+               m->tlb_cfg.sub_ways == 0 &&
+               hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&
+               !m->step.bound && m->watched[HEDDLE_NOTE_walk_read] == 0;
+    for (uint32_t i = 0; i < m->units; i++) {
+        hd_tlb_bound(&m->unit[i].tlb);
+        hd_tlb_bound(&m->unit[i].bypass);
+        hd_assoc_bound(&m->unit[i].pwc.tags);
+        hd_assoc_bound(&m->unit[i].heads.tags);
+    }
+}
+
+/* The units and what they count.  0 or an error. */
+static int open_units(struct hd_mmu *m)
+{
+    struct hd_stats *st = m->env->stats;
+    uint32_t n = m->units;
+    struct hd_stat tlb, bypass, pwc, msc, own, walk;
+    int rc = 0;
+
+    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_STATS, n);
+    bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_SUB_HITS, n);
+    own = hd_stats_group(st, "mmu", hd_mmu_stats, HD_MMU_STATS, n);
+    walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
+    pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);
+    msc = hd_stats_group(st, "msc", hd_msc_stats, HD_MSC_STATS, n);
+    m->prefetch_stat =
+        hd_stats_group(st, "prefetch", hd_prefetch_stats, HD_PREFETCH_STATS, n);
+    open_hists(m);
+    for (uint32_t c = 0; c < m->w.cores; c++)
+        m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        struct hd_unit *u = &m->unit[i];
+
+        rc = open_unit(m, i, tlb, bypass, pwc, msc);
+        u->stat = own;
+        u->walk_stat = walk;
+    }
+    return rc;
+}
+
+struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
+{
+    struct hd_part parts[] = {
+        {.name = "l2tlb",
+         .look = hd_l2tlb_look,
+         .stuck = hd_l2tlb_stuck,
+         .check = hd_l2tlb_check,
+         .bound = bound},
+        {.name = "bypass", .look = hd_l2tlb_look_bypass},
+        {.name = "walks",
+         .look = hd_ptw_look,
+         .stuck = hd_ptw_stuck,
+         .check = hd_ptw_check,
+         .sync = hd_ptw_sync},
+        {.name = "prefetch",
+         .look = hd_prefetch_look,
+         .check = hd_prefetch_check},
+        {.name = "pwc", .look = look_pwc},
+        {.name = "msc", .look = hd_heads_look, .check = hd_heads_check},
+    };
+    struct hd_mmu *m;
+
+    if (check_settings(w, env->err) < 0)
+        return NULL;
+    m = make(env, w);
+    if (m == NULL) {
+        hd_err_memory(env->err);
+        return NULL;
+    }
+    if (open_units(m) < 0) {
+        hd_mmu_close(m);
+        return NULL;
+    }
+    hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
+                   hd_l2tlb_fill_default, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step, first, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick, first, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_reference, "", &m->reference,
+                   hd_ptw_reference_default, m);
+    if (w->faults != NULL)
+        hd_faults_client(w->faults,
+                         (struct hd_fault_client){resume, mapped, m});
+    for (uint32_t i = 0; i < HD_LEN(parts); i++) {
+        parts[i].instances = m->units;
+        parts[i].self = m;
+        hd_env_part(env, parts[i]);
+    }
+    if (env->slots != NULL) {
+        env->slots->translate = hd_prefetch_take;
+        env->slots->translate_self = m;
+    }
+    hd_contig_client(w->tables, contig_changed, m);
+    bound(m);
+    return m;
+}
+
+void hd_mmu_close(struct hd_mmu *m)
+{
+    if (m == NULL)
+        return;
+    free(m->who);
+    free(m->port);
+    free(m);
+}

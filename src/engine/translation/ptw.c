@@ -1,0 +1,897 @@
+/*
+ * ptw.c - the page table walkers and their queue.
+ *
+ * A walk waits in the queue until a walker is free and then goes down the
+ * page table: for each level the walk cache is asked (physical style) or was
+ * asked once at the start (prefix style), and an entry that is not there is
+ * read from memory at its real physical address, 8 bytes, through the L2 data
+ * cache like any other read.  After Power, Hill, Wood (HPCA 2014): a pool of
+ * walkers, each with one walk; MASK and Mosaic have 64, MESC 16, Pichai one a
+ * core.
+ *
+ * References of a walk = levels minus those that the walk cache saved: in the
+ * prefix style the deepest level found and all above it, in the physical
+ * style each level found (a level's address comes out of the one above, so
+ * that one is read even if a deeper level is in the cache).
+ *
+ * Events: one when the walker begins, one when an entry arrives, one where a
+ * look-up in the walk cache comes before a read.  Reads that need no wait are
+ * sent in the event that finds them necessary.
+ *
+ * Without a walk cache, and with nobody asked at each step, an entry above the
+ * leaf does nothing but send the next read.  That read is then sent when the
+ * answer is known to be under way, at the later instant and in the place among
+ * the reads of that instant that its event would have had: reads are numbered
+ * like the events that send them (hd_ptw_answer).  Those that leave between two
+ * L2 edges, or with the arrival of a request, go before those of the edge.  A
+ * read counts from the instant at which it leaves.
+ *
+ * The busy time of walkers is the integral of concurrent walks over time, so
+ * its quotient by the time passed is the mean number of concurrent walks.
+ *
+ * A walk that ends at a page on the host is over like any other; its requests
+ * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has
+ * mapped or reserved is an error.
+ *
+ * With l2tlb.sub_ways a walker may read on after the answer (heads.c), and is free
+ * when it has.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+
+#include "pages/unit.h"
+
+enum {
+    START,  /* a walker begins */
+    SEND,   /* the next read leaves */
+    ENTRY,  /* a page-table entry has come */
+    DONE,
+    GATHER, /* a walker takes those that wait */
+    READ,   /* the next read of a batch leaves */
+    TAIL    /* a walker that has answered goes on */
+};
+
+/* The tag of a walk's requests, and what it says. */
+#define TAG(unit, walk) ((unit) << 20 | (walk))
+#define TAG_UNIT(tag)   ((tag) >> 20)
+#define TAG_WALK(tag)   ((tag)&0xfffff)
+
+static uint64_t *row(const struct hd_unit *u, uint32_t app)
+{
+    return hd_count_row(&u->walk_stat, u->instance, app);
+}
+
+/* Posts an event of the unit to itself; its number comes with it. */
+static void post(struct hd_unit *u, hd_time at, uint32_t what, uint32_t walk)
+{
+    hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
+}
+
+/* Counts the read under way, once; c: the counters of its application. */
+static void count_read(uint64_t *c, struct hd_walk *w)
+{
+    if (w->counted)
+        return;
+    w->counted = 1;
+    w->references++;
+    c[HD_WALK_REFERENCES]++;
+    c[HD_WALK_LEVEL + w->level - 1]++;
+}
+
+/* ---- the queue -------------------------------------------------------- */
+
+bool hd_ptw_room(const struct hd_unit *u)
+{
+    const struct hd_walk_cfg *c = &u->m->walk_cfg;
+
+    return u->s->walkers < c->walkers || u->s->waiting < c->queue ||
+           c->mode.kind == HD_IDEAL;
+}
+
+/* The instruction that missed first; 0: a policy has begun the walk. */
+static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
+}
+
+/* Asks which of the waiting walks starts; fills the question's arrays. */
+static uint32_t ask_pick(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    uint64_t *a = u->m->who;
+    uint32_t n = s->waiting, i = 0;
+    struct heddle_q_walk_pick q = {.n = n,
+                                   .app = a,
+                                   .vpn = a + n,
+                                   .requesters = a + 2 * n,
+                                   .age = a + 3 * n,
+                                   .pc = a + 4 * n};
+
+    for (; i < n; i++) {
+        uint32_t at = hd_unit_place(s->queue_first, i, u->miss.room);
+        const struct hd_walk *x = &u->walk[u->queue[at]];
+        a[i] = x->app;
+        a[n + i] = x->vpn.v;
+        a[2 * n + i] = u->miss.v[u->queue[at]].n;
+        a[3 * n + i] =
+            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
+        a[4 * n + i] = pc_of(u, u->queue[at]);
+    }
+    return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
+}
+
+/* Takes the i-th waiting walk out of the queue. */
+static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
+{
+    struct hd_unit_state *s = u->s;
+    uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
+    uint32_t walk = u->queue[at];
+
+    for (; i > 0; i--) { /* those before it move up */
+        uint32_t before = hd_unit_place(s->queue_first, i - 1, room);
+        u->queue[at] = u->queue[before];
+        at = before;
+    }
+    s->queue_first = hd_unit_place(s->queue_first, 1, room);
+    s->waiting--;
+    return walk;
+}
+
+static void begin(struct hd_unit *u, hd_time now, uint32_t walk);
+
+/* Gives a walk to a walker. */
+static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    hd_time at = hd_max_u64(now, w->ready);
+
+    u->s->walkers++;
+    w->state = HD_WALK_RUNS;
+    w->began = at;
+    if (at == now && !u->starting)
+        begin(u, now, walk);
+    else
+        post(u, at, START, walk);
+}
+
+static HD_INLINE void dispatch(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
+        uint32_t i = 0;
+        if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
+            i = ask_pick(u, now);
+        occupy(u, now, unlink_walk(u, i));
+    }
+}
+
+static void queue(struct hd_unit *u, uint32_t walk)
+{
+    struct hd_unit_state *s = u->s;
+
+    u->walk[walk].state = HD_WALK_WAITS;
+    u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+}
+
+/* A walker that is free takes walks that wait as a batch, behind whatever comes
+ * at the same instant. */
+static void call(struct hd_unit *u, hd_time at)
+{
+    if (u->s->walkers >= u->m->walk_cfg.walkers)
+        return;
+    u->s->walkers++;
+    post(u, at, GATHER, 0);
+}
+
+HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_unit_state *s = u->s;
+    struct hd_walk *w = &u->walk[walk];
+
+    hd_at_home(u->m->env, HD_SIDE_MMU);
+    w->req = HD_NONE;
+    w->references = 0;
+    w->level = 1;
+    w->cached = 0;
+    w->leaf = 4;
+    w->share = HD_NONE;
+    w->bits = 0;
+    if (u->batch != NULL) {
+        queue(u, walk);
+        call(u, hd_max_u64(now, w->ready));
+        return;
+    }
+    if (s->walkers < u->m->walk_cfg.walkers ||
+        u->m->walk_cfg.mode.kind == HD_IDEAL) {
+        occupy(u, now, walk);
+        return;
+    }
+    queue(u, walk);
+}
+
+/* ---- the end of a walk ------------------------------------------------ */
+
+static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    struct heddle_n_walk_done n = {.instance = u->instance,
+                                   .app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .cycles =
+                                       hd_unit_cycles(u->m, now - w->ready),
+                                   .queued = hd_unit_cycles(
+                                       u->m, w->began - w->ready),
+                                   .references = w->references,
+                                   .requesters = u->miss.v[walk].n,
+                                   .pc = pc_of(u, walk)};
+
+    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
+}
+
+/* A request leaves its party, if it is in one. */
+static HD_HOT void part(struct hd_unit *u, uint32_t treq)
+{
+    struct hd_mmu *m = u->m;
+    uint32_t i = m->party_of[treq], *stalled;
+    struct hd_party *p;
+
+    if (i == 0) /* it hit, or its walk is not done */
+        return;
+    p = &m->parties[i - 1];
+    m->party_of[treq] = 0;
+    p->warps += 1u + u->treq[treq].merged;
+    if (--p->left > 0)
+        return;
+    row(u, p->app)[HD_WALK_WARPS] += p->warps;
+    hd_hist_add(&m->walk_warps[p->app], p->warps);
+    stalled = &m->recent[p->app].stalled;
+    *stalled = (uint32_t)hd_max_u64(*stalled, p->warps);
+    hd_numbers_give(&m->party_numbers, i - 1);
+}
+
+HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
+{
+    struct hd_unit *u = self;
+
+    hd_cross(u->m->env, HD_BORDER_heard);
+    part(u, treq);
+}
+
+/* The requests of a walk that is done make a party.  One whose page was absent
+ * more than once may still be in that of its last walk. */
+static void gather(struct hd_unit *u, const struct hd_mshr_entry *e,
+                   uint32_t app)
+{
+    struct hd_mmu *m = u->m;
+    uint32_t i;
+
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        part(u, t);
+    i = hd_numbers_take(&m->party_numbers);
+    m->parties[i] = (struct hd_party){e->n, 0, app};
+    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
+        m->party_of[t] = i + 1;
+}
+
+static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk);
+
+static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    const struct hd_mshr_entry *e = &u->miss.v[walk];
+    uint64_t *c = row(u, w->app);
+    uint64_t busy = hd_unit_cycles(m, now - w->began);
+    uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
+
+    if (HD_LIKELY(e->n != 0))
+        gather(u, e, w->app);
+    c[HD_WALK_WALKS]++;
+    c[HD_WALK_REQUESTERS] += e->n;
+    c[HD_WALK_BUSY_CYCLES] += busy;
+    c[HD_WALK_QUEUE_CYCLES] += queue;
+    hd_hist_add(&m->walk_latency[w->app], busy);
+    hd_hist_add(&m->walk_queue[w->app], queue);
+    hd_hist_add(&m->walk_requesters[w->app], e->n);
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
+        tell_done(u, now, walk);
+    m->recent[w->app].walks--;
+    u->s->running--;
+    u->s->running_of[w->app]--;
+    w->state = HD_WALK_FREE;
+    if (u->batch == NULL)
+        u->s->walkers--;
+    else
+        leave_batch(u, now, walk);
+    hd_l2tlb_answer(u, now, walk);
+    if (u->batch == NULL)
+        dispatch(u, now);
+    hd_l2tlb_unblock(u, now);
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+static HD_APART void tell_read(const struct hd_unit *u, uint32_t walk,
+                               uint32_t core)
+{
+    const struct hd_walk *w = &u->walk[walk];
+    struct heddle_n_walk_read n = {.instance = u->instance,
+                                   .core = core,
+                                   .app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .address = w->pte[w->level - 1].v,
+                                   .pc = pc_of(u, walk)};
+
+    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
+}
+
+/* Sends the read of an entry of a level. */
+static HD_INLINE void leave(const struct hd_mmu *m, hd_time now, hd_pa pte,
+                            uint8_t level, struct hd_req *q, uint32_t r,
+                            uint64_t ticket)
+{
+    bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
+                    (hd_recip_up(m->per_tick, now) == now);
+
+    q->pa = pte;
+    q->born = now;
+    q->queued = ticket;
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->level = level;
+    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
+    q->hit = HD_REQ_HIT;
+    m->w.memory.send(m->w.memory.self, now, r);
+}
+
+/* Sends the read of w->level, as a new request. */
+static HD_INLINE uint32_t request(const struct hd_unit *u, uint32_t tag,
+                                  uint8_t app)
+{
+    uint32_t r = hd_req_take(u->m->w.reqs);
+    struct hd_req *q = &u->m->w.reqs->v[r];
+
+    q->next = HD_NONE;
+    q->tag = TAG(u->instance, tag);
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = app;
+    q->dram_class = 0;
+    q->bytes = 8;
+    return r;
+}
+
+/* The core that missed first, or that a policy has named. */
+static uint32_t core_of(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
+                                  : u->walk[walk].ahead_core;
+}
+
+static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t r = request(u, walk, w->app);
+    struct hd_req *q = &m->w.reqs->v[r];
+
+    w->req = r;
+    w->state = HD_WALK_READS;
+    w->counted = 0;
+    if (m->walk_cfg.port != 0) /* by the core that missed first */
+        q->spare = core_of(u, walk);
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
+        tell_read(u, walk, core_of(u, walk));
+    leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
+}
+
+static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
+{
+    struct heddle_q_walk_step q = {.app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .leaf = w->leaf,
+                                   .cached = w->cached,
+                                   .pte = w->pte[w->level - 1].v,
+                                   .pc = pc};
+
+    return hd_ask_walk_step(&u->m->step, &q);
+}
+
+/* Whether a walk passes its level without a read: the walk cache has the entry
+ * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it is
+ * a request's of that program counter, without time. */
+static HD_INLINE bool spared(struct hd_unit *u, struct hd_walk *w,
+                             uint32_t walk, uint32_t pc, bool physical)
+{
+    int64_t how = HEDDLE_WALK_STEP_READ;
+
+    if (physical &&
+        hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
+        w->cached = w->level;
+        return true;
+    }
+    if (HD_UNLIKELY(u->m->step.bound))
+        how = ask_step(u, w, walk != HD_NONE ? pc_of(u, walk) : pc);
+    if (how == HEDDLE_WALK_STEP_READ)
+        return false;
+    row(u, w->app)[HD_WALK_SKIPPED]++;
+    if (how == HEDDLE_WALK_STEP_ANSWER)
+        w->level = w->leaf;
+    return true;
+}
+
+static inline bool by_address(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
+}
+
+static inline bool by_prefix(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
+}
+
+static void want(struct hd_unit *u, hd_time now, uint32_t walk);
+
+/* Goes on from w->level at t, not before now: passes the levels that need no
+ * read, then has the read sent, or the walk done. */
+static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
+                        hd_time t)
+{
+    struct hd_walk *w = &u->walk[walk];
+    bool physical = by_address(u);
+    uint32_t what;
+
+    for (; w->level <= w->leaf; w->level++) {
+        if (HD_UNLIKELY(u->heads.tail != NULL) && w->level == 4)
+            hd_heads_aim(u, w);
+        if (physical)
+            t = hd_pwc_port(&u->pwc, t);
+        if (!spared(u, w, walk, 0, physical))
+            break;
+    }
+    what = w->level > w->leaf ? DONE : SEND;
+    if (t != now)
+        post(u, t, what, walk);
+    else if (what == DONE)
+        done(u, now, walk);
+    else if (u->batch == NULL)
+        send(u, now, walk);
+    else
+        want(u, now, walk);
+}
+
+static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+    hd_time t = now;
+
+    w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
+    if (w->leaf == 0) { /* no tables: the answer is an error, in words */
+        done(u, now, walk);
+        return;
+    }
+    if (by_prefix(u)) {
+        t = hd_pwc_port(&u->pwc, now);
+        w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
+        w->level = (uint8_t)(w->cached + 1);
+    }
+    next(u, now, walk, t);
+}
+
+static HD_HOT void begin(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    struct hd_mmu_recent *recent = &m->recent[w->app];
+    struct hd_unit_state *s = u->s;
+    bool outer = u->starting;
+
+    u->starting = true; /* the walks that follow begin in events of their own */
+    s->running++;
+    s->running_of[w->app]++;
+    hd_unit_peak(&row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
+    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
+    recent->walks++;
+    recent->peak = (uint32_t)hd_max_u64(recent->peak, recent->walks);
+    if (m->walk_cfg.mode.kind == HD_FULL)
+        descend(u, now, walk);
+    else if (m->walk_cfg.mode.kind == HD_IDEAL || m->walk_fixed == 0)
+        done(u, now, walk);
+    else
+        post(u, now + m->walk_fixed, DONE, walk);
+    u->starting = outer;
+}
+
+/* The entry that a walk, and those that share its read, were after has come. */
+static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    const struct hd_walk *of = &u->walk[walk];
+
+    if (hd_pwc_on(&u->pwc))
+        hd_pwc_fill(&u->pwc, of->app, of->vpn, of->level, of->leaf,
+                    of->pte[of->level - 1]);
+    for (uint32_t share; walk != HD_NONE; walk = share) {
+        struct hd_walk *w = &u->walk[walk];
+        share = w->share; /* it may end at once */
+        w->state = HD_WALK_RUNS;
+        w->level++;
+        next(u, now, walk, now);
+    }
+}
+
+void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
+    bool physical = by_address(u);
+
+    if (m->walk_cfg.mode.kind != HD_FULL)
+        return;
+    w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
+    if (w.leaf != 0 && by_prefix(u)) {
+        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
+        w.level = (uint8_t)(w.cached + 1);
+    }
+    for (; w.level <= w.leaf; w.level++) {
+        hd_pa pte = w.pte[w.level - 1];
+        struct hd_req r = {.pa = pte,
+                           .kind = HD_REQ_WALK,
+                           .app = w.app,
+                           .warp = HD_NO_WARP,
+                           .level = w.level,
+                           .flags = m->read_flags,
+                           .bytes = 8};
+
+        if (spared(u, &w, HD_NONE, q->pc, physical))
+            continue;
+        m->w.memory.warm(m->w.memory.self, &r);
+        if (hd_pwc_on(&u->pwc))
+            hd_pwc_fill(&u->pwc, w.app, w.vpn, w.level, w.leaf, pte);
+    }
+}
+
+/* ---- batches --------------------------------------------------------------
+ *
+ * With walk.batch a walker takes the walks that wait, up to so many, and goes
+ * down with them level by level (Pichai et al. 6.3).  A walk that needs an entry
+ * wants it; when all do, the reads of the highest level that is wanted leave, one
+ * a cycle, and one serves all walks that want the same entry.  A walk whose leaf
+ * has come ends at once; the walker is free when all have.
+ */
+
+/* Nothing of the level is under way any more: the reads of the next one leave. */
+static void next_level(struct hd_unit *u, hd_time now, uint32_t batch)
+{
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t level = 5;
+
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
+        if (u->walk[i].state == HD_WALK_WANTS)
+            level = (uint32_t)hd_min_u64(level, u->walk[i].level);
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
+        if (u->walk[i].state == HD_WALK_WANTS && u->walk[i].level == level) {
+            u->walk[i].state = HD_WALK_TURN;
+            b->busy++;
+        }
+    b->last = 0;
+    post(u, now, READ, batch);
+}
+
+/* A walk wants the entry of its level. */
+static void want(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    struct hd_walk *w = &u->walk[walk];
+
+    w->state = HD_WALK_WANTS;
+    if (--u->batch[w->batch].busy == 0)
+        next_level(u, now, w->batch);
+}
+
+/* A walk of a batch has ended. */
+static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    uint32_t batch = u->walk[walk].batch;
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t *link = &b->first;
+
+    while (*link != walk)
+        link = &u->walk[*link].peer;
+    *link = u->walk[walk].peer;
+    b->busy--;
+    if (--b->left == 0) {
+        hd_numbers_give(&u->batches, batch);
+        u->s->walkers--;
+        if (u->s->waiting > 0)
+            call(u, now);
+    } else if (b->busy == 0) {
+        next_level(u, now, batch);
+    }
+}
+
+/* A walker takes walks that wait. */
+static void gather_walks(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+    uint32_t batch, n = 0, *link;
+    struct hd_batch *b;
+
+    if (s->waiting == 0) { /* another one was quicker */
+        s->walkers--;
+        return;
+    }
+    batch = hd_numbers_take(&u->batches);
+    b = &u->batch[batch];
+    *b = (struct hd_batch){.first = HD_NONE};
+    for (link = &b->first; s->waiting > 0 && n < u->m->walk_cfg.batch; n++) {
+        uint32_t i = u->m->pick.bound && s->waiting > 1 ? ask_pick(u, now) : 0;
+        struct hd_walk *w;
+        *link = unlink_walk(u, i);
+        w = &u->walk[*link];
+        w->state = HD_WALK_RUNS;
+        w->began = hd_max_u64(now, w->ready);
+        w->batch = batch;
+        w->peer = HD_NONE;
+        link = &w->peer;
+    }
+    b->left = n;
+    b->busy = n + 1; /* itself: nothing leaves before all have begun */
+    row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
+    for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
+        next = u->walk[i].peer; /* it may end at once */
+        if (u->walk[i].began > now)
+            post(u, u->walk[i].began, START, i);
+        else
+            begin(u, now, i);
+    }
+    if (b->left > 0 && --b->busy == 0)
+        next_level(u, now, batch);
+    hd_l2tlb_unblock(u, now);
+}
+
+int64_t hd_ptw_reference_default(void *self, const void *question)
+{
+    const struct hd_mmu *m = self;
+    const struct heddle_q_walk_reference *q = question;
+
+    for (uint32_t i = 0; q->last != 0 && i < q->n; i++)
+        if (q->address[i] / m->w.line == q->last / m->w.line)
+            return i;
+    return 0;
+}
+
+/* The next read of a batch leaves, and the one behind it a cycle later. */
+static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
+{
+    struct hd_batch *b = &u->batch[batch];
+    uint32_t room = u->m->walk_cfg.batch, n = 0, lead, *link;
+    uint64_t *address = u->m->who, *app = address + room, *vpn = app + room;
+    uint64_t *pc = vpn + room, *walk = pc + room;
+    struct heddle_q_walk_reference q = {
+        .last = b->last, .address = address, .app = app, .vpn = vpn, .pc = pc};
+
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
+        const struct hd_walk *w = &u->walk[i];
+        uint32_t k = 0;
+        if (w->state != HD_WALK_TURN)
+            continue;
+        q.level = w->level;
+        while (k < n && address[k] != w->pte[w->level - 1].v)
+            k++;
+        if (k < n)
+            continue;
+        walk[n] = i;
+        address[n] = w->pte[w->level - 1].v;
+        app[n] = w->app;
+        pc[n] = pc_of(u, i);
+        vpn[n++] = w->vpn.v;
+    }
+    q.n = n;
+    lead = n > 1 ? (uint32_t)hd_ask_walk_reference(&u->m->reference, &q) : 0;
+    b->last = address[lead];
+    lead = (uint32_t)walk[lead];
+    link = &u->walk[lead].share;
+    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
+        struct hd_walk *w = &u->walk[i];
+        if (i == lead || w->state != HD_WALK_TURN ||
+            w->pte[w->level - 1].v != b->last)
+            continue;
+        w->state = HD_WALK_READS;
+        row(u, w->app)[HD_WALK_MERGED]++;
+        *link = i;
+        link = &w->share;
+    }
+    *link = HD_NONE;
+    send(u, now, lead);
+    if (n > 1)
+        post(u, now + u->m->step_ticks, READ, batch);
+}
+
+/* ---- after the answer (heads.c) ------------------------------------------ */
+
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail)
+{
+    u->s->walkers++;
+    post(u, at, TAIL, tail);
+}
+
+static HD_APART void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
+{
+    struct hd_tail *t = &u->heads.tail[tail];
+    hd_pa pa;
+
+    if (hd_heads_next(u, tail, &pa)) {
+        struct hd_req *q;
+        t->req = request(u, tail, t->app);
+        q = &u->m->w.reqs->v[t->req];
+        q->spare = t->core;
+        leave(u->m, now, pa, 0, q, t->req, u->ticket); /* nobody waits for it */
+        return;
+    }
+    hd_heads_end(u, now, tail);
+    u->s->walkers--;
+    dispatch(u, now);
+    hd_l2tlb_unblock(u, now);
+}
+
+HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
+                         uint64_t number)
+{
+    struct hd_unit *u = self;
+
+    u->ticket = number;
+    if (HD_LIKELY(what == ENTRY))
+        entry(u, now, walk);
+    else if (what == START)
+        begin(u, now, walk);
+    else if (what == DONE)
+        done(u, now, walk);
+    else if (what == GATHER)
+        gather_walks(u, now);
+    else if (what == READ)
+        read_next(u, now, walk);
+    else if (what == TAIL)
+        read_on(u, now, walk);
+    else if (u->batch == NULL)
+        send(u, now, walk);
+    else
+        want(u, now, walk);
+}
+
+HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
+{
+    const struct hd_mmu *m = mmu;
+    struct hd_req *q = &m->w.reqs->v[r];
+    struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
+    uint32_t walk = TAG_WALK(q->tag);
+    struct hd_walk *w = &u->walk[walk];
+    uint64_t *c;
+
+    hd_cross(m->env, HD_BORDER_walk);
+    at += m->w.memory_back;
+    if (HD_UNLIKELY(q->level == 0)) { /* it is the number of a tail */
+        u->heads.tail[walk].req = HD_NONE;
+        hd_req_give(m->w.reqs, r);
+        post(u, at, TAIL, walk);
+        return;
+    }
+    c = row(u, w->app);
+    count_read(c, w);
+    c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
+    if (m->ahead && w->level < w->leaf && at < *m->until) {
+        w->level++;
+        w->counted = 0;
+        leave(m, at, w->pte[w->level - 1], w->level, q, r, u->s->number++);
+        return;
+    }
+    w->req = HD_NONE;
+    hd_req_give(m->w.reqs, r);
+    post(u, at, ENTRY, walk);
+}
+
+/* ---- looking and checking --------------------------------------------- */
+
+static const char *const STATE[] = {"",      "waits", "runs",
+                                    "reads", "wants", "wants"};
+
+void hd_ptw_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        if (!u->miss.v[e].live)
+            continue;
+        v->row(v->ud, "walk");
+        v->text(v->ud, "state", STATE[w->state]);
+        v->number(v->ud, "app", w->app);
+        v->number(v->ud, "vpn", w->vpn.v);
+        v->number(v->ud, "level", w->level);
+        v->number(v->ud, "references",
+                  w->references + (w->req != HD_NONE && !w->counted));
+        v->number(v->ud, "requesters", u->miss.v[e].n);
+        v->number(v->ud, "since", hd_unit_cycles(u->m, w->ready));
+    }
+}
+
+void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        const struct hd_walk *w = &u->walk[e];
+        char text[64] = "a free walker";
+        if (!u->miss.v[e].live)
+            continue;
+        if (w->state == HD_WALK_READS)
+            snprintf(text, sizeof text,
+                     "memory: the entry of level %u at 0x%llx", w->level,
+                     (unsigned long long)w->pte[w->level - 1].v);
+        else if (w->state == HD_WALK_RUNS)
+            snprintf(text, sizeof text, "its own next step, at level %u",
+                     w->level);
+        hd_show_wait(v, "walk", i, text);
+        v->number(v->ud, "app", w->app);
+        v->number(v->ud, "vpn", w->vpn.v);
+    }
+}
+
+void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
+{
+    struct hd_unit *u = hd_unit_of(mmu, i);
+    const struct hd_unit_state *s = u->s;
+    const struct hd_walk_cfg *c = &u->m->walk_cfg;
+    uint32_t waits = 0, busy = 0, called = 0;
+
+    for (uint32_t e = 0; e < u->miss.room; e++) {
+        if (!u->miss.v[e].live)
+            continue;
+        waits += u->walk[e].state == HD_WALK_WAITS;
+        busy += u->walk[e].state > HD_WALK_WAITS;
+    }
+    for (uint32_t k = 0; k < s->waiting; k++) {
+        uint32_t e = u->queue[hd_unit_place(s->queue_first, k, u->miss.room)];
+        if (!u->miss.v[e].live || u->walk[e].state != HD_WALK_WAITS)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: walk %u is in the queue and does not wait", e);
+    }
+    if (u->batch != NULL) { /* walkers without a batch are about to gather */
+        uint32_t batches = hd_numbers_live(&u->batches);
+        if (busy < batches || batches > s->walkers)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "mmu: %u walks run, in %u batches of %u walkers", busy,
+                       batches, s->walkers);
+        called = s->walkers - batches;
+        busy = s->walkers;
+    }
+    if (u->heads.tail != NULL)
+        busy += hd_numbers_live(&u->heads.tails);
+    if (waits != s->waiting || busy != s->walkers ||
+        (c->mode.kind != HD_IDEAL && busy > c->walkers))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: %u walks wait and %u run; %u and %u are counted, "
+                   "with %u walkers",
+                   waits, busy, s->waiting, s->walkers, c->walkers);
+    if (busy < c->walkers && waits > 0 && called == 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "mmu: a walker is free and %u walks wait", waits);
+}
+
+void hd_ptw_sync(void *mmu, hd_time now)
+{
+    struct hd_mmu *m = mmu;
+
+    for (uint32_t i = 0; i < m->units; i++) {
+        struct hd_unit *u = &m->unit[i];
+
+        for (uint32_t e = 0; e < u->miss.room; e++) {
+            struct hd_walk *w = &u->walk[e];
+            if (u->miss.v[e].live && w->req != HD_NONE &&
+                m->w.reqs->v[w->req].born <= now)
+                count_read(row(u, w->app), w);
+        }
+    }
+}

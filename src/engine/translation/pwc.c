@@ -1,0 +1,315 @@
+/*
+ * pwc.c - the page walk cache, by physical address or by prefix.
+ *
+ * Physical: an ordinary cache of page-table entries (or lines of them), as in
+ * Power, Hill, Wood (HPCA 2014) and MASK's PWCache.  A walk still goes level
+ * by level and looks every one of them up; a hit saves that level's read, the
+ * leaf's too.  No address space is in the tag: physical addresses differ.
+ *
+ * Prefix: what Intel calls paging-structure caches, in one array.  The tag is
+ * (level, application, the indices down to that level).  One look-up finds
+ * the deepest level present, and the walk continues below it.  The leaf's
+ * entry is not kept: that is what TLBs are for.  MESC's walk cache holds the
+ * top three levels, so a hit in level 3 leaves one reference.
+ *
+ * A port serves one look-up a cycle.  A walk that hits several levels in turn
+ * knows its next look-ups before they happen, so look-ups do not come in the
+ * order of time: the ports keep a count for each of the coming cycles instead
+ * of one instant at which they are free.
+ *
+ * Invariant: an entry was read from memory since it was last invalidated.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "pwc.h"
+
+#include <string.h>
+
+#include "kit/bits.h"
+
+enum { AHEAD = 256 }; /* cycles whose look-ups are counted */
+
+enum { LEVEL_SHIFT = 60, APP_SHIFT = 52 };
+
+#define PWC(field) offsetof(struct hd_pwc_cfg, field)
+
+const struct hd_setting hd_pwc_settings[] = {
+    {"mode", HD_T_MODE, PWC(mode), "", "off", 0, 0, NULL,
+     "off: walks read every level from memory; ideal: every look-up hits; "
+     "fixed:N: every look-up hits and takes N cycles",
+     "MASK 3.1: SharedTLB has none, PWCache has one"},
+    {"style", HD_T_CHOICE, PWC(style), "", "physical", 0, 1, "physical|prefix",
+     "tagged by the physical address of an entry, or by virtual prefix",
+     "Power et al., MASK: physical; MESC: prefix"},
+    {"entries", HD_T_U32, PWC(entries), "entries", "1024", 1, 1u << 20, NULL,
+     "entries; 8 KB hold 1024 page-table entries of 8 bytes",
+     "MASK table 1: 8 KB"},
+    {"ways", HD_T_U32, PWC(ways), "ways", "16", 0, 1u << 20, NULL,
+     "associativity; 0: fully associative", "MASK table 1"},
+    {"latency", HD_T_U32, PWC(latency), "cycles", "10", 0, 10000, NULL,
+     "L2-clock cycles of a look-up", "MASK table 1"},
+    {"ports", HD_T_U32, PWC(ports), "look-ups", "4", 1, 255, NULL,
+     "look-ups a cycle", "the Mosaic simulator"},
+    {"line", HD_T_U32, PWC(line), "bytes", "8", 8, 128, NULL,
+     "physical style: bytes of a table that one entry holds: 8, 16, .. 128",
+     "guess: one page-table entry each"},
+};
+const uint32_t hd_pwc_setting_count = HD_LEN(hd_pwc_settings);
+
+const struct hd_stat_desc hd_pwc_stats[] = {
+    [HD_PWC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
+    [HD_PWC_HITS] = {"hits_level1", "look-ups",
+                     "look-ups that hit level 1 (prefix style: as the deepest)",
+                     HD_STAT_COUNT},
+    {"hits_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
+    {"hits_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
+    {"hits_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
+    [HD_PWC_MISSES] = {"misses_level1", "look-ups",
+                       "look-ups that missed level 1", HD_STAT_COUNT},
+    {"misses_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
+    {"misses_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
+    {"misses_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
+    [HD_PWC_FILLS] = {"fills", "entries", "page-table entries inserted",
+                      HD_STAT_COUNT},
+    [HD_PWC_EVICTIONS] = {"evictions", "entries", "entries replaced",
+                          HD_STAT_COUNT},
+    [HD_PWC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
+                              HD_STAT_COUNT},
+};
+const uint32_t hd_pwc_stat_count = HD_LEN(hd_pwc_stats);
+
+/* ---- opening ---------------------------------------------------------- */
+
+int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
+                const struct hd_pwc_cfg *cfg, uint32_t instance,
+                struct hd_stat stat)
+{
+    uint32_t ways =
+        cfg->ways == 0 || cfg->ways > cfg->entries ? cfg->entries : cfg->ways;
+    uint32_t line = cfg->line == 0 ? 8 : cfg->line, sets;
+
+    memset(c, 0, sizeof *c);
+    c->env = env;
+    c->cfg = *cfg;
+    c->instance = instance;
+    c->stat = stat;
+    c->cycle = hd_ticks(env->clk, HD_CLK_L2, 1);
+    c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
+    if (!hd_pwc_on(c))
+        return 0;
+    if (cfg->entries == 0 || cfg->entries % ways != 0)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "pwc.entries: %u; a multiple of pwc.ways = %u is "
+                          "expected",
+                          cfg->entries, ways);
+    if (line < 8 || !hd_is_pow2(line))
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "pwc.line: %u; a power of two of at least 8 is "
+                          "expected",
+                          line);
+    c->line_shift = hd_log2(line);
+    sets = cfg->entries / ways;
+    c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
+    c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);
+    if (c->port == NULL ||
+        hd_assoc_open(&c->tags, env, "pwc", instance, sets, ways) < 0)
+        return hd_err_memory(env->err);
+    return 0;
+}
+
+/* The cycle of an instant, by a short division from port[AHEAD], a cycle of
+ * not long ago. */
+static uint64_t cycle_of(struct hd_pwc *c, hd_time t)
+{
+    hd_time from = c->port[AHEAD] * c->cycle;
+
+    if (HD_UNLIKELY(t < from || t - from > UINT32_MAX)) {
+        c->port[AHEAD] = t / c->cycle;
+        return c->port[AHEAD];
+    }
+    return c->port[AHEAD] + (uint32_t)(t - from) / (uint32_t)c->cycle;
+}
+
+/* port[cycle % AHEAD]: cycle << 8 | look-ups begun in it. */
+hd_time hd_pwc_port(struct hd_pwc *c, hd_time t)
+{
+    uint64_t n;
+
+    if (c->cfg.mode.kind == HD_FIXED)
+        return t + c->cfg.mode.fixed * c->cycle;
+    if (c->cfg.mode.kind == HD_IDEAL)
+        return t + c->latency;
+    for (n = cycle_of(c, t);; n++, t = n * c->cycle) {
+        uint64_t *p = &c->port[n % AHEAD];
+        if (*p >> 8 < n)
+            *p = n << 8;
+        if (*p >> 8 > n) /* further ahead than is counted */
+            break;
+        if ((*p & 255) < c->cfg.ports) {
+            ++*p;
+            break;
+        }
+    }
+    return t + c->latency;
+}
+
+/* ---- looking up ------------------------------------------------------- */
+
+static void count(struct hd_pwc *c, uint32_t app, uint32_t counter)
+{
+    (*hd_count(&c->stat, c->instance, app, counter))++;
+}
+
+/* The key of the entry of a level, in the cache's style, and its set. */
+static uint64_t key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                       uint32_t level, hd_pa pte, uint32_t *set)
+{
+    bool prefix = c->cfg.style == HD_PWC_PREFIX;
+    uint64_t n = prefix ? vpn.v >> 9 * (4 - level) : pte.v >> c->line_shift;
+
+    *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
+                                             : (uint32_t)(n % c->tags.sets);
+    return prefix
+               ? (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT | n
+               : n;
+}
+
+/* Whether the entry of a level is there, which is used then. */
+static bool find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                 hd_pa pte)
+{
+    uint64_t key;
+    uint32_t set, e;
+
+    if (c->cfg.mode.kind != HD_FULL)
+        return true;
+    key = key_of(c, app, vpn, level, pte, &set);
+    e = hd_assoc_find(&c->tags, set, key);
+    if (e != HD_NONE)
+        hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
+    return e != HD_NONE;
+}
+
+bool hd_pwc_entry(struct hd_pwc *c, uint32_t app, uint32_t level, hd_pa pte)
+{
+    bool hit = find(c, app, (hd_vpn){0}, level, pte);
+
+    count(c, app, HD_PWC_LOOKUPS);
+    count(c, app, (hit ? HD_PWC_HITS : HD_PWC_MISSES) + level - 1);
+    return hit;
+}
+
+uint32_t hd_pwc_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                       uint32_t leaf)
+{
+    uint32_t level = leaf - 1;
+
+    count(c, app, HD_PWC_LOOKUPS);
+    for (; level > 0 && !find(c, app, vpn, level, (hd_pa){0}); level--)
+        count(c, app, HD_PWC_MISSES + level - 1);
+    if (level > 0)
+        count(c, app, HD_PWC_HITS + level - 1);
+    return level;
+}
+
+void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                 uint32_t leaf, hd_pa pte)
+{
+    uint64_t key, gone;
+    uint32_t set;
+
+    if (c->cfg.mode.kind != HD_FULL ||
+        (c->cfg.style == HD_PWC_PREFIX && level == leaf))
+        return;
+    key = key_of(c, app, vpn, level, pte, &set);
+    if (hd_assoc_find(&c->tags, set, key) != HD_NONE)
+        return;
+    hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
+    count(c, app, HD_PWC_FILLS);
+    if (gone != HD_KEY_NONE)
+        count(c, app, HD_PWC_EVICTIONS);
+}
+
+/* ---- forgetting and looking ------------------------------------------- */
+
+static void drop(struct hd_pwc *c, uint32_t app, uint32_t e)
+{
+    hd_assoc_drop(&c->tags, e);
+    count(c, app, HD_PWC_INVALIDATIONS);
+}
+
+/* Forgets the entries of the tables that lead to pages of [vpn, vpn + pages);
+ * in the physical style, which does not know their pages, all. */
+static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
+{
+    bool all = c->cfg.style == HD_PWC_PHYSICAL || pages == HD_EVERY_PAGE;
+
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
+        uint32_t s = 9 * (4 - (uint32_t)(key >> LEVEL_SHIFT & 7));
+        if (key != HD_KEY_NONE &&
+            (all || ((key >> APP_SHIFT & 0xff) == app &&
+                     n << s < vpn.v + pages && vpn.v < (n + 1) << s)))
+            drop(c, app, e);
+    }
+}
+
+void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
+                       uint32_t app, hd_vpn vpn, uint64_t pages)
+{
+    if (c->cfg.mode.kind != HD_FULL)
+        return;
+    if (pages == HD_EVERY_PAGE || c->cfg.style == HD_PWC_PREFIX) {
+        drop_some(c, app, vpn, pages);
+        return;
+    }
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
+        hd_pa pte[4];
+        uint32_t n = hd_ptables_path(tables, app, (hd_vpn){v}, pte), set, e;
+        uint64_t key;
+        if (n == 0) { /* it has no tables: which led there is not known */
+            drop_some(c, app, vpn, pages);
+            return;
+        }
+        key = key_of(c, app, (hd_vpn){v}, n, pte[n - 1], &set);
+        e = hd_assoc_find(&c->tags, set, key);
+        if (e != HD_NONE)
+            drop(c, app, e);
+    }
+}
+
+void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
+                    hd_vpn vpn, uint32_t level)
+{
+    uint32_t set, e;
+    uint64_t key;
+
+    if (c->cfg.mode.kind != HD_FULL)
+        return;
+    key = key_of(c, app, vpn, level, hd_ptables_table(tables, app, vpn, level),
+                 &set);
+    e = hd_assoc_find(&c->tags, set, key);
+    if (e != HD_NONE)
+        drop(c, app, e);
+}
+
+void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v)
+{
+    for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
+        uint64_t key = c->tags.key[e];
+        if (key == HD_KEY_NONE)
+            continue;
+        v->row(v->ud, "entry");
+        v->number(v->ud, "set", e / c->tags.ways);
+        v->number(v->ud, "way", e % c->tags.ways);
+        if (c->cfg.style == HD_PWC_PREFIX) {
+            v->number(v->ud, "app", key >> APP_SHIFT & 0xff);
+            v->number(v->ud, "level", key >> LEVEL_SHIFT);
+            v->number(v->ud, "prefix", key & ((1ull << APP_SHIFT) - 1));
+        } else {
+            v->number(v->ud, "pa", key << c->line_shift);
+        }
+        v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
+    }
+}

@@ -1,0 +1,86 @@
+/*
+ * lwork.c - `require "heddle.work"`: workloads of functions (heddle_work.h).
+ *
+ *     local work = require "heddle.work"
+ *     work.plugin(path, { name, value, ... } [, argument])   a C plug-in
+ *     work.generator(spec)          of coroutines: lgen.c; heddle.generator
+ *                                   makes the spec
+ *     work.reach()                  the functions behind its fence:
+ *                                   { { library, name, what }, ... }
+ *     work.describe(path) -> { name =, summary =, source =, params = }
+ *
+ * The first two return a workload.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "heddle_work.h"
+#include "lheddle.h"
+#include "lpolicy.h"
+
+enum { ROOM = 1024 };
+
+HL_MODULE int luaopen_heddle_work(lua_State *L);
+
+static const struct heddle_work *find(lua_State *L, const char *path)
+{
+    char text[ROOM];
+    const struct heddle_work *work = heddle_work_load(path, text, ROOM);
+
+    if (work == NULL)
+        hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPROGRAM,
+                 text);
+    return work;
+}
+
+static int describe(lua_State *L)
+{
+    const struct heddle_work *work = find(L, hl_text(L, 1));
+
+    lua_createtable(L, 0, 4);
+    hl_set_text(L, "name", work->name);
+    hl_set_text(L, "summary", work->summary);
+    hl_set_text(L, "source", work->source);
+    lp_push_params(L, work->params);
+    lua_setfield(L, -2, "params");
+    return 1;
+}
+
+static int plugin(lua_State *L)
+{
+    const char *path = hl_text(L, 1);
+    const struct heddle_work *work = find(L, path);
+    const char *name[HEDDLE_MAX_PARAMS];
+    uint64_t value[HEDDLE_MAX_PARAMS];
+    struct heddle_work_options o = {.path = path,
+                                    .argument = hl_opt_text(L, 3),
+                                    .names = name,
+                                    .values = value,
+                                    .n = lp_values(L, 2, name, value)};
+    heddle_workload **w;
+    char text[ROOM];
+    int status;
+
+    w = hl_workload_box(L);
+    *w = heddle_work_new(work, &o, &status, text, ROOM);
+    return *w != NULL ? 1 : hl_raise(L, status, text);
+}
+
+static int reach(lua_State *L)
+{
+    lp_sandbox_reach(L, &lg_fence);
+    return 1;
+}
+
+int luaopen_heddle_work(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"plugin", plugin},     {"generator", lg_open}, {"reach", reach},
+        {"describe", describe}, {NULL, NULL},
+    };
+
+    luaL_newlib(L, functions);
+    return 1;
+}

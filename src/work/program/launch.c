@@ -1,0 +1,654 @@
+/*
+ * launch.c - kernel programs as a source of instructions: launches,
+ * blocks, the host function, snapshots.  What a warp does next is kvm.c.
+ *
+ * The host function of a program, or its list, says which kernel is launched
+ * next; while a launch runs, its kernel, grid and arguments lie in the arena,
+ * and what follows from the kernel is worked out again after a restore.  The
+ * contents of buffers and the bytes of the host function are outside of it, and
+ * are saved and loaded with a snapshot; a relaunch empties the latter.  The
+ * host sees the contents of buffers as the kernels left them.
+ *
+ * What belongs to a warp lies together: lanes that run, registers, open
+ * constructs, and the lanes of the registers that are vectors; from warp to
+ * warp by whole lines of the host's cache.  Only the high halves of ints, which
+ * are seldom needed, are apart (lane.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit/bits.h"
+#include "kvm.h"
+
+/* ---- launches and blocks ---------------------------------------------- */
+
+static uint32_t up_to(uint32_t n, uint32_t align)
+{
+    return (n + align - 1) & ~(align - 1);
+}
+
+static struct hd_kvm_layout layout_of(const struct hd_kernel *k, uint32_t lanes)
+{
+    struct hd_kvm_layout a;
+
+    a.reg = up_to((uint32_t)offsetof(struct hd_kvm_warp, tag) + k->nreg, 8);
+    a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
+    a.vec =
+        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_kvm_frame), 64);
+    a.bytes = a.vec + k->nvec * lanes * 4;
+    return a;
+}
+
+/* Sets what follows from the current kernel. */
+static void lay_out(struct hd_kvm *vm)
+{
+    bool regroups = vm->divided != NULL && vm->env->compact;
+    const struct hd_kernel *k =
+        &(regroups ? vm->divided : vm->prog->kernel)[vm->st->kernel];
+
+    vm->k = k;
+    vm->warps = (k->threads + vm->lanes - 1) / vm->lanes;
+    vm->contexts = vm->slots / vm->warps;
+    vm->last = hd_ones(k->threads - (vm->warps - 1) * vm->lanes);
+    vm->at = layout_of(k, vm->lanes);
+}
+
+static void undivide(struct hd_kvm *vm)
+{
+    for (uint32_t i = 0; vm->divided != NULL && i < vm->prog->nkernel; i++)
+        hd_kernel_undivide(&vm->divided[i]);
+    free(vm->divided);
+    vm->divided = NULL;
+}
+
+/* The kernels for blocks whose threads are regrouped.  0 or -1. */
+static int divide(struct hd_kvm *vm)
+{
+    const struct heddle_program *p = vm->prog;
+
+    vm->divided = calloc(p->nkernel, sizeof(*vm->divided));
+    for (uint32_t i = 0; vm->divided != NULL && i < p->nkernel; i++)
+        if (hd_kernel_divide(&vm->divided[i], &p->kernel[i], p->buf) != 0)
+            undivide(vm);
+    return vm->divided != NULL ? 0 : -1;
+}
+
+static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
+                    uint32_t lanes, uint32_t slots)
+{
+    struct hd_kvm *vm = self;
+    size_t most = 0, passing = 1, high = 1, places = slots;
+
+    (void)app;
+    if (vm->env != NULL)
+        return hd_err_set(env->err, HEDDLE_EINVAL,
+                          "workload %s serves another simulation already",
+                          vm->src.name);
+    if (env->compact) { /* as many formed warps as others */
+        places = 2 * (size_t)slots;
+        vm->part =
+            hd_arena_take(env->arena, slots, HD_KVM_HOMES * sizeof(*vm->part));
+        if (vm->part == NULL || divide(vm) != 0)
+            return hd_err_memory(env->err);
+    }
+    for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
+        const struct hd_kernel *k =
+            &(vm->divided != NULL ? vm->divided : vm->prog->kernel)[i];
+
+        most = hd_max_u64(most, layout_of(k, lanes).bytes);
+        passing = hd_max_u64(passing, k->npass + k->pint);
+        high = hd_max_u64(high, k->nint);
+    }
+    vm->st = hd_arena_take(env->arena, 1, sizeof(*vm->st));
+    vm->block = hd_arena_take(env->arena, places, sizeof(*vm->block));
+    vm->pool = hd_arena_take(env->arena, places, most);
+    vm->high = hd_arena_take(env->arena, places, high * lanes * 4);
+    vm->passing = calloc(passing, lanes * sizeof(*vm->passing));
+    if (vm->st == NULL || vm->block == NULL || vm->pool == NULL ||
+        vm->high == NULL || vm->passing == NULL ||
+        hd_numbers_open(&vm->numbers, env->arena, slots) < 0 ||
+        hd_buffers_open(&vm->buf, vm->prog) != 0) {
+        free(vm->passing);
+        vm->passing = NULL;
+        undivide(vm);
+        return hd_err_memory(env->err);
+    }
+    vm->env = env;
+    vm->lanes = lanes;
+    vm->slots = slots;
+    return 0;
+}
+
+static void drop_state(struct hd_kvm *vm)
+{
+    free(vm->host_state);
+    vm->host_state = NULL;
+    vm->host_bytes = 0;
+}
+
+static void kvm_unbind(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    if (vm->env == NULL)
+        return;
+    hd_buffers_close(&vm->buf);
+    free(vm->passing);
+    vm->passing = NULL;
+    undivide(vm);
+    drop_state(vm);
+    vm->env = NULL;
+    vm->k = NULL;
+}
+
+static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
+{
+    const struct hd_kvm *vm = self;
+    const struct hd_bufdef *b;
+
+    if (i >= vm->prog->nbuf || vm->prog->buf[i].scratch)
+        return false; /* scratch buffers are the last ones */
+    b = &vm->prog->buf[i];
+    memcpy(out->name, b->name, sizeof(out->name));
+    out->base = b->va;
+    out->bytes = b->count << b->shift;
+    return true;
+}
+
+static bool kvm_gone(void *self, uint32_t i)
+{
+    const struct hd_kvm *vm = self;
+
+    return vm->st->gone[i] != 0;
+}
+
+enum { UNKNOWN = 0xff }; /* told: allocations may have gone and come again */
+
+static bool kvm_hint(void *self, struct hd_hint *out)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_state *st = vm->st;
+
+    for (uint32_t i = 0; st->advised && i < vm->prog->nbuf; i++) {
+        if (st->told[i] == st->advice[i])
+            continue;
+        st->told[i] = st->advice[i];
+        *out = (struct hd_hint){i, HD_HINT_ADVICE, st->advice[i]};
+        return true;
+    }
+    st->advised = 0;
+    if (st->moved == st->moves)
+        return false;
+    *out = (struct hd_hint){st->move[st->moved].buffer,
+                            st->move[st->moved].what, 0};
+    st->moved++;
+    return true;
+}
+
+static int kvm_restart(void *self)
+{
+    struct hd_kvm *vm = self;
+    uint8_t told[HD_MAX_BUFFERS];
+
+    hd_buffers_restart(&vm->buf);
+    drop_state(vm);
+    memcpy(told, vm->st->told, sizeof(told));
+    memset(vm->st, 0, sizeof(*vm->st));
+    for (uint32_t i = 0; i < HD_MAX_BUFFERS; i++)
+        vm->st->told[i] = told[i] != 0 ? UNKNOWN : 0;
+    vm->st->advised = 1;
+    vm->k = NULL;
+    return 0;
+}
+
+/* Asks the host, or walks the list.  1, 0 or an error. */
+static int choose(struct hd_kvm *vm, struct heddle_launch *l)
+{
+    struct heddle_program *p = vm->prog;
+    struct heddle_host h = {vm};
+    int r;
+
+    memset(l, 0, sizeof(*l));
+    vm->st->moves = vm->st->moved = 0;
+    if (p->host == NULL) {
+        if (vm->st->launches >= p->nlaunch)
+            return 0;
+        *l = p->launch[vm->st->launches];
+        return 1;
+    }
+    r = p->host(p->host_ud, &h, l);
+    if (r < 0 || vm->env->err->code != 0)
+        return hd_err_set(vm->env->err, r < 0 ? r : HEDDLE_EPROGRAM,
+                          "program %s: its host function failed", p->name);
+    return r > 0;
+}
+
+static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
+{
+    struct hd_kvm_state *st = vm->st;
+    struct hd_err *err = vm->env->err;
+    const struct hd_kernel *k;
+
+    if (l->kernel >= vm->prog->nkernel ||
+        l->args > vm->prog->kernel[l->kernel].nargs)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "program %s: launch of kernel %u with %u arguments; "
+                          "there is none like that",
+                          vm->prog->name, l->kernel, l->args);
+    k = &vm->prog->kernel[l->kernel];
+    st->kernel = l->kernel;
+    for (int i = 0; i < 3; i++) {
+        st->grid[i] = l->grid[i] != 0 ? l->grid[i] : k->grid[i];
+        if (st->grid[i] == 0)
+            st->grid[i] = 1;
+    }
+    if ((double)st->grid[0] * st->grid[1] * st->grid[2] > 1e12)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a grid of %u x %u x %u blocks; expected "
+                          "at most 10^12",
+                          k->name, st->grid[0], st->grid[1], st->grid[2]);
+    for (uint32_t i = 0; i < k->nargs; i++) {
+        st->arg[i] = i < l->args ? l->arg[i] : k->arg[i].def;
+        if (k->arg[i].type == HD_R_F32)
+            st->arg[i].f = (double)(float)st->arg[i].f;
+    }
+    hd_numbers_clear(&vm->numbers);
+    st->started = 1;
+    lay_out(vm);
+    if (vm->contexts == 0)
+        return hd_err_set(err, HEDDLE_EPROGRAM,
+                          "kernel %s: a block of %u warps; the machine holds "
+                          "%u",
+                          k->name, vm->warps, vm->slots);
+    return 0;
+}
+
+static int kvm_launch(void *self, struct hd_launch *out)
+{
+    struct hd_kvm *vm = self;
+    struct heddle_launch l;
+    const struct hd_kernel *k;
+    int r = choose(vm, &l);
+
+    if (r <= 0)
+        return r;
+    if (set_launch(vm, &l) != 0)
+        return vm->env->err->code;
+    k = vm->k;
+    memset(out, 0, sizeof(*out));
+    memcpy(out->name, k->name, sizeof(out->name));
+    out->id = ++vm->st->launches;
+    memcpy(out->grid, vm->st->grid, sizeof(out->grid));
+    memcpy(out->block, k->block, sizeof(out->block));
+    out->blocks = (uint64_t)out->grid[0] * out->grid[1] * out->grid[2];
+    out->threads = k->threads;
+    out->warps = vm->warps;
+    out->lanes = vm->lanes;
+    out->regs = k->regs;
+    out->shared_bytes = k->shared_bytes;
+    return 1;
+}
+
+static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    struct hd_kvm *vm = self;
+    struct hd_kvm_state *st = vm->st;
+    uint64_t rows = block / st->grid[0];
+    struct hd_kvm_block *b;
+
+    if (hd_numbers_live(&vm->numbers) == vm->contexts)
+        return hd_err_set(vm->env->err, HEDDLE_EINVAL,
+                          "kernel %s: more than %u blocks at once", vm->k->name,
+                          vm->contexts);
+    *ctx = hd_numbers_take(&vm->numbers);
+    b = &vm->block[*ctx];
+    b->number = block;
+    b->at[0] = (uint32_t)(block % st->grid[0]);
+    b->at[1] = (uint32_t)(rows % st->grid[1]);
+    b->at[2] = (uint32_t)(rows / st->grid[1]);
+    b->formed = 0;
+    for (uint32_t i = 0; i < vm->warps; i++) {
+        struct hd_kvm_warp *w = hd_kvm_warp(vm, *ctx, i);
+
+        *w = (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};
+        if (vm->k->life != NULL) /* others write its registers, too */
+            memset(w->tag, HD_UNIFORM, vm->k->nreg);
+    }
+    return 0;
+}
+
+static void kvm_block_end(void *self, uint32_t ctx)
+{
+    struct hd_kvm *vm = self;
+
+    hd_numbers_give(&vm->numbers, ctx);
+}
+
+/* ---- what the host may do between launches ----------------------------- */
+
+static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
+{
+    struct hd_kvm *vm = h->vm;
+    struct hd_buffer *b;
+
+    if (buffer >= vm->buf.n) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses buffer %u of %u", vm->prog->name,
+                   buffer, vm->buf.n);
+        return NULL;
+    }
+    b = &vm->buf.v[buffer];
+    if (!b->def->contents) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses buffer %s, which has no "
+                   "contents",
+                   vm->prog->name, b->def->name);
+        return NULL;
+    }
+    if (i >= b->def->count) {
+        hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                   "program %s: the host uses index %lld of buffer %s; "
+                   "expected less than %llu",
+                   vm->prog->name, (long long)i, b->def->name,
+                   (unsigned long long)b->def->count);
+        return NULL;
+    }
+    return b;
+}
+
+int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
+                     union heddle_value *v)
+{
+    struct hd_buffer *b = find(h, buffer, i);
+
+    if (b == NULL)
+        return HEDDLE_EPROGRAM;
+    *v = hd_buffer_get(b, i);
+    return 0;
+}
+
+int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
+                      union heddle_value v)
+{
+    struct hd_buffer *b = find(h, buffer, i);
+
+    if (b == NULL)
+        return HEDDLE_EPROGRAM;
+    if (hd_buffer_set(&h->vm->buf, b, i, v) != 0)
+        return hd_err_memory(h->vm->env->err);
+    return 0;
+}
+
+int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
+{
+    struct hd_buffer *b = find(h, buffer, 0);
+    int e = b == NULL ? HEDDLE_EPROGRAM : 0;
+
+    for (uint64_t i = 0; e == 0 && i < b->def->count; i++)
+        e = heddle_host_write(h, buffer, i, v);
+    return e;
+}
+
+/* Whether a buffer is in the memory of the device.  0 or HEDDLE_EPROGRAM. */
+static int on_device(heddle_host *h, uint32_t buffer, const char *does)
+{
+    struct hd_kvm *vm = h->vm;
+
+    if (buffer >= vm->buf.n || vm->buf.v[buffer].def->scratch)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host %s buffer %u, which is not "
+                          "in the memory of the device",
+                          vm->prog->name, does, buffer);
+    if (vm->st->gone[buffer])
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host %s buffer %s, which it has "
+                          "freed",
+                          vm->prog->name, does, vm->buf.v[buffer].def->name);
+    return 0;
+}
+
+int heddle_host_release(heddle_host *h, uint32_t buffer)
+{
+    int e = on_device(h, buffer, "frees");
+
+    if (e == 0)
+        h->vm->st->gone[buffer] = 1;
+    return e;
+}
+
+int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
+{
+    uint32_t both = HEDDLE_ADVICE_GPU | HEDDLE_ADVICE_HOST;
+    int e = on_device(h, buffer, "advises on");
+
+    if (e == 0 && (advice > (HEDDLE_ADVICE_READ_MOSTLY | both |
+                             HEDDLE_ADVICE_ACCESSED_BY) ||
+                   (advice & both) == both))
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: advice %u; expected a set of bits with one "
+                       "preferred place at most",
+                       h->vm->prog->name, advice);
+    if (e != 0)
+        return e;
+    h->vm->st->advice[buffer] = (uint8_t)advice;
+    h->vm->st->advised = 1;
+    return 0;
+}
+
+int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
+{
+    struct hd_kvm_state *st = h->vm->st;
+    int e = on_device(h, buffer, "moves");
+
+    if (e == 0 && what > HEDDLE_MOVE_WRITTEN)
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: the host moves a buffer in way %d, which "
+                       "is none of enum heddle_move",
+                       h->vm->prog->name, (int)what);
+    if (e == 0 && st->moves == HD_LEN(st->move))
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: the host touches or prefetches more than "
+                       "%d buffers before a launch",
+                       h->vm->prog->name, (int)HD_LEN(st->move));
+    if (e != 0)
+        return e;
+    st->move[st->moves].buffer = (uint16_t)buffer;
+    st->move[st->moves++].what = (uint16_t)what;
+    return 0;
+}
+
+uint32_t heddle_host_launched(const heddle_host *h)
+{
+    return h->vm->st->launches;
+}
+
+const void *heddle_host_state(const heddle_host *h, size_t *bytes)
+{
+    *bytes = h->vm->host_bytes;
+    return h->vm->host_state;
+}
+
+int heddle_host_set_state(heddle_host *h, const void *p, size_t bytes)
+{
+    unsigned char *copy = NULL;
+
+    if (bytes > 0) {
+        copy = malloc(bytes);
+        if (copy == NULL)
+            return hd_err_memory(h->vm->env->err);
+        memcpy(copy, p, bytes);
+    }
+    free(h->vm->host_state);
+    h->vm->host_state = copy;
+    h->vm->host_bytes = bytes;
+    return 0;
+}
+
+int heddle_host_fail(heddle_host *h, int code, const char *text)
+{
+    return hd_err_set(h->vm->env->err, code < 0 ? code : HEDDLE_EPROGRAM, "%s",
+                      text);
+}
+
+/* ---- snapshots and life ----------------------------------------------- */
+
+struct saved {
+    struct hd_buffers_saved *buf;
+    struct hd_kvm_state st;
+    size_t host_bytes;
+    unsigned char host_state[];
+};
+
+static int kvm_restored(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    vm->k = NULL;
+    if (vm->st->started)
+        lay_out(vm);
+    return 0;
+}
+
+static void *kvm_save(const void *self)
+{
+    const struct hd_kvm *vm = self;
+    struct saved *s = malloc(sizeof(*s) + vm->host_bytes);
+
+    if (s == NULL)
+        return NULL;
+    s->buf = hd_buffers_save(&vm->buf);
+    if (s->buf == NULL) {
+        free(s);
+        return NULL;
+    }
+    s->st = *vm->st;
+    s->host_bytes = vm->host_bytes;
+    if (vm->host_bytes > 0)
+        memcpy(s->host_state, vm->host_state, vm->host_bytes);
+    return s;
+}
+
+static int kvm_load(void *self, const void *saved)
+{
+    struct hd_kvm *vm = self;
+    const struct saved *s = saved;
+    struct heddle_host h = {vm};
+
+    if (hd_buffers_load(&vm->buf, s->buf) != 0 ||
+        heddle_host_set_state(&h, s->host_state, s->host_bytes) != 0)
+        return hd_err_memory(vm->env->err);
+    *vm->st = s->st;
+    return 0;
+}
+
+static void kvm_drop(void *saved)
+{
+    struct saved *s = saved;
+
+    hd_buffers_drop(s->buf);
+    free(s);
+}
+
+static void kvm_pack(const void *saved, struct hd_bytes *out)
+{
+    const struct saved *s = saved;
+
+    hd_bytes_add(out, &s->st, sizeof s->st);
+    hd_buffers_pack(s->buf, out);
+    hd_bytes_put(out, s->host_bytes);
+    hd_bytes_add(out, s->host_state, s->host_bytes);
+}
+
+static void *kvm_unpack(const void *self, struct hd_cursor *in)
+{
+    const struct hd_kvm *vm = self;
+    const void *st = hd_cursor_take(in, sizeof(struct hd_kvm_state)), *host;
+    struct hd_buffers_saved *buf =
+        st != NULL ? hd_buffers_unpack(&vm->buf, in) : NULL;
+    size_t n = hd_cursor_count(in, 1);
+    struct saved *s = NULL;
+
+    host = hd_cursor_take(in, n);
+    if (buf != NULL && host != NULL) {
+        s = malloc(sizeof(*s) + n);
+        in->oom |= s == NULL;
+    }
+    if (s == NULL) {
+        hd_buffers_drop(buf);
+        return NULL;
+    }
+    s->buf = buf;
+    memcpy(&s->st, st, sizeof s->st);
+    s->host_bytes = n;
+    memcpy(s->host_state, host, n);
+    return s;
+}
+
+static bool kvm_contents(void *self, hd_va va, unsigned char *out)
+{
+    const struct hd_kvm *vm = self;
+
+    memset(out, 0, HD_PAGE_BYTES);
+    for (uint32_t i = 0; i < vm->buf.n; i++)
+        if (!hd_buffer_start(&vm->buf.v[i], va, out))
+            return false;
+    return true;
+}
+
+static uint64_t kvm_memory(void *self)
+{
+    const struct hd_kvm *vm = self;
+
+    return hd_buffers_bytes(&vm->buf) + vm->host_bytes;
+}
+
+static void kvm_free(void *self)
+{
+    struct hd_kvm *vm = self;
+
+    kvm_unbind(vm);
+    heddle_program_free(vm->prog);
+    free(vm);
+}
+
+static const struct hd_source_ops kvm_ops = {
+    .bind = kvm_bind,
+    .alloc = kvm_alloc,
+    .gone = kvm_gone,
+    .hint = kvm_hint,
+    .restart = kvm_restart,
+    .launch = kvm_launch,
+    .block_start = kvm_block_start,
+    .block_end = kvm_block_end,
+    .next = hd_kvm_next,
+    .access = hd_kvm_access,
+    .regroup = hd_kvm_regroup,
+    .origin = hd_kvm_origin,
+    .restored = kvm_restored,
+    .save = kvm_save,
+    .load = kvm_load,
+    .drop = kvm_drop,
+    .pack = kvm_pack,
+    .unpack = kvm_unpack,
+    .contents = kvm_contents,
+    .memory = kvm_memory,
+    .unbind = kvm_unbind,
+};
+
+struct hd_source *hd_program_source(struct heddle_program *p)
+{
+    struct hd_kvm *vm = calloc(1, sizeof(*vm));
+
+    if (vm == NULL)
+        return NULL;
+    vm->prog = p;
+    p->refs++;
+    vm->src.ops = &kvm_ops;
+    vm->src.self = vm;
+    vm->src.hash = p->hash;
+    vm->src.free = kvm_free;
+    memcpy(vm->src.name, p->name, sizeof(vm->src.name));
+    return &vm->src;
+}

@@ -1,0 +1,477 @@
+/*
+ * trace-source.c - replays a container: the instructions the cores ask for.
+ *
+ * State in the arena: which launch, which block each context executes, and a
+ * position for each warp.  Outside: unpacked frames, each counted by the
+ * contexts that execute one of its blocks, and for each warp pointers into
+ * its frame; all of it is found again from the arena after a restore.  Blocks
+ * start in the order of the file, so most starts find their frame unpacked:
+ * the frame used last is kept until another is needed.
+ *
+ * Block number i of a launch is the i-th in the file, and a launch has as many
+ * blocks as the file: a trace may hold fewer than the grid, in any order.
+ *
+ * Local memory.  The trace knows the offset in a thread's window.  As the
+ * hardware interleaves threads, word k of the thread in slot s lies at
+ * base + 4 * ((k - low) * T + s), with T the threads that can be resident on
+ * the whole machine and low the first word that any thread touches (stacks
+ * grow down from the window's end).  A slot is the context's warp, so it is
+ * reused as blocks come and go.  An access wider than a word touches the stripe
+ * of its first word only.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "trace.h"
+
+#include "kit/numbers.h"
+#include "kit/env.h"
+#include "tool.h"
+
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+struct state {         /* in the arena */
+    uint32_t launch;   /* next kernel to launch, in the order of the source */
+    uint32_t kernel;   /* launched: number in the container, or HD_NONE */
+    uint32_t warps;    /* a block of it */
+    uint32_t contexts; /* that fit the machine */
+};
+
+struct context {    /* in the arena: a block that executes */
+    uint32_t frame; /* of the container; HD_NONE: free */
+    uint32_t block; /* in the frame */
+};
+
+struct resident {
+    size_t frame;
+    uint32_t users;
+    struct hd_frame *f;
+};
+
+struct replay { /* what a warp executes; wiring */
+    const struct hd_frame_op *op;
+    const struct hd_frame *f;
+};
+
+struct replayer {
+    struct hd_source source;
+    struct hd_box *box;
+    uint32_t context;
+    uint32_t *kernel; /* numbers of the source's kernels */
+    uint32_t kernels;
+    uint64_t limit;
+    /* while bound */
+    struct hd_env *env;
+    uint32_t slots;
+    uint64_t local_base, local_bytes;
+    struct state *s;       /* arena */
+    struct context *c;     /* arena [slots] */
+    uint32_t *pos;         /* arena [slots] */
+    struct hd_numbers ctx; /* of contexts: which are in use */
+    struct replay *warp;   /* [slots] */
+    struct resident *res;  /* unpacked frames, in use and the last one */
+    size_t ress, room_res;
+    uint64_t bytes; /* of unpacked frames */
+    hd_va lane[HD_MAX_LANES];
+};
+
+/* ---- frames -------------------------------------------------------------- */
+
+/* Frees unpacked frames that no context uses. */
+static void drop_unused(struct replayer *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->ress; i++) {
+        if (t->res[i].users != 0) {
+            t->res[n++] = t->res[i];
+            continue;
+        }
+        t->bytes -= t->res[i].f->bytes;
+        hd_frame_free(t->res[i].f);
+    }
+    t->ress = n;
+}
+
+/* The unpacked frame, with one user more. */
+static struct hd_frame *acquire(struct replayer *t, size_t frame,
+                                struct hd_err *err)
+{
+    for (size_t i = t->ress; i-- > 0;) {
+        if (t->res[i].frame == frame) {
+            t->res[i].users++;
+            return t->res[i].f;
+        }
+    }
+    drop_unused(t);
+    struct resident *r = hd_grow(&t->res, t->ress, &t->room_res, sizeof *r);
+    if (r == NULL)
+        return hd_err_no_memory(err);
+    struct hd_frame *f = hd_box_frame(t->box, frame, t->limit, err);
+    if (f == NULL)
+        return NULL;
+    if (t->bytes + f->bytes > t->limit) {
+        hd_frame_free(f);
+        return hd_box_too_large(t->box, frame, t->limit, err);
+    }
+    t->bytes += f->bytes;
+    r[t->ress++] = (struct resident){frame, 1, f};
+    return f;
+}
+
+static void drop_all(struct replayer *t)
+{
+    for (size_t i = 0; i < t->ress; i++)
+        t->res[i].users = 0;
+    drop_unused(t);
+}
+
+/* ---- binding ------------------------------------------------------------- */
+
+/* Where local memory is laid: where the trace saw it, unless that is taken. */
+static void place_local(struct replayer *t)
+{
+    const struct hd_trace_context *x = &t->box->context[t->context];
+    uint64_t page = HD_PAGE_BYTES - 1, end = 0, base = x->local_base;
+
+    t->local_bytes = x->local_words * 4 * t->slots * 32;
+    base = (base + page) & ~page;
+    bool taken = base == 0 || base + t->local_bytes > HD_TRACE_VA_END;
+    for (size_t i = 0; i < x->allocs; i++) {
+        const struct hd_trace_alloc *a = &x->alloc[i];
+        taken |= a->base < base + t->local_bytes && base < a->base + a->bytes;
+        end = hd_max_u64(end, a->base + a->bytes);
+    }
+    for (size_t i = 0; i < x->ranges; i++) {
+        uint64_t from = x->range[i].page << HD_PAGE_SHIFT;
+        uint64_t to = from + (x->range[i].n << HD_PAGE_SHIFT);
+        taken |= from < base + t->local_bytes && base < to;
+        end = hd_max_u64(end, to);
+    }
+    uint64_t large = (1ull << HD_LARGE_SHIFT) - 1;
+    t->local_base = taken ? (end + large) & ~large : base;
+}
+
+static void unbind(void *self)
+{
+    struct replayer *t = self;
+
+    drop_all(t);
+    free(t->warp);
+    t->warp = NULL;
+    t->env = NULL;
+    t->local_bytes = 0;
+}
+
+static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
+                uint32_t slots)
+{
+    struct replayer *t = self;
+
+    (void)app;
+    (void)lanes;
+    if (t->env != NULL)
+        return hd_err_set(env->err, HEDDLE_EINVAL,
+                          "trace %s: it is in use by another simulation",
+                          t->source.name);
+    t->slots = slots;
+    t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
+    t->c = hd_arena_take(env->arena, slots, sizeof *t->c);
+    t->pos = hd_arena_take(env->arena, slots, sizeof *t->pos);
+    t->warp = calloc(slots, sizeof *t->warp);
+    if (t->s == NULL || t->c == NULL || t->pos == NULL || t->warp == NULL ||
+        hd_numbers_open(&t->ctx, env->arena, slots) != 0) {
+        free(t->warp);
+        t->warp = NULL;
+        return hd_err_memory(env->err);
+    }
+    t->env = env;
+    t->s->kernel = HD_NONE;
+    for (uint32_t i = 0; i < slots; i++)
+        t->c[i].frame = HD_NONE;
+    place_local(t);
+    if (t->local_base + t->local_bytes > HD_TRACE_VA_END) {
+        unbind(t);
+        return hd_err_set(env->err, HEDDLE_EDATA,
+                          "trace %s: %llu bytes of local memory find no place "
+                          "below 2^48",
+                          t->source.name, (unsigned long long)t->local_bytes);
+    }
+    return 0;
+}
+
+/* A name of the file, which may be anything, as it can be shown. */
+static void show(const char *name, char *out, size_t room)
+{
+    heddle_line_escape(name, strlen(name), "", out, room);
+}
+
+static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
+{
+    struct replayer *t = self;
+    const struct hd_trace_context *x = &t->box->context[t->context];
+
+    *out = (struct hd_alloc){.name = "pages"};
+    if (i < x->allocs) {
+        show(x->alloc[i].name, out->name, sizeof out->name);
+        out->base.v = x->alloc[i].base;
+        out->bytes = x->alloc[i].bytes;
+        return true;
+    }
+    i -= (uint32_t)x->allocs;
+    if (i < x->ranges) {
+        out->base.v = x->range[i].page << HD_PAGE_SHIFT;
+        out->bytes = x->range[i].n << HD_PAGE_SHIFT;
+        return true;
+    }
+    snprintf(out->name, sizeof out->name, "local");
+    out->base.v = t->local_base;
+    out->bytes = t->local_bytes;
+    return i == x->ranges && t->local_bytes != 0;
+}
+
+/* ---- launches and blocks ------------------------------------------------- */
+
+static int restart(void *self)
+{
+    struct replayer *t = self;
+
+    t->s->launch = 0;
+    return 0;
+}
+
+static int launch(void *self, struct hd_launch *out)
+{
+    struct replayer *t = self;
+
+    /* a kernel without a block retires at once */
+    while (t->s->launch < t->kernels &&
+           t->box->kernel[t->kernel[t->s->launch]].blocks == 0)
+        t->s->launch++;
+    if (t->s->launch >= t->kernels)
+        return 0;
+    t->s->kernel = t->kernel[t->s->launch++];
+    const struct hd_trace_kernel *k = &t->box->kernel[t->s->kernel];
+    *out = (struct hd_launch){.id = t->s->launch,
+                              .blocks = k->blocks,
+                              .threads = (uint32_t)hd_trace_threads(k),
+                              .warps = hd_trace_warps(k),
+                              .lanes = k->lanes,
+                              .regs = k->regs,
+                              .shared_bytes = k->shared_bytes};
+    show(k->name, out->name, sizeof out->name);
+    memcpy(out->grid, k->grid, sizeof out->grid);
+    memcpy(out->block, k->block, sizeof out->block);
+    t->s->warps = out->warps;
+    t->s->contexts = t->slots / out->warps;
+    hd_numbers_clear(&t->ctx);
+    return 1;
+}
+
+/* The frame that holds block `block` of a kernel. */
+static uint32_t frame_of(const struct hd_box *b,
+                         const struct hd_trace_kernel *k, uint64_t block)
+{
+    uint32_t lo = k->frame0, hi = k->frame0 + k->frames;
+
+    while (hi - lo > 1) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (b->frame[mid].first <= block)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Points the warps of a context at what they execute. */
+static void wire(struct replayer *t, uint32_t ctx, const struct hd_frame *f)
+{
+    const uint32_t *start = f->start + (size_t)t->c[ctx].block * f->warps;
+    struct replay *r = t->warp + (size_t)ctx * t->s->warps;
+
+    for (uint32_t i = 0; i < f->warps; i++)
+        r[i] = (struct replay){f->op + start[i], f};
+}
+
+static int block_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    struct replayer *t = self;
+    struct state *s = t->s;
+    const struct hd_trace_kernel *k = &t->box->kernel[s->kernel];
+
+    hd_assert(block < k->blocks);
+    if (hd_numbers_live(&t->ctx) == s->contexts)
+        return hd_err_set(t->env->err, HEDDLE_EINVAL,
+                          "trace %s: more blocks are resident than the "
+                          "machine's %u warps allow",
+                          t->source.name, t->slots);
+    uint32_t frame = frame_of(t->box, k, block);
+    struct hd_frame *f = acquire(t, frame, t->env->err);
+    if (f == NULL)
+        return t->env->err->code;
+    *ctx = hd_numbers_take(&t->ctx);
+    t->c[*ctx].frame = frame;
+    t->c[*ctx].block = (uint32_t)(block - t->box->frame[frame].first);
+    memset(t->pos + (size_t)*ctx * s->warps, 0, s->warps * sizeof *t->pos);
+    wire(t, *ctx, f);
+    return 0;
+}
+
+static void block_end(void *self, uint32_t ctx)
+{
+    struct replayer *t = self;
+
+    for (size_t i = 0; i < t->ress; i++)
+        t->res[i].users -= t->res[i].frame == t->c[ctx].frame;
+    t->c[ctx].frame = HD_NONE;
+    hd_numbers_give(&t->ctx, ctx);
+}
+
+static int restored(void *self)
+{
+    struct replayer *t = self;
+
+    for (size_t i = 0; i < t->ress; i++)
+        t->res[i].users = 0;
+    for (uint32_t i = 0; i < t->s->contexts; i++) {
+        if (t->c[i].frame == HD_NONE)
+            continue;
+        struct hd_frame *f = acquire(t, t->c[i].frame, t->env->err);
+        if (f == NULL)
+            return t->env->err->code;
+        wire(t, i, f);
+    }
+    return 0;
+}
+
+/* ---- instructions -------------------------------------------------------- */
+
+static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
+{
+    struct replayer *t = self;
+    size_t i = (size_t)ctx * t->s->warps + warp;
+    const struct replay *r = &t->warp[i];
+    const struct hd_frame_op *at = &r->op[t->pos[i]++];
+    const struct hd_top *o = hd_frame_record(r->f, at);
+
+    HD_PREFETCH(at + 1);
+    *op = (struct hd_op){.kind = o->kind,
+                         .slot = o->slot,
+                         .bytes = o->bytes,
+                         .space = HD_SPACE_GLOBAL,
+                         .wait = o->wait,
+                         .count = o->count,
+                         .pc = o->pc,
+                         .mask = o->mask};
+    if (HD_UNLIKELY(o->space != HD_TS_GLOBAL)) {
+        op->space =
+            o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE : HD_SPACE_LOCAL;
+        if (o->space == HD_TS_LOCAL && op->bytes > 4)
+            op->bytes = 4;
+    }
+}
+
+/* Lays window offsets out over the machine's threads. */
+static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
+                        struct hd_access *acc)
+{
+    const struct hd_trace_context *x = &t->box->context[t->context];
+    uint64_t threads = (uint64_t)t->slots * 32, slot = i * 32;
+    /* a window holds no more words than bind() laid out */
+    uint64_t low = x->local_low * 4;
+    uint64_t last = x->local_words != 0 ? x->local_words * 4 - 1 : 0;
+
+    if (acc->lane == NULL && acc->stride == 0) {
+        uint64_t off = hd_min_u64(acc->base.v - low, last);
+        uint64_t at = off / 4 * threads + slot;
+        acc->base.v = t->local_base + at * 4 + off % 4;
+        acc->stride = 4;
+        return;
+    }
+    for (; mask != 0; mask &= mask - 1) {
+        unsigned l = hd_bit_first(mask);
+        uint64_t off = hd_min_u64(hd_access_lane(acc, l) - low, last);
+        t->lane[l].v =
+            t->local_base + (off / 4 * threads + slot + l) * 4 + off % 4;
+    }
+    acc->lane = t->lane;
+}
+
+static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
+                         struct hd_access *acc)
+{
+    struct replayer *t = self;
+    size_t i = (size_t)ctx * t->s->warps + warp;
+    const struct replay *r = &t->warp[i];
+    const struct hd_frame_op *at = &r->op[t->pos[i] - 1];
+    const struct hd_top *o = hd_frame_record(r->f, at);
+
+    hd_frame_addr(r->f, at, acc, t->lane);
+    if (HD_UNLIKELY(o->space == HD_TS_LOCAL))
+        place_lanes(t, i, o->mask, acc);
+}
+
+static const struct hd_source_ops ops = {
+    .bind = bind,
+    .alloc = alloc,
+    .restart = restart,
+    .launch = launch,
+    .block_start = block_start,
+    .block_end = block_end,
+    .next = next,
+    .access = access_lanes,
+    .restored = restored,
+    .unbind = unbind,
+};
+
+static void free_source(void *self)
+{
+    struct replayer *t = self;
+
+    drop_all(t);
+    free(t->res);
+    free(t->warp);
+    free(t->kernel);
+    hd_box_free(t->box);
+    free(t);
+}
+
+struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
+                                  uint64_t resident, struct hd_err *err)
+{
+    struct replayer *t = calloc(1, sizeof *t);
+    uint64_t id[2] = {box->hash, context};
+
+    if (t != NULL)
+        t->kernel = calloc(box->kernels + 1, sizeof *t->kernel);
+    if (t == NULL || t->kernel == NULL) {
+        free(t);
+        return hd_err_no_memory(err);
+    }
+    for (size_t i = 0; i < box->kernels; i++) {
+        if (box->kernel[i].context == context)
+            t->kernel[t->kernels++] = (uint32_t)i;
+    }
+    t->box = box;
+    t->context = context;
+    t->limit = resident;
+    t->source = (struct hd_source){.ops = &ops,
+                                   .self = t,
+                                   .hash = XXH3_64bits(id, sizeof id),
+                                   .free = free_source};
+    show(box->context[context].name, t->source.name, sizeof t->source.name);
+    return &t->source;
+}
+
+struct hd_box *hd_trace_source_box(const struct hd_source *s, uint32_t *context)
+{
+    const struct replayer *t = s->self;
+
+    if (s->ops != &ops)
+        return NULL;
+    *context = t->context;
+    return t->box;
+}
