@@ -2,7 +2,7 @@
 --
 --     heddle run bench/policy.lua [turns=3] [only=gather|demo] [cycles=60000]
 --
--- The same simulation with nobody bound, with a Lua policy asked on every
+-- One simulation with no policy bound, with a Lua policy asked on every
 -- return of a walk to the L2 TLB (it reads four fields and answers as the
 -- default does, so the machine does the same work), with the steered form, and
 -- with a policy on cold points and an epoch.  The time of the run over that of

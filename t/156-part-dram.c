@@ -247,7 +247,7 @@ static void schedulers_differ(void **state)
     assert_int_equal(latency[0], 79 + 2 + 12 + 12 + 14 - 20);
     /* tRAS ends in 29; by then 13, 22, 25 and 28 make four requests. */
     assert_int_equal(latency[1], 30 + 12 + 12 + 14 - 20);
-    /* The same wait, with the same four hits before it. */
+    /* It waits as long, with the same four hits before it. */
     assert_int_equal(latency[2], 30 + 12 + 12 + 14 - 20);
 }
 

@@ -90,7 +90,7 @@ static void apart(void **state)
     rig_close(&g);
 }
 
-/* The same in shared queues: the second ones count as less. */
+/* In shared queues the second ones count as less. */
 static void shared(void **state)
 {
     struct hd_dram_cfg c = base();

@@ -204,7 +204,7 @@ static void a_policy_of_ones_own(void **state)
     heddle_part_tags_free(t);
 }
 
-/* The same in a plug-in; and one that does not replace. */
+/* A plug-in; and one that does not replace. */
 static void a_plugin(void **state)
 {
     static const char source[] =

@@ -270,7 +270,7 @@ static void hits_pass_all_that_miss(void **state)
     end(r);
 }
 
-/* The same where misses pass, too, or nothing does: then the head goes on
+/* Where misses pass, too, or nothing does: then the head goes on
  * behind the line that was answered, which takes the L1's port first. */
 static void other_readings(void **state)
 {

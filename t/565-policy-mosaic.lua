@@ -341,7 +341,7 @@ tap.ok(none.memory.coalesced == 0 and none.memory.mixed > 0,
 tap.ok(cac.memory.coalesced > 10, "and nothing coalesces",
     cac.memory.coalesced)
 
--- The same where pages come from the host one by one.
+-- Where pages come from the host one by one.
 cac = run(steady, "mosaic", { cac = 3 }, whole.join(FROM_HOST, tight), 30000)
 none = run(steady, "mosaic", { cac = 0 }, whole.join(FROM_HOST, tight), 30000)
 tap.ok(cac.memory.emptied > 3 and cac.memory.mixed == 0

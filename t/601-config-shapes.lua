@@ -26,7 +26,7 @@ local function told(machine)
     return table.concat(out, "\n")
 end
 
---- The same, as a policy of each of them is told.
+--- The sizes as a policy of each of them is told.
 local function built(machine)
     local out = {}
     local s <close> = sim(machine)

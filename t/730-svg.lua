@@ -230,7 +230,7 @@ end, "x 1 is '0', and of a logarithmic axis", "0 on a logarithmic axis")
 tap.raises(function() H.svg.lines { series = { { values = { 1 } } } } end,
     "its name is a text", "a series without a name")
 
--- The same series as bars, as lines, and on each other.
+-- One list of series as bars, as lines, and on each other.
 local both = { groups = { 64, 128, 8192 }, mark = "paper", series = {
     { name = "a", values = { 0.00123, 12.34, 1234.5 }, marks = { 1 } },
     { name = "b", values = { 1, 2 }, dashed = true } } }

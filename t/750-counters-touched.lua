@@ -182,7 +182,7 @@ for _, unit in ipairs { "4K", "64K", "tree" } do
             tiny "BP" }, policies = { everything } }
 end
 
--- The same, compressed, of known pages and others, which grow.
+-- Compressed, of known pages and others, which grow.
 for _, ratio in ipairs { "200", "400", "800" } do
     runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
         ["vm.paging"] = "fault", ["link.latency"] = 100,

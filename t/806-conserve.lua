@@ -556,7 +556,7 @@ for _, unit in ipairs { "4K", "64K", "2M" } do
     touch(sim)
 end
 
--- The same, compressed: each page comes into one class, and each request of a
+-- Compressed: each page comes into one class, and each request of a
 -- compressed page looks for its metadata.
 do
     local sim <close> = whole.sim({ mixed(16), "BFS2" }, whole.join(

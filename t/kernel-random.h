@@ -5,7 +5,7 @@
  * A program is a tree of constructs that is drawn until a budget is used up;
  * what an instruction reads is any register of its type that has a value, and
  * an index is taken modulo the buffer's length, so that all programs are right.
- * The same seed draws the same program, and so do the same bytes, of which each
+ * One seed draws one program, and so do the same bytes, of which each
  * decides something: what a fuzzer changes in them changes the program there.
  *
  * SPDX-License-Identifier: MIT

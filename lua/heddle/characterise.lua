@@ -139,7 +139,7 @@ local SURVEYED = {
         function(_, k) return ratio(k.load_lanes, k.load_lines) end },
 }
 
---- The same of the timed run: function(its counters, results).
+--- Columns of the timed run: function(its counters, results).
 local TIMED = {
     { "ipc", "warp instructions a cycle", "IPC of the timed run",
         function(t) return ratio(t.instructions, t.cycles) end },
@@ -330,7 +330,7 @@ function characterise.line_misses(t)
     return ratio(t.l1tlb.misses, t.lines), t.l2tlb_miss_rate
 end
 
---- The same, and a look-up that joins a miss under way counts as nothing.
+--- line_misses, but a look-up that joins a miss in flight counts as nothing.
 function characterise.counted_misses(t)
     local l1, l2 = t.l1tlb, t.l2tlb
     return ratio(l1.misses - l1.merges, t.lines - l1.merges),

@@ -199,8 +199,8 @@ function csv.long(results)
     return table.concat(out, "\n") .. "\n"
 end
 
---- The same in the table `result` of a database; an empty cell is NULL.  A value
--- keeps its type.
+--- The rows of csv.long in the table `result` of a database; an empty cell is
+-- NULL.  A value keeps its type.
 function csv.database(results, path)
     local runs = runs_of(results)
     local db <close> = require("heddle.sqlite").open(path)

@@ -600,8 +600,8 @@ function index.names()
     return out
 end
 
---- The same of a name that explain does not know; a counter may be named without
--- its group.
+--- The names most similar to one that explain does not know; a counter may be
+-- named without its group.
 function index.near(name)
     local names = index.names()
     local bare = {}

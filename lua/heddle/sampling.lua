@@ -96,7 +96,7 @@ local function of_windows(sim, s, instructions)
     end
 end
 
---- The same of launches; list: the results' kernels.
+--- Estimates from sampled launches; list: the results' kernels.
 local function of_launches(sim, s, kernels, simulated)
     local stands, gains, weights = sim.core:stands(), {}, {}
     local cycles = sim.core:now()

@@ -481,7 +481,7 @@ function methods:stuck()
     return self.core:stuck()
 end
 
---- The same as text, a line an edge.
+--- What waits for what as text, a line an edge.
 function methods:wait_graph()
     local out = {}
     local ok, rows = pcall(self.core.stuck, self.core)

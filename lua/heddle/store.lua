@@ -169,7 +169,7 @@ local function perform(job, path, key)
     return { key = key, text = text }
 end
 
---- The same of job `at` of a series, which others may look on (series.lua).
+--- Performs job `at` of a series, which others may look on (series.lua).
 local function watched(log, at, job, path, key)
     log:begins(at)
     local ok, kept = pcall(perform, job, path, key)

@@ -361,7 +361,7 @@ local function place_of(o, s, k)
     return s.x and s.x[k] or o.groups and tonumber(o.groups[k]) or k
 end
 
---- The same chart with the share of the sum so far for each value.
+--- The chart's options with the share of the sum so far for each value.
 local function running(o)
     local out = setmetatable({ series = {} }, { __index = o })
     for i, s in ipairs(o.series) do

@@ -62,7 +62,7 @@ end
 
 local FEW = 8 -- sets beside the main ones
 
---- The same on the machine of the simulator that Mosaic's authors released
+--- The figure on the machine of the simulator that Mosaic's authors released
 -- (heddle explain released), for few sets of two.
 function speedup.released(x, kind, paper)
     local sets = suite.sets(x, kind, 2, FEW)

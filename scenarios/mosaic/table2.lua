@@ -81,7 +81,7 @@ for s, r in ipairs(results) do
 end
 x:table("Bloat of each set", rows)
 
---- The same where memory is scarcer; what it costs to make room is left out.
+--- Bloat where memory is scarcer; what it costs to make room is left out.
 local TIMES = 4.2
 local scarce, list = {}, {}
 for i, p in ipairs(PAPER) do

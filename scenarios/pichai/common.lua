@@ -75,7 +75,7 @@ function common.sized(tlb, entries, ports, grown)
             and doublings(entries, 128) + doublings(ports, 4) or 0 })
 end
 
---- The same where the way from a core to the L2 cache is as short as that of
+--- Machines where the path from a core to the L2 cache is as short as that of
 -- maxwell-literal.  The paper gives none; the preset has the longer one that the
 -- released simulator of MASK and Mosaic has, and a walk takes it four times.
 common.SHORT = { ["xbar.latency"] = tonumber(H.machine "maxwell-literal"

@@ -108,7 +108,7 @@ function common.words(text, otherwise, by)
     return #out > 0 and out or otherwise
 end
 
---- The same of pairs "A+B".
+--- Words that are pairs "A+B".
 function common.pairs(text, otherwise)
     local list = common.words(text, otherwise)
     for _, pair in ipairs(list) do

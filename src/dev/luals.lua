@@ -38,7 +38,7 @@ local PARAMS = {
     defaults = "table", source = "string", changes = "heddle.settings",
 }
 
---- The same of one function, and what functions return.
+--- Types of the arguments of one function, and what functions return.
 local OF = {
     ["H.sim"] = { o = "heddle.options", returns = "heddle.sim" },
     ["H.machine"] = { what = "string|heddle.settings|heddle.machine",

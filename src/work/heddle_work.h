@@ -12,7 +12,7 @@
  * pointers.  What open() returned does not change while it runs (a graph, an
  * open file that is read by position); it is outside of snapshots.
  *
- * The same input must give the same bits: no clock, no address, no random
+ * Equal input must give equal bits: no clock, no address, no random
  * numbers but heddle_work_random().  What a warp does may depend on its own
  * state and on `shared`; the order in which warps are asked is that of the
  * machine, and differs from machine to machine.

@@ -381,7 +381,7 @@ static int fail(struct heddle_work_call *c, int code, const char *text)
     return hd_err_set(w->env->err, code_of(code), "%s: %s", at, text);
 }
 
-/* The same of what a function has answered; `what` is "next() returned". */
+/* Fails with what a function has answered; `what` is "next() returned". */
 static int bad(struct heddle_work_call *c, const char *what, long long got,
                const char *want)
 {

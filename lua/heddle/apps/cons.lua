@@ -66,7 +66,7 @@ local function convolve(t, src, dst, at, step, before, after, c)
     end
 end
 
--- The same as compiled for sm_75: all loads, then all stores to shared memory.
+-- The convolution as compiled for sm_75: all loads, then all stores to shared memory.
 local function convolve_sass(t, src, dst, at, step, before, after, c)
     t:alu(c.start)
     for i = 1, STEPS do

@@ -115,7 +115,7 @@ local function node_of(t, p, b, k, c)
         + loaded
 end
 
--- The same where the corner differs between warps.
+-- The node of a corner that differs between warps.
 local function node_of_warp(t, p, b, k, c)
     local e, E = p.e, elements(p)
     local x, y, z = k % e, k // e % e, k // (e * e)

@@ -36,7 +36,7 @@ local function columns(p)
     return all, all
 end
 
--- The same as compiled for sm_75.
+-- The kernel as compiled for sm_75.
 local function sass(p, b)
     local options = { grid = { p.m // 128, (columns(p)) }, block = { 16, 8 },
         regs = 63, shared = 512 }

@@ -90,7 +90,7 @@ local function tile(t, b, base, c, corner_first)
     end
 end
 
--- The same as compiled for sm_75.
+-- The tile as compiled for sm_75.
 local function tile_sass(t, b, base, c, corner_first)
     local at = base + c + 1 + t.tx
     local function corner()

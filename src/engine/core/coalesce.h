@@ -68,8 +68,8 @@ static inline void hd_lines_add(struct hd_lines *out, uint32_t i, uint32_t page,
 void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
                  uint32_t bytes, uint32_t shift, struct hd_lines *out);
 
-/* The same where all lanes are active and lie side by side, or in one place, in
- * one line; false: they do not, and nothing was done. */
+/* hd_coalesce where all lanes are active and their addresses are next to each
+ * other, or one address, in one line; false: they are not, and nothing was done. */
 static inline bool hd_coalesce_one(const struct hd_access *acc, uint32_t lanes,
                                    uint32_t bytes, uint32_t shift,
                                    struct hd_lines *out)

@@ -570,7 +570,7 @@ static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
  * hd_assoc_find_at.  False: blocked. */
 bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
                    hd_time t, uint16_t *guess);
-/* The same at once: the frame of a page that q asks for (functional warming). */
+/* Functional warming: looks it up at once; the frame of a page that q asks for. */
 uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
                        uint16_t *guess);
 /* Parks a line of it whose page is missing.  False: blocked. */
@@ -607,8 +607,8 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
  * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
 bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                  uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
-/* The same at once, for a memory instruction that is not kept: what `line`, of
- * which q wants `bytes`, leaves in the caches; whether it hit in the L1. */
+/* Functional warming: what `line`, of which q wants `bytes`, leaves in the caches,
+ * at once; whether it hit in the L1. */
 bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
                  uint16_t *guess);
 /* The lines that a warp's last load has missed come: it goes on. */

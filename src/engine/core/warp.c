@@ -174,7 +174,7 @@ static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
         make_ready(c, s, x, w, t);
 }
 
-/* The same where it is rare: at first, and after a barrier. */
+/* fetch() where it is rare: at first, and after a barrier. */
 HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
     c->s->next[HEDDLE_OP_BARRIER] |= 1ull << w;
@@ -754,7 +754,7 @@ static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
         make_ready(c, s, x, w, end);
 }
 
-/* The same of its load, store or atomic. */
+/* Issues its load, store or atomic. */
 static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
                                    uint32_t w, hd_time t)
 {
@@ -776,8 +776,8 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     fetch(c, s, x, w, kind, end);
 }
 
-/* The same of shared memory, which goes through the load/store unit, of a
- * barrier, of a meeting, which takes no time, or of its exit. */
+/* Issues its access to shared memory, which goes through the load/store unit, a
+ * barrier, a meeting, which takes no time, or its exit. */
 HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;

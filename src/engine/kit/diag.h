@@ -49,7 +49,7 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
 /* Records that there is not enough memory; returns err->code. */
 int hd_err_memory(struct hd_err *err);
 
-/* The same for whoever returns a pointer: NULL. */
+/* hd_err_memory for a function that returns a pointer: NULL. */
 static inline void *hd_err_no_memory(struct hd_err *err)
 {
     hd_err_memory(err);

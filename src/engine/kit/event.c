@@ -124,7 +124,7 @@ static hd_node merge_sort(const struct hd_events *q, hd_node list)
     return all;
 }
 
-/* The same of a list of any length, the latest event first. */
+/* Sorts a list of any length, the latest event first. */
 HD_APART static hd_node sort_long(const struct hd_events *q, hd_node list)
 {
     hd_node first = 0, next;
@@ -259,7 +259,7 @@ HD_APART static hd_node sort_many(const struct hd_events *q, hd_node list)
     return link_sorted(q, k, at, n, MOST - 1, 0);
 }
 
-/* The same, of up to twice FEW. */
+/* Sorts up to twice FEW events. */
 HD_APART static hd_node sort_more(const struct hd_events *q, hd_node list)
 {
     enum { MORE = 2 * FEW };
@@ -274,7 +274,7 @@ HD_APART static hd_node sort_more(const struct hd_events *q, hd_node list)
     return link_sorted(q, to, at, MORE, MORE - 1, rest);
 }
 
-/* The same, of any length. */
+/* Sorts a list of any length. */
 static HD_INLINE hd_node sort(const struct hd_events *q, hd_node list)
 {
     uint64_t k[FEW];
@@ -462,7 +462,7 @@ HD_APART static uint64_t next_far(const struct hd_event_state *s)
     return HD_NEVER;
 }
 
-/* The same; it is mostly one of the next eight. */
+/* The next slot in use; mostly it is one of the next eight. */
 static inline uint64_t next_used(const struct hd_event_state *s)
 {
     uint64_t x = marks(s->used + s->wheel % SLOTS);

@@ -154,7 +154,8 @@ static inline void hd_post_numbered(struct hd_events *q, uint32_t src,
     s->used[slot] = 1;
 }
 
-/* The same for a sender whose events come in the order in which it posts. */
+/* hd_post_numbered for a sender whose events of one instant come in the order in
+ * which it posts them. */
 static inline void hd_post(struct hd_events *q, uint32_t src, uint32_t dst,
                            hd_time at, uint32_t what, uint32_t a, uint64_t b)
 {

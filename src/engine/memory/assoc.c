@@ -99,7 +99,7 @@ static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
     return a->node[set].newer - a->sets - set * a->ways;
 }
 
-/* The same among the ways of an application; narrow layout. */
+/* The oldest among the ways of an application; narrow layout. */
 static uint32_t oldest_own(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
     uint32_t shift = a->last_shift, way;

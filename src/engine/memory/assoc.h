@@ -190,7 +190,7 @@ static inline uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set,
                           : hd_assoc_find_wide(a, set, key);
 }
 
-/* The same where it may be the entry *guess, of any set; what is found is the
+/* hd_assoc_find where it may be the entry *guess, of any set; what is found is the
  * next guess.  Guesses are no part of the results.  NULL: there is none. */
 static inline uint32_t hd_assoc_find_at(const struct hd_assoc *a, uint32_t set,
                                         uint64_t key, uint16_t *guess)

@@ -292,7 +292,7 @@ static int widen(struct hd_compress *c, uint32_t room)
     return 0;
 }
 
-/* The same, made if it is not there; NULL: out of memory. */
+/* The page of a number, made if it is not there; NULL: out of memory. */
 static struct page *get(struct hd_compress *c, uint32_t number)
 {
     uint32_t i = number / PIECE, room = c->s->room;

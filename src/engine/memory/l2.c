@@ -616,7 +616,7 @@ static HD_INLINE bool place_line(struct hd_l2_slice *sl, const struct hd_req *q,
     return back;
 }
 
-/* The same; sends a dirty victim down at `at`. */
+/* Enters a line, and sends a dirty victim down at `at`. */
 static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
                                  hd_time at, const struct hd_req *q,
                                  uint32_t level, bool dirty)

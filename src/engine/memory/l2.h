@@ -74,7 +74,7 @@ struct hd_below hd_l2_below(struct hd_l2 *l2);
 
 /* Ticks for an answer to travel back over the interconnect. */
 hd_time hd_l2_back(const struct hd_l2 *l2);
-/* The same for a walk read. */
+/* Ticks for the answer to a walk read. */
 hd_time hd_l2_walk_back(const struct hd_l2 *l2);
 
 extern const struct hd_stat_desc hd_l2_stats[];

@@ -29,7 +29,7 @@ static inline uint32_t hd_contig_bits(uint64_t entry)
 /* What the region that holds vpn says of itself; 0: nothing. */
 uint32_t hd_contig_of(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* The same with what reads of the subregions' first entries, the heads, bring:
+/* These bits, and what reads of the subregions' first entries, the heads, bring:
  * of each that is contiguous its first frame, and whether it may be written. */
 struct hd_contig {
     uint32_t bits;

@@ -525,7 +525,7 @@ static void hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
     t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
 }
 
-/* The same where it has a chunk. */
+/* hold() where the page has a chunk. */
 static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
 {
     if (HD_UNLIKELY(region_of(t, region_number(h))->held != 0))

@@ -52,8 +52,8 @@ void hd_ptables_close(struct hd_ptables *t);
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
                    hd_va base, uint64_t bytes, struct hd_err *err);
 
-/* The same where pages are still on the host: asks alloc, and remembers which
- * pages there are and their sizes.  A walk finds the way to their entries. */
+/* hd_ptables_map where pages are not resident: asks alloc, and remembers which
+ * pages there are and their sizes.  A walk finds their entries. */
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
                        hd_va base, uint64_t bytes, struct hd_err *err);
 
@@ -165,7 +165,7 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
-/* The same without a look at the leaf entry, which is only fetched into the
+/* hd_ptables_walk without a look at the leaf entry, which is only fetched into the
  * host's cache: a walker finds out at the end whether the page is mapped.
  * 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -175,7 +175,7 @@ uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
  * those of free frames, or where pages are compressed that many whole ones. */
 uint64_t hd_ptables_free(const struct hd_ptables *t);
 
-/* The same for pages of these 2 MB: what is left of their chunk, too. */
+/* hd_ptables_free for pages of these 2 MB: what is left of their chunk, too. */
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* Bytes that cross the link for a page that has memory. */
@@ -242,7 +242,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
 int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
                         uint32_t occupancy, uint64_t seed);
 
-/* The same for a hog that was there before: `torn` blocks of 4 MB of which it
+/* Takes frames for a hog that was there before: `torn` blocks of 4 MB of which it
  * has kept `kept` percent of the pages, at random places, and whole ones until
  * `percent` percent of all frames are taken. */
 enum { HD_HOG_PAGES = 1024 };

@@ -26,8 +26,8 @@
 #define HD_PT_ABSENT (1ull << 8)
 #define HD_PT_COMING (1ull << 6)
 
-/* The same of a page that has left: it still has its frame, whose data are on
- * their way to the host; it has been here before. */
+/* Of an entry that is not present: its page has been evicted and still has its
+ * frame, whose data are on their way to the host; it was resident before. */
 #define HD_PT_LEAVING (1ull << 5)
 #define HD_PT_LEFT    (1ull << 4)
 

@@ -535,7 +535,7 @@ static uint32_t oldest(const struct hd_evict *v, bool last)
     return u;
 }
 
-/* The same by a search through all units there ever were. */
+/* The naive twin of oldest(): a search through all units there ever were. */
 static uint32_t plain_oldest(const struct hd_evict *v, bool last)
 {
     uint32_t best = HD_NONE;

@@ -1055,7 +1055,7 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
     return true;
 }
 
-/* The same for the faults of a batch, each in a transfer of its own. */
+/* Starts the faults of a batch, each in a transfer of its own. */
 static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     struct around s = {.app = HD_NONE};
@@ -1232,8 +1232,8 @@ static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
         x->vpn = bring(f, now, app, x->vpn, SENT);
 }
 
-/* The same for all applications of whose nothing is under way; who has sent all
- * is done. */
+/* Goes on with each application that has nothing in flight; one that has sent
+ * all is done. */
 static void send_on(struct hd_faults *f, hd_time now)
 {
     for (uint32_t app = 0; app < f->env->apps; app++) {

@@ -202,7 +202,7 @@ static void *more(struct hd_thrash *t, size_t n, size_t size)
     return p;
 }
 
-/* The same, with room for it; NULL: out of memory. */
+/* The block of a page, made if it is not there; NULL: out of memory. */
 static struct block *make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 {
     hd_pfn f = hd_ptables_host_frame(t->w.tables, app, vpn);

@@ -156,7 +156,7 @@ static bool good(const struct hd_offer *o, const void *q, uint64_t a)
     }
 }
 
-/* The same rule in words. */
+/* The rule in words. */
 static void bad(const struct hd_offer *o, const void *q, int64_t a)
 {
     uint64_t limit = o->limit_offset != HD_NONE ? word(q, o->limit_offset) : 1;

@@ -320,7 +320,7 @@ static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
     return true;
 }
 
-/* The same where there is no array to be looked up in. */
+/* admit() where there is no array to be looked up in. */
 static bool admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;

@@ -209,8 +209,8 @@ bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 
-/* The same of one that a policy has had brought for a core: it is marked until
- * it is hit. */
+/* hd_tlb_fill for a translation that a policy has started for a core: its entry
+ * is marked until it is hit. */
 bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
                   const struct hd_xlate *x);
 

@@ -718,7 +718,7 @@ static void enter(lua_State *L, struct lp *p)
     lp_sandbox_enter(L, &lp_policy_fence, -1, &p->locals, AT_UPS);
 }
 
-/* The same of one that is asked or told: a view comes on top of it. */
+/* Enters one that is asked or notified: a view comes on top of it. */
 static struct call open_call(lua_State *L, struct lp *p, const char *name,
                              const struct heddle_field_info *field, uint32_t n)
 {

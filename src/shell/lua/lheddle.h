@@ -42,7 +42,7 @@ int hl_is_no_memory(lua_State *L, int i);
 /* Raises a heddle error; `text` may point into anything that lives until the
  * next call.  The place is that of the nearest script of the user. */
 int hl_raise(lua_State *L, int code, const char *text);
-/* The same of a format, as lua_pushfstring takes it. */
+/* hl_raise of a format, as lua_pushfstring takes it. */
 int hl_raisef(lua_State *L, int code, const char *format, ...);
 /* Raises that there is not enough memory. */
 int hl_raise_memory(lua_State *L);
@@ -122,8 +122,8 @@ void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
  * are any; raises where one is not of its kind or out of range.  Texts are
  * those of the table. */
 void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to);
-/* The same of what a user gives `whose` call as options (nil: none): a name that
- * is no option is an error. */
+/* hl_get_fields of what a user gives `whose` call as options (nil: none): a name
+ * that is no option is an error. */
 void hl_options(lua_State *L, int i, const char *whose,
                 const struct hl_field *f, void *to);
 

@@ -210,7 +210,7 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
     hd_lane_put_any(at, d, t);
 }
 
-/* The same value in all lanes that run, as far as that is easily seen. */
+/* One value in all lanes that run, as far as that is easily seen. */
 static bool same(const struct hd_reg *a, const struct hd_reg *b)
 {
     return (a->tag | b->tag) < HD_VECTOR && a->base == b->base &&

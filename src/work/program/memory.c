@@ -244,7 +244,7 @@ static HD_INLINE void load_each(const struct act *c, void *d, bool paged,
     }
 }
 
-/* The same where the program gives a part, or nothing. */
+/* Loads where the program gives a part of the contents, or nothing. */
 static void load_scarce(const struct act *c, void *d)
 {
     uint8_t type = c->buf->def->type;

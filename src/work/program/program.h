@@ -232,7 +232,7 @@ bool hd_opcode_reads(uint8_t op, unsigned field);
  * a bit set of those that are never in passing, or NULL. */
 void hd_kernel_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
                         uint8_t *cls, const uint64_t *stay);
-/* The same kernel for blocks whose threads are regrouped: with MEETs, the last
+/* The kernel for blocks whose threads are regrouped: with MEETs, the last
  * instruction being one for warps whose threads have all exited, and lives.  It
  * borrows the types.  0 or HEDDLE_ENOMEM, and then nothing is to be freed. */
 int hd_kernel_divide(struct hd_kernel *to, const struct hd_kernel *from,

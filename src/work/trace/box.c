@@ -17,7 +17,7 @@
  * of the contents covers what is stored and not how, hence a text trace has
  * the hash of its conversion.
  *
- * The same container lives in memory while a text trace is replayed: frames
+ * That container lives in memory while a text trace is replayed: frames
  * are kept as they are up to a limit, then go, lightly compressed, to a
  * temporary file that has no name.  A file being written has its name when it
  * is complete (kit/save.c).

@@ -174,7 +174,7 @@ void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
         snprintf(r->where, sizeof r->where, "%s%s", dots, path);
 }
 
-/* The same for the line that is being read. */
+/* Notes it of the line that is being read. */
 static void note(struct hd_trace_text *t, enum hd_trace_note n)
 {
     t->start.learning = false; /* a note is made for each line */

@@ -283,7 +283,7 @@ struct hd_box {
  * a nameless temporary file.  NULL: out of memory.
  */
 struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err);
-/* The same in a file, which takes its name when it is finished. */
+/* A container in a file, which takes its name when it is finished. */
 struct hd_box *hd_box_create(const char *path, struct hd_err *err);
 /* Opens a file for reading. */
 struct hd_box *hd_box_open(const char *path, struct hd_err *err);
@@ -314,7 +314,7 @@ struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
  * anything, and it begins the next.
  */
 int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
-/* The same when the block that ends now fills a frame; counts the block. */
+/* hd_box_pack when the block that ends now fills a frame; counts the block. */
 int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
 /* No more is written: fixes the hash, and completes and names the file. */
 int hd_box_finish(struct hd_box *b, struct hd_err *err);
@@ -329,7 +329,7 @@ int hd_box_hash(struct hd_box *b, struct hd_err *err);
  */
 const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
                                 struct hd_err *err);
-/* The same, unpacked and owned. */
+/* Frame i, unpacked and owned. */
 struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
                               struct hd_err *err);
 /* Blocks from frame i on take more than `limit` bytes: an error; NULL. */
