@@ -61,7 +61,7 @@ for _, p in ipairs(core.points()) do
     add(".It Ic %s Pq %s", p.name, p.heat:lower())
     text("Asked when " .. p.when .. ".")
     if p.old then
-        text(("Once called %s, which works too."):format(p.old))
+        text(("Formerly %s, which is still accepted."):format(p.old))
     end
     local answer = ANSWERS[p.answer]
     if p.answer == "INDEX" then
@@ -131,7 +131,7 @@ for _, fence in ipairs { policy, work } do
         ::continue::
     end
 end
-add ".Ss What gets through the fence"
+add ".Ss What the sandbox allows"
 text("Functions of Lua as they are:")
 for _, library in ipairs { "", "math", "string", "table", "utf8" } do
     add ".Pp"

@@ -179,7 +179,7 @@ struct heddle_fact_info {
     const char *name, *i, *value, *meaning;
 };
 
-/* The name that the i-th point had before, which works too, or NULL; and the
+/* The former name of the i-th point, which is still accepted, or NULL; and the
  * number of a point by either name, or -1. */
 const char *heddle_point_old(uint32_t i);
 int heddle_point_find(const char *name);

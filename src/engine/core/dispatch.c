@@ -35,10 +35,9 @@
  * the same addresses, before the first block can run.  The memory manager does
  * both at an instant that no core has reached (pages/manage.c).
  *
- * What the host says of memory and does to it between launches (advice,
- * prefetches, touches) takes effect one after the other, where pages come when
- * they are touched, and the next launch waits for it, as kernels do that come
- * later in a stream.
+ * What the host does to memory between launches (advice, prefetches, touches)
+ * takes effect one after the other, where pages come when they are touched, and
+ * the next launch waits for it, as kernels do that come later in a stream.
  *
  * With vm.paging=launch an application's first launch waits until its
  * allocations have been copied to the GPU: the link's latency once, and then
