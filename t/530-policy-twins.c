@@ -1,9 +1,10 @@
 /*
  * Every policy of policies/ that has a C twin gives the same answers to the
  * same questions: random streams of replacement events (with `last` now and
- * then), ready sets, DRAM candidates, epochs, and pages on the host, asked of
- * two machines of slots.  And a partition of the cores gives each application
- * those that it should have.
+ * then), ready sets, DRAM candidates, epochs, pages on the host, units that may
+ * leave memory, programs by class, faults of cores, runs of pages, and frames,
+ * asked of two machines of slots.  And a partition of the cores gives each
+ * application those that it should have.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,7 +43,7 @@ static struct log play(const char *policy, const char *options, stream *drive)
 {
     struct log l = {0, 0, NULL};
     lua_State *L = lua_machine();
-    char script[128];
+    char script[256];
     const char *e;
 
     snprintf(script, sizeof script, "policy.use(nil, '%s', %s)", policy,
@@ -363,14 +364,268 @@ static void delayed(void **state)
             20000);
 }
 
+/* ---- pages that leave memory ---------------------------------------------
+ */
+
+static void units(struct log *l)
+{
+    enum { MOST = 9 };
+    struct hd_rng r = hd_rng_make(19, 6);
+    uint64_t of[7][MOST];
+
+    for (int i = 0; i < 20000; i++) {
+        struct heddle_q_evict_victim q = {.waiting = hd_rng_below(&r, 2),
+                                          .n = 1 + hd_rng_below(&r, MOST),
+                                          .app = of[0],
+                                          .vpn = of[1],
+                                          .pages = of[2],
+                                          .dirty = of[3],
+                                          .accesses = of[4],
+                                          .migrated = of[5],
+                                          .accessed = of[6]};
+        for (size_t k = 0; k < HD_LEN(of); k++)
+            for (uint64_t j = 0; j < q.n; j++)
+                of[k][j] = hd_rng_below(&r, k == 0 ? FAKE_APPS : 6);
+        keep(l, fake_ask(fake, HEDDLE_POINT_evict_victim, &q));
+    }
+}
+
+static void victims(void **state)
+{
+    (void)state;
+    compare("lru_accessed", "{}", units, 20000);
+    compare("lfu", "{}", units, 20000);
+    compare("random_unit", "{}", units, 20000);
+}
+
+/* What ETC asks: classes first, then one more now and then. */
+static void classes(struct log *l)
+{
+    static const uint64_t lanes[] = {1, 10, 128}, frames[] = {1, 512, 5000};
+    struct hd_rng r = hd_rng_make(23, 7);
+    uint64_t is[FAKE_APPS];
+
+    for (uint64_t i = 0; i < 4000; i++) {
+        uint64_t app = hd_rng_below(&r, FAKE_APPS);
+        struct heddle_q_app_classify a = {.lines = hd_rng_below(&r, 4)};
+        struct heddle_q_evict_trigger b = {
+            .frames = 9000, .unit = 16, .waiting = hd_rng_below(&r, 4) == 0};
+        struct heddle_q_page_compress c = {.bytes = 512};
+
+        b.free = frames[hd_rng_below(&r, 3)] - hd_rng_below(&r, 2);
+        if (a.lines > 0)
+            a.lanes =
+                a.lines * lanes[hd_rng_below(&r, 3)] - 1 + hd_rng_below(&r, 3);
+        if (i < FAKE_APPS || hd_rng_below(&r, 4) == 0) {
+            app = i < FAKE_APPS ? i : app;
+            a.app = app;
+            is[app] = (uint64_t)fake_ask(fake, HEDDLE_POINT_app_classify, &a);
+            keep(l, (int64_t)is[app]);
+        }
+        if (i < FAKE_APPS)
+            continue;
+        c.app = app;
+        c.is = is[app];
+        keep(l, fake_ask(fake, HEDDLE_POINT_evict_trigger, &b));
+        keep(l, fake_ask(fake, HEDDLE_POINT_page_compress, &c));
+    }
+}
+
+static void etc(void **state)
+{
+    static const char *const options[] = {
+        "sharing = 1, threshold = 1",
+        "sharing = 2, threshold = 128",
+        "free_bytes = 4096",
+        "classes = 1",
+        "classes = 2",
+        "classes = 3",
+        "classes = 4",
+        "classes = 10",
+        "classes = 20",
+        "classes = 30",
+        "classes = 13",
+        "classes = 932",
+    };
+
+    (void)state;
+    compare("etc", "{}", classes, 4000);
+    for (size_t i = 0; i < HD_LEN(options); i++) {
+        char all[64];
+
+        snprintf(all, sizeof all, "{ %s }", options[i]);
+        compare("etc", all, classes, 4000);
+    }
+}
+
+/* ---- cores that stop ------------------------------------------------------
+ */
+
+static void stops(struct log *l)
+{
+    static const uint64_t n[FAKE_APPS] = {5, 64};
+    struct hd_rng r = hd_rng_make(29, 8);
+    uint64_t core[64] = {0}, runs[FAKE_APPS] = {hd_ones(5), hd_ones(64)};
+
+    for (int i = 0; i < 4000; i++) {
+        static const uint8_t cause[] = {
+            HEDDLE_THROTTLE_CAUSE_LAUNCH, HEDDLE_THROTTLE_CAUSE_PLACED,
+            HEDDLE_THROTTLE_CAUSE_EPOCH,  HEDDLE_THROTTLE_CAUSE_EPOCH,
+            HEDDLE_THROTTLE_CAUSE_FAULT,  HEDDLE_THROTTLE_CAUSE_SERVED};
+        uint64_t app = hd_rng_below(&r, FAKE_APPS);
+        struct heddle_q_core_throttle q = {
+            .app = app,
+            .cause = cause[hd_rng_below(&r, HD_LEN(cause))],
+            .by = n[app],
+            .blocks = hd_rng_below(&r, 2 * (uint32_t)n[app]),
+            .is =
+                i % 16 < 12 ? HEDDLE_APP_CLASS_IRREGULAR : hd_rng_below(&r, 4),
+            .n = n[app],
+            .core = core,
+            .resident = core,
+            .faults = core};
+
+        if (q.cause == HEDDLE_THROTTLE_CAUSE_FAULT ||
+            q.cause == HEDDLE_THROTTLE_CAUSE_SERVED)
+            q.by = hd_rng_below(&r, (uint32_t)q.n);
+        /* one of those that stand had to go on */
+        if (hd_rng_below(&r, 8) == 0)
+            runs[app] |= 1ull << hd_rng_below(&r, (uint32_t)q.n);
+        q.running = runs[app];
+        if (hd_rng_below(&r, 4) == 0) {
+            struct heddle_n_page_evicted x = {.app = app};
+            hd_slots_note(&fake->slots, HEDDLE_NOTE_page_evicted, &x);
+        }
+        runs[app] = (uint64_t)fake_ask(fake, HEDDLE_POINT_core_throttle, &q);
+        keep(l, (int64_t)runs[app]);
+    }
+}
+
+static void throttle(void **state)
+{
+    static const char *const options[] = {
+        "",
+        "share = 1",
+        "share = 67, detect = 1, execute = 1",
+        "detect = 2, execute = 3, step = 3, release = 2",
+        "detect = 1, execute = 2, step = 64, release = 64",
+    };
+
+    (void)state;
+    for (int mode = 0; mode < 8; mode++)
+        for (size_t i = 0; i < HD_LEN(options); i++) {
+            char all[128];
+
+            snprintf(all, sizeof all,
+                     "{ adapt = %d, hold = %d, irregular = %d, %s }", mode & 1,
+                     mode >> 1 & 1, mode >> 2, options[i]);
+            compare("throttle", all, stops, 4000);
+        }
+}
+
+/* ---- entries of several pages, and frames in runs -------------------------
+ */
+
+/* What is left to the default shows in its count. */
+static void keep_with(struct log *l, enum heddle_point p, const void *q)
+{
+    keep(l, fake_ask(fake, p, q));
+    keep(l, fake->defaults[p]);
+}
+
+static void groups(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(31, 9);
+
+    for (int i = 0; i < 5000; i++) {
+        struct heddle_q_tlb_merge q = {.level = 1 + hd_rng_below(&r, 2),
+                                       .cause = hd_rng_below(&r, 2),
+                                       .page_pages = 1,
+                                       .run_first = hd_rng_below(&r, 12),
+                                       .run_frame = hd_rng_below(&r, 12),
+                                       .run_pages = 1 + hd_rng_below(&r, 8)};
+        q.vpn = q.run_first;
+        keep_with(l, HEDDLE_POINT_tlb_merge, &q);
+    }
+}
+
+static void colt(void **state)
+{
+    (void)state;
+    for (int full = 0; full < 2; full++)
+        for (int aligned = 0; aligned < 6; aligned++) {
+            char options[64];
+
+            snprintf(options, sizeof options, "{ full = %d, aligned = %d }",
+                     full, aligned);
+            compare("colt", options, groups, 10000);
+        }
+}
+
+static void frames(struct log *l)
+{
+    struct hd_rng r = hd_rng_make(37, 10);
+
+    for (uint64_t i = 0; i < 6000; i++) {
+        uint64_t x = hd_rng_below(&r, FAKE_FRAMES),
+                 n = 1 + hd_rng_below(&r, 40);
+        uint64_t end = hd_min_u64(x + n, FAKE_FRAMES);
+
+        switch (hd_rng_below(&r, 8)) {
+        case 0:
+            for (; x < end; x++) {
+                struct heddle_n_page_freed f = {.frame = x};
+                hd_slots_note(&fake->slots, HEDDLE_NOTE_page_freed, &f);
+            }
+            break;
+        case 1: {
+            struct heddle_n_page_moved f = {
+                .frame = x, .to = hd_rng_below(&r, FAKE_FRAMES)};
+            hd_slots_note(&fake->slots, HEDDLE_NOTE_page_moved, &f);
+            break;
+        }
+        case 2: {
+            struct heddle_n_frames_taken f = {.frame = x, .frames = end - x};
+            hd_slots_note(&fake->slots, HEDDLE_NOTE_frames_taken, &f);
+            break;
+        }
+        case 3: {
+            struct heddle_q_page_size s = {.pages = 512, .free_frames = 99};
+            keep_with(l, HEDDLE_POINT_page_size, &s);
+            break;
+        }
+        default: {
+            struct heddle_q_frame_place q = {
+                .app = hd_rng_below(&r, FAKE_APPS),
+                .pages = hd_rng_below(&r, 16) == 0 ? 16 : 1,
+                .next = x,
+                .frames = FAKE_FRAMES};
+            keep_with(l, HEDDLE_POINT_frame_place, &q);
+        }
+        }
+    }
+}
+
+static void runs(void **state)
+{
+    (void)state;
+    compare("runs", "{}", frames, 6000);
+    compare("runs", "{ broken = 0 }", frames, 6000);
+    compare("runs", "{ broken = 930 }", frames, 6000);
+    compare("runs", "{ broken = 1000 }", frames, 6000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(delayed), cmocka_unit_test(partitions),
-        cmocka_unit_test(lru),     cmocka_unit_test(fifo),
-        cmocka_unit_test(random_), cmocka_unit_test(srrip),
-        cmocka_unit_test(gto),     cmocka_unit_test(lrr),
-        cmocka_unit_test(frfcfs),  cmocka_unit_test(mask),
+        cmocka_unit_test(delayed),  cmocka_unit_test(partitions),
+        cmocka_unit_test(lru),      cmocka_unit_test(fifo),
+        cmocka_unit_test(random_),  cmocka_unit_test(srrip),
+        cmocka_unit_test(gto),      cmocka_unit_test(lrr),
+        cmocka_unit_test(frfcfs),   cmocka_unit_test(mask),
+        cmocka_unit_test(victims),  cmocka_unit_test(etc),
+        cmocka_unit_test(throttle), cmocka_unit_test(colt),
+        cmocka_unit_test(runs),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,13 @@
 #include "points/slots.h"
 #include "sim.h"
 
-enum { FAKE_SETS = 4, FAKE_WAYS = 4, FAKE_CORES = 3, FAKE_APPS = 2 };
+enum {
+    FAKE_SETS = 4,
+    FAKE_WAYS = 4,
+    FAKE_CORES = 3,
+    FAKE_APPS = 2,
+    FAKE_FRAMES = 3000
+};
 
 struct fake {
     struct hd_sim_head head; /* must be first: it is the simulation */
@@ -84,6 +90,7 @@ static inline struct fake *fake_open(void)
                                    .apps = FAKE_APPS,
                                    .channels = 2,
                                    .banks = 8,
+                                   .frames = FAKE_FRAMES,
                                    .seed = 42};
 
     f->head.env = &f->env;
