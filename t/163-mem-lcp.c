@@ -248,12 +248,22 @@ static void closed(void **state)
     assert_int_equal(hd_lcp_of(1, 128, HD_BDI_RELEASED).slot, 8);
 }
 
+/* Lines of which there are layouts. */
+static void allowed(void **state)
+{
+    (void)state;
+    for (unsigned line = 0; line <= 256; line++)
+        assert_int_equal(hd_lcp_line(line),
+                         line == 32 || line == 64 || line == 128);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),
         cmocka_unit_test(pages),
         cmocka_unit_test(closed),
+        cmocka_unit_test(allowed),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
