@@ -120,6 +120,27 @@ for pages, faults in pairs { [32] = 32, [33] = 3 * 33 } do
     tap.is(c.compress.peak_pages, 32, "and no more than 32 at once")
 end
 
+-- Larger pages are compressed by 4 KB; each has a size of its own.
+for _, page in ipairs { "64K", "2M" } do
+    local n = page == "64K" and 16 or 512
+    local c = run(whole.touch(4, n * 4096, "load", 2), memory(4 * n, {
+        ["compress.ratio"] = "267", ["vm.page"] = page, ["vm.round"] = true,
+        ["evict.unit"] = page, ["fault.transfer"] = page })).compress
+    tap.is(c.pages_1k + c.pages_2k, 4 * n, page .. ": all of its pages")
+    local mean = c.bytes * 2.67 / (4 * n * 4096)
+    tap.ok(mean > 0.9 and mean < 1.1, page .. ": the mean size", mean)
+end
+
+-- ---- what is refused -----------------------------------------------------------------
+
+for _, ratio in ipairs { "99", "801", "200,", ",200", "", "2.0", "2:0", "x",
+    "200,99" } do
+    local ok, err = pcall(whole.sim, { "GUP" },
+        memory(64, { ["compress.ratio"] = ratio }))
+    tap.ok(not ok and tostring(err):find("compress.ratio", 1, true),
+        ("a ratio of '%s'"):format(ratio), tostring(err))
+end
+
 -- Small memory, pages that grow in it, snapshots on the way.
 whole.stress("all of it", whole.maker({ whole.random(4, 8, 1) },
     memory(20, { ["compress.misfit"] = 30, ["compress.ratio"] = "300",
