@@ -176,4 +176,44 @@ check("LRR", { ["core.scheduler"] = "lrr", ["core.ilp"] = 2 })
 check("a victim TLB", { ["l1side.entries"] = 4 }, "victim_tlb")
 check("atomics past the TLBs", { ["core.translate_atomics"] = false })
 
+-- ---- threads that change their warps ------------------------------------------------
+
+-- Who limits warps is asked again where threads have met and others run.
+do
+    local split = H.program(kernel.app { name = "split",
+        buffers = function() return { kernel.i32("m", WORDS) } end,
+        kernels = function(_, b) return {
+            kernel.kernel("split", { grid = 2, block = 96 }, function(t)
+                t:loop(6, function(j)
+                    t:when(((t.lane + j) % 3):eq(t.warp), function()
+                        t:load(b.m, t.gid * 64 + j)
+                    end, function()
+                        t:load(b.m, t.gid + j * 512)
+                    end)
+                end)
+            end) } end })
+    local sim <close> = whole.sim({ split }, whole.join(SETTINGS,
+        { ["core.count"] = 1, ["core.compact"] = true }), { check = true })
+    sim:use { name = "running", state = { running = 0 },
+        warp_limit = function(q, s)
+            s.running = q.running
+            return -1 >> 64 - q.n, math.maxinteger
+        end }
+    local off, most, word = 0, 0, nil
+    repeat
+        word = sim:run(1)
+        local running = 0
+        for _, r in ipairs(sim:look("core", 0)) do
+            if r.kind == "warp" and r.state ~= "exited" then
+                running = running | 1 << r.warp
+            end
+        end
+        off = running ~= sim:used()[1].state.running and off + 1 or 0
+        most = math.max(most, off)
+    until word ~= "ok"
+    tap.ok(sim:counters().core.formed_warps > 0, "warps are formed")
+    tap.ok(most <= 1, "what is asked knows who runs, a cycle later at most",
+        most)
+end
+
 tap.done()
