@@ -635,6 +635,66 @@ static void compare(struct rig *r, struct twin *w, uint32_t app)
     }
 }
 
+/* What can be seen of a page; -1: not yet. */
+struct seen {
+    struct twin *w;
+    int64_t app, vpn, pinned;
+    uint32_t rows;
+};
+
+static void see_row(void *ud, const char *kind)
+{
+    struct seen *s = ud;
+
+    assert_string_equal(kind, "page");
+    s->rows++;
+    s->app = s->vpn = s->pinned = -1;
+}
+
+static void see_number(void *ud, const char *field, uint64_t value)
+{
+    struct seen *s = ud;
+    const struct twin_page *p;
+
+    if (strcmp(field, "app") == 0)
+        s->app = (int64_t)value;
+    else if (strcmp(field, "vpn") == 0)
+        s->vpn = (int64_t)(value - BASE);
+    else if (s->app >= 0 && s->vpn >= 0 && s->pinned >= 0) {
+        p = &s->w->p[s->app][s->vpn];
+        assert_string_equal(field, "throttlings");
+        assert_true(in_a_row(p) >= 3);
+        assert_int_equal(p->throttlings, value);
+        assert_int_equal(p->pinned, s->pinned);
+    }
+}
+
+static void see_text(void *ud, const char *field, const char *value)
+{
+    struct seen *s = ud;
+
+    assert_string_equal(field, "pinned");
+    s->pinned = strcmp(value, "gpu") == 0    ? GPU
+                : strcmp(value, "host") == 0 ? HOST
+                                             : 0;
+}
+
+/* All pages that thrash are seen, and no others. */
+static void see(struct rig *r, struct twin *w)
+{
+    struct seen s = {.w = w};
+    struct heddle_visitor v = {see_row, see_number, see_text, &s};
+    uint32_t want = 0;
+
+    for (uint32_t i = 0; i < r->m.env.parts; i++)
+        if (strcmp(r->m.env.part[i].name, "thrash") == 0)
+            r->m.env.part[i].look(r->m.env.part[i].self, 0, &v);
+    for (uint32_t app = 0; app < APPS; app++)
+        for (uint32_t i = 0; i < PAGES; i++)
+            want += in_a_row(&w->p[app][i]) >= 3;
+    assert_int_equal(s.rows, want);
+}
+
 static void random_moves(void **state)
 {
     struct rig r;
@@ -675,10 +735,11 @@ static void random_moves(void **state)
             hd_thrash_left(r.t, now, app, (hd_vpn){BASE + page});
         if (a != HEDDLE_THRASH_THROTTLE)
             twin_move(w, now, app, page, by);
-        if (i % 1000 == 0)
+        if (i % 1000 == 0) {
             compare(&r, w, app);
-        if (i % 1000 == 0)
+            see(&r, w);
             assert_string_equal(memenv_check(&r.m, NULL), "");
+        }
     }
     for (uint32_t i = 0; i < 4; i++)
         assert_true(said[i] > 100);

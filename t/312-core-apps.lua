@@ -136,4 +136,40 @@ for _, o in ipairs {
         "in turn")
 end
 
+-- ---- launches that are asked for ---------------------------------------------------------
+
+do
+    local app = H.program(kernel.app { name = "launches",
+        buffers = function() return { kernel.i32("a", 32) } end,
+        kernels = function()
+            local list = {}
+            for i = 1, 6 do
+                list[i] = kernel.kernel("k" .. i, { block = 32 }, function(t)
+                    t:alu(i)
+                end)
+            end
+            return list
+        end })
+    for _, o in ipairs { { 1, 0, "123456" }, { 1, 6, "123456" },
+        { 1, 5, "12345" }, { 1, 1, "1" }, { 2, 2, "2" }, { 6, 6, "6" },
+        { 3, 4, "34" }, { 5, 0, "56" }, { 4, 9, "456" } } do
+        local first, last, want = table.unpack(o)
+        local sim <close> = whole.sim({ app }, whole.join(SMALL, {
+            ["sim.first_kernel"] = first, ["sim.last_kernel"] = last,
+            ["sim.relaunch"] = false }))
+        sim:run()
+        local got = ""
+        for _, k in ipairs(sim.core:kernels()) do
+            got = got .. k.name:sub(2)
+        end
+        tap.is(got, want, ("launches %d to %d"):format(first, last))
+    end
+    tap.raises(function()
+        local sim <close> = whole.sim({ app }, whole.join(SMALL, {
+            ["sim.first_kernel"] = 7 }))
+        sim:run()
+    end, "sim.first_kernel: 7 is expected to be at most 6",
+        "a first launch that there is not")
+end
+
 tap.done()

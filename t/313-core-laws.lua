@@ -199,7 +199,7 @@ do
             s.running = q.running
             return -1 >> 64 - q.n, math.maxinteger
         end }
-    local off, most, word = 0, 0, nil
+    local off, most, word = 0, 0
     repeat
         word = sim:run(1)
         local running = 0
