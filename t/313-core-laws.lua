@@ -11,33 +11,9 @@ local kernel = require "heddle.kernel"
 local H = require "heddle"
 
 local CORES, WARPS, BLOCKS = 2, 16, 12
-local WORDS = 1 << 18
+local WORDS = 1 << 18 -- of a buffer
 
---- Loads along rows, loads and stores and atomics all over, branches, barriers.
-local program = H.program(kernel.app { name = "kinds",
-    buffers = function()
-        return { kernel.i32("m", WORDS), kernel.f32("rows", BLOCKS * 96 * 1024) }
-    end,
-    kernels = function(_, b) return {
-        kernel.kernel("kinds", { grid = BLOCKS, block = 96 }, function(t)
-            local x = t:var(t.gid * 2654435761 + 12345)
-            t:loop(3, function(j)
-                x:set(x * 6364136223846793005 + 1442695040888963407)
-                t:load(b.m, x:lshr(33) % WORDS)
-                t:alu(5)
-                t:load(b.rows, t.gid * 1024 + j * 8)
-                t:when(x:lshr(40):band(3):eq(0), function()
-                    t:atomic("add", b.m, x:lshr(13) % WORDS)
-                end)
-                t:store(b.m, x:lshr(23) % WORDS)
-            end)
-            t:sync()
-            t:load(b.m, t.gid)
-            t:alu(4)
-        end),
-        kernel.kernel("rest", { grid = 1, block = 32 }, function(t)
-            t:alu(30000) -- all that is in flight comes home
-        end) } end })
+local program = whole.kinds(BLOCKS)
 
 local SETTINGS = whole.join(whole.SMALL, { ["core.count"] = CORES,
     ["core.warps"] = WARPS, ["sim.relaunch"] = false })
@@ -175,6 +151,26 @@ check("an L1 that writes back, and little room", { ["l1cache.write"] = "back",
 check("LRR", { ["core.scheduler"] = "lrr", ["core.ilp"] = 2 })
 check("a victim TLB", { ["l1side.entries"] = 4 }, "victim_tlb")
 check("atomics past the TLBs", { ["core.translate_atomics"] = false })
+
+-- ---- why an entry is filled ------------------------------------------------------------
+
+-- By a walk, its own or another's that it joined, or by a hit in the L2 TLB: as
+-- many of these as that had hits.
+do
+    local sim <close> = whole.sim({ program }, whole.join(SETTINGS,
+        { ["l2tlb.entries"] = 64, ["l2tlb.ways"] = 8 }), { check = true })
+    sim:use { name = "why", state = { walk = 0, hit = 0 },
+        tlb_insert = function(q, s)
+            if q.level == 1 then
+                s[q.cause] = s[q.cause] + 1
+            end
+        end }
+    sim:run()
+    local s, c = sim:used()[1].state, sim:counters()
+    tap.ok(c.mmu.merges > 20 and s.hit > 20, "walks are joined", c.mmu.merges)
+    tap.is(s.hit, c.mmu.hits, "entries that are filled by a hit below")
+    tap.is(s.walk, c.mmu.misses, "and by a walk")
+end
 
 -- ---- threads that change their warps ------------------------------------------------
 

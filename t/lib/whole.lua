@@ -443,6 +443,43 @@ function whole.thrashing()
     }
 end
 
+--- Blocks of three warps with loads along rows, loads, stores and atomics all over,
+-- branches and a barrier; and a second launch that lasts until all that is in
+-- flight has come home.
+function whole.kinds(blocks)
+    local words = 1 << 18
+    return H.program(kernel.app {
+        name = "kinds", source = "all kinds of access",
+        buffers = function()
+            return { kernel.i32("m", words),
+                kernel.f32("rows", blocks * 96 * 1024) }
+        end,
+        kernels = function(_, b)
+            return {
+                kernel.kernel("kinds", { grid = blocks, block = 96 }, function(t)
+                    local x = t:var(t.gid * 2654435761 + 12345)
+                    t:loop(3, function(j)
+                        x:set(x * 6364136223846793005 + 1442695040888963407)
+                        t:load(b.m, x:lshr(33) % words)
+                        t:alu(5)
+                        t:load(b.rows, t.gid * 1024 + j * 8)
+                        t:when(x:lshr(40):band(3):eq(0), function()
+                            t:atomic("add", b.m, x:lshr(13) % words)
+                        end)
+                        t:store(b.m, x:lshr(23) % words)
+                    end)
+                    t:sync()
+                    t:load(b.m, t.gid)
+                    t:alu(4)
+                end),
+                kernel.kernel("rest", { grid = 1, block = 32 }, function(t)
+                    t:alu(30000)
+                end),
+            }
+        end,
+    })
+end
+
 --- Reads the same 32 KB over and over: what misses the L1 hits in the L2.
 function whole.resident()
     return H.program(kernel.app {
