@@ -1,6 +1,6 @@
 /*
  * Pinned: the buffer of faults and the batches that the driver takes from it,
- * at random, beside a naive twin: a list of packets that is shifted, a batch
+ * at random, compared with a naive twin: a list of packets that is shifted, a batch
  * that is picked page by page.  Who is held, what overflows, what is known
  * until PUT is read again, which pages a batch has in which order, how often
  * each faulted and since when, what is stale, dropped, counted; which ends of

@@ -1,7 +1,7 @@
 -- 220-vm-manage.lua - pins the memory manager: allocations that come and go leave
 -- nothing behind; what coalescing, splitting and compaction write and copy is
 -- what was coalesced, split and moved; each is checked all along, and goes from
--- the middle to the end that it had; memory that is in use by nobody is as much
+-- the middle to the end that it had; memory in use by no application is as much
 -- as was asked for.
 --
 -- SPDX-License-Identifier: MIT
@@ -49,7 +49,7 @@ for cac = 0, 3 do
         .. "or more", m.held_peak)
 end
 
--- ---- frames in use by nobody -------------------------------------------------------
+-- ---- frames of no application ---------------------------------------------------------
 
 -- Of 120 frames of 2 MB so many percent have pages of others, each so many percent
 -- of its 512.

@@ -488,7 +488,7 @@ static void stops(struct log *l)
         if (q.cause == HEDDLE_THROTTLE_CAUSE_FAULT ||
             q.cause == HEDDLE_THROTTLE_CAUSE_SERVED)
             q.by = hd_rng_below(&r, (uint32_t)q.n);
-        /* one of those that stand had to go on */
+        /* a throttled core had to resume */
         if (hd_rng_below(&r, 8) == 0)
             runs[app] |= 1ull << hd_rng_below(&r, (uint32_t)q.n);
         q.running = runs[app];

@@ -75,7 +75,7 @@ do
         sim:run(2)
     end
     tap.is(bad, nil, "asked, told and counted at each epoch")
-    tap.ok(moves > EPOCHS, "of loads that go on", moves)
+    tap.ok(moves > EPOCHS, "while loads are issued", moves)
     sim:unuse "class"
     sim:run(EPOCH)
     is = sim:used()[1].state.is
