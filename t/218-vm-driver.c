@@ -1,10 +1,10 @@
 /*
  * Pinned: the buffer of faults and the batches that the driver takes from it,
- * at random, compared with a naive twin: a list of packets that is shifted, a batch
- * that is picked page by page.  Who is held, what overflows, what is known
- * until PUT is read again, which pages a batch has in which order, how often
- * each faulted and since when, what is stale, dropped, counted; which ends of
- * blocks and of batches have requests tried again, under each policy.
+ * at random, compared with a naive twin: a list of packets that is shifted, a
+ * batch that is picked page by page.  Who is held, what overflows, what is
+ * known until PUT is read again, which pages a batch has in which order, how
+ * often each faulted and since when, what is stale, dropped, counted; which
+ * ends of blocks and of batches have requests tried again, under each policy.
  *
  * SPDX-License-Identifier: MIT
  */
