@@ -33,6 +33,68 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->took = pick(r, 0, 99);
 }
 
+/* What can be looked at of a slice, and what is said to wait in it. */
+enum { INPUT, DOWN, BELOW, QUEUES };
+
+struct seen {
+    uint64_t rows[QUEUES], waits[QUEUES], channel[QUEUES];
+    uint32_t who; /* of the row under way; QUEUES: none of those */
+};
+
+static void see_row(void *ud, const char *kind)
+{
+    struct seen *s = ud;
+
+    s->who = strcmp(kind, "input") == 0        ? INPUT
+             : strcmp(kind, "miss queue") == 0 ? DOWN
+             : strcmp(kind, "mshr") == 0       ? BELOW
+                                               : QUEUES;
+    if (s->who < QUEUES)
+        s->rows[s->who]++;
+}
+
+static void see_text(void *ud, const char *field, const char *value)
+{
+    struct seen *s = ud;
+
+    if (strcmp(field, "who") == 0)
+        s->who = strcmp(value, "l2cache input") == 0        ? INPUT
+                 : strcmp(value, "l2cache miss queue") == 0 ? DOWN
+                                                            : BELOW;
+}
+
+static void see_number(void *ud, const char *field, uint64_t value)
+{
+    struct seen *s = ud;
+
+    if (strcmp(field, "n") == 0)
+        s->waits[s->who] += value;
+    else if (strcmp(field, "channel") == 0)
+        s->channel[s->who] = value + 1;
+}
+
+/* All that is in a slice waits, for the slice's own channel. */
+static void see(struct rig *g)
+{
+    const struct hd_part *p = g->m.env.part;
+
+    while (strcmp(p->name, "l2cache") != 0)
+        p++;
+    for (uint32_t i = 0; i < p->instances; i++) {
+        struct seen s = {.who = QUEUES};
+        struct heddle_visitor v = {see_row, see_number, see_text, &s};
+        uint64_t channel = g->l2->slice[i].channel + 1;
+
+        p->look(p->self, i, &v);
+        p->stuck(p->self, i, &v);
+        assert_int_equal(s.waits[INPUT], s.rows[INPUT]);
+        assert_int_equal(s.waits[DOWN], s.rows[DOWN]);
+        assert_in_range(s.waits[BELOW], s.rows[BELOW], UINT32_MAX);
+        for (uint32_t k = DOWN; k <= BELOW; k++)
+            assert_int_equal(s.channel[k], s.waits[k] > 0 ? channel : 0);
+    }
+}
+
 static uint64_t soak(uint32_t seed, uint32_t n)
 {
     struct rig *g = malloc(sizeof *g);
@@ -65,8 +127,10 @@ static uint64_t soak(uint32_t seed, uint32_t n)
         if (kind == HD_REQ_WALK)
             g->reqs.v[x].level = (uint8_t)pick(&r, 1, 4);
     }
-    for (hd_time t = 0; t < at; t += at / 50 + 1)
+    for (hd_time t = 0; t < at; t += at / 50 + 1) {
         rig_until(g, t);
+        see(g);
+    }
     rig_finish(g);
     assert_int_equal(g->answers, reads);
     for (uint32_t i = 0; i < g->answers; i++)
