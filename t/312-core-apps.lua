@@ -19,30 +19,39 @@ end
 
 -- ---- budgets ---------------------------------------------------------------------
 
--- One warp on each of so many cores, and a slot of four cycles an instruction.
+-- One warp on each of so many cores of each application, and a slot of four cycles
+-- an instruction.
 for cores = 1, 3 do
-    local function cycles(budget)
+    local function cycles(budget, n)
         local app = H.program(kernel.app { name = "alu",
             buffers = function() return { kernel.i32("a", 32) } end,
             kernels = function() return { kernel.kernel("alu",
                 { grid = cores, block = 32 }, function(t) t:alu(200) end) } end })
-        local sim <close> = whole.sim({ app }, { ["core.count"] = cores,
-            ["core.lanes"] = 32, ["core.width"] = 8, ["core.ilp"] = 0 },
+        local sim <close> = whole.sim(n == 1 and { app } or { app, app }, {
+            ["core.count"] = cores * n, ["core.lanes"] = 32,
+            ["core.width"] = 8, ["core.ilp"] = 0 },
             { budget = budget, relaunch = false })
         sim:run()
-        local a = sim.core:apps()[1]
-        return a.instructions == budget and a.finished and a.truncated
-            and a.cycles
+        local first = sim.core:apps()[1].cycles
+        for _, a in ipairs(sim.core:apps()) do
+            if a.instructions ~= budget or not a.finished or not a.truncated
+                or a.cycles ~= first then
+                return "other"
+            end
+        end
+        return first
     end
-    local first, bad = cycles(1), nil
-    for _, n in ipairs { 2, 3, 4, 5, 6, 7, 8, 9, 50, 51, 97, 200 } do
-        local want = first + 4 * ((n + cores - 1) // cores - 1)
-        local got = cycles(n)
-        bad = got ~= want and ("%d: %s cycles, not %d"):format(n, got, want)
-            or bad
+    for apps = 1, 2 do
+        local first, bad = cycles(1, apps), nil
+        for _, n in ipairs { 2, 3, 4, 5, 6, 7, 8, 9, 50, 51, 97, 200 } do
+            local want = first + 4 * ((n + cores - 1) // cores - 1)
+            local got = cycles(n, apps)
+            bad = got ~= want and ("%d: %s cycles, not %d"):format(n, got, want)
+                or bad
+        end
+        tap.is(bad, nil, ("a budget ends when its last instruction leaves the "
+            .. "port, applications: %d, cores of each: %d"):format(apps, cores))
     end
-    tap.is(bad, nil, "a budget ends when its last instruction leaves the port, "
-        .. "cores: " .. cores)
 end
 
 -- ---- starts of its own --------------------------------------------------------------
