@@ -149,6 +149,12 @@ has out "policies          5 of 8,  63 %        6 of 8,  75 %" "the rates"
 [ -z "$(ls "$dir/tmp")" ] && cmp -s "$tree/src/policies/x.c" "$dir/was"
 told $? "nothing is left, and nothing changed"
 
+
+cp "$dir/out" "$dir/ran"
+expect 0 "as a list" in_tree list=1 count=1
+grep -q "1/40 $(sed -n '1s/ .*//p' "$dir/out")" "$dir/ran"
+told $? "is drawn as it runs" "$dir/out" "$dir/ran"
+
 expect 0 "with one test only" in_tree count=2 tests=t/806-x.t
 has out "2/2 src/policies/x.c:10 (+ to -): SURVIVES" "no other runs"
 
