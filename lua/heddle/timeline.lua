@@ -5,7 +5,7 @@
 --         app = 0, from = 100000, to = 200000, bytes = 5000000, every = 500 } }
 --     heddle run --timeline run.pftrace,only=walk+dram,from=100000 x.lua
 --
--- The engine's half watches and draws (src/shell/timeline/timeline.c, src/shell/timeline/draw.c); here are the
+-- The other half, in C, watches and draws (src/shell/timeline); here are the
 -- options, the samples between runs, and when the file is written: where a run
 -- ends the simulation, when it is closed, when the script ends, and whenever
 -- sim:timeline() is called.  It holds what there is by then.

@@ -10,11 +10,12 @@
  * launch.  The first launch of a kernel on a grid stands for itself alone: it finds
  * TLBs and caches as others have left them, and is often the one to touch pages
  * first.  No profile is made beforehand: the second is simulated, too, and a later
- * one that looks like it runs without time (core/functional.c), which leaves in buffers what it would, and counts.  If
- * its mix turns out to be another, its source is put back to where it was and
- * the launch is simulated, as the first of a cluster of its own.  A source that
- * keeps nothing to be put back, a trace, cannot do that: then the launch counts
- * as one of the first that it looks like, and as unlike.
+ * one that looks like it runs without time (core/functional.c), which leaves in
+ * buffers what it would, and counts.  If its mix turns out to be another, its
+ * source is put back to where it was and the launch is simulated, as the first
+ * of a cluster of its own.  A source that keeps nothing to be put back, a
+ * trace, cannot do that: then the launch counts as one of the first that it
+ * looks like, and as unlike.
  *
  * Weights are instructions, as in Sieve: a cluster's first launch of n
  * instructions stands for all, with a weight of their instructions by n.
