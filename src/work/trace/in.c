@@ -317,6 +317,6 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
         in->taken = ++in->made;
     }
     *p = (const char *)t->buf.p;
-    *end = *p + t->done;
+    *end = t->done != 0 ? *p + t->done : *p; /* NULL without memory */
     return t->more < 0 ? hd_err_set(err, t->more, "%s", t->err.text) : t->more;
 }
