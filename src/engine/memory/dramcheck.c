@@ -10,7 +10,7 @@
  *
  * Golden requests go before all others: that is checked too, against the same
  * distances.  While a copy inside DRAM holds a bank (hd_dram_block) no command
- * goes there, so that a golden request of that bank holds nobody up; a column of
+ * goes there, so that a golden request of that bank delays no other; a column of
  * a row that stays open is legal afterwards, the slower direction by the
  * difference of the two tRCD later.
  *
@@ -135,7 +135,7 @@ static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
                bank, what);
 }
 
-/* The first cycle at which a copy leaves the bank to a kind of command. */
+/* The first cycle at which a copy allows a kind of command in the bank. */
 static uint64_t free_of_copy(const struct hd_dramcheck *k,
                              const struct history *h, uint32_t kind,
                              uint32_t bank)
