@@ -179,8 +179,9 @@ static void refused(void **state)
 /* Every default lies in its range, and the tables name each field once. */
 static void settings(void **state)
 {
-    const struct hd_setting *t[] = {hd_l1cache_settings, hd_l2cache_settings};
-    const uint32_t n[] = {hd_l1cache_setting_count, hd_l2cache_setting_count};
+    const struct hd_setting *t[] = {hd_rows_l1cache.settings,
+                                    hd_rows_l2cache.settings};
+    const uint32_t n[] = {hd_rows_l1cache.n, hd_rows_l2cache.n};
 
     (void)state;
     for (int k = 0; k < 2; k++) {

@@ -243,7 +243,7 @@ static void drive(struct hd_tlb_cfg cfg, uint32_t n, uint64_t span,
     uint64_t hits = 0;
 
     assert_int_equal(hd_tlb_open(&t, env, &cfg, "l2tlb", 2, 0), 0);
-    t.stat = hd_stats_group(&m.stats, "l2tlb", hd_tlb_stats, HD_TLB_STATS, 1);
+    t.stat = hd_stats_group(&m.stats, &hd_rows_l2tlb, 1);
     array_open(&w.base, cfg.entries, cfg.ways);
     array_open(&w.large, cfg.large_entries, cfg.large_ways);
     if (most > 1)

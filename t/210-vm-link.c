@@ -146,10 +146,10 @@ static void defaults(void **state)
                                           {"curve", "flat"}};
 
     (void)state;
-    assert_int_equal(hd_link_setting_count, 4);
+    assert_int_equal(hd_rows_link.n, 4);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_string_equal(hd_link_settings[i].name, want[i][0]);
-        assert_string_equal(hd_link_settings[i].def, want[i][1]);
+        assert_string_equal(hd_rows_link.settings[i].name, want[i][0]);
+        assert_string_equal(hd_rows_link.settings[i].def, want[i][1]);
     }
 }
 

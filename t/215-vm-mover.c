@@ -112,7 +112,7 @@ static uint64_t count(struct alone *a, uint32_t app, enum hd_mover_stat what)
 {
     const struct hd_stat_group *g = a->g.stats.group;
 
-    while (g->desc != hd_mover_stats)
+    while (g->desc != hd_rows_mover.counters)
         g++;
     return *hd_count(&g->stat, 0, app, what);
 }

@@ -52,7 +52,7 @@ static void counted(struct vm *v, const char *want)
         uint64_t c = *hd_count(&v->mmu->prefetch_stat, 0, 0, i);
         if (c != 0)
             n += (size_t)snprintf(got + n, sizeof got - n, "%s%s %u",
-                                  n ? ", " : "", hd_prefetch_stats[i].name,
+                                  n ? ", " : "", hd_rows_prefetch.counters[i].name,
                                   (uint32_t)c);
     }
     assert_string_equal(got, want);

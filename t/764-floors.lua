@@ -123,7 +123,7 @@ end
 tap.is(next(builtin), nil, "all built-in policies were seen")
 
 -- Lines, the essays too.
-for folder, most in pairs { engine = 43600, policies = 3500, work = 16500,
+for folder, most in pairs { engine = 43000, policies = 3500, work = 16500,
     shell = 13500 } do
     local lines = tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | xargs cat | wc -l"):format(folder, folder)))

@@ -21,8 +21,8 @@ static struct hd_dram_cfg default_cfg(void)
     struct hd_dram_cfg c;
 
     memset(&c, 0, sizeof c);
-    for (uint32_t i = 0; i < hd_dram_setting_count; i++) {
-        const struct hd_setting *s = &hd_dram_settings[i];
+    for (uint32_t i = 0; i < hd_rows_dram.n; i++) {
+        const struct hd_setting *s = &hd_rows_dram.settings[i];
         if (s->type == HD_T_U32)
             *(uint32_t *)((char *)&c + s->offset) = (uint32_t)atoi(s->def);
         else if (s->type == HD_T_TEXT)

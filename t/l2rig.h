@@ -233,8 +233,8 @@ static inline uint64_t rig_count(struct rig *g, const char *name)
     uint32_t k = 0;
 
     rig_sync(g);
-    while (strcmp(hd_l2_stats[k].name, name) != 0)
-        assert_true(++k < hd_l2_stat_count);
+    while (strcmp(hd_rows_l2cache.counters[k].name, name) != 0)
+        assert_true(++k < hd_rows_l2cache.counter_count);
     for (uint32_t i = 0; i < s->instances; i++)
         for (uint32_t a = 0; a < s->apps; a++)
             sum += *hd_count(s, i, a == s->apps - 1 ? HD_APP_NONE : a, k);

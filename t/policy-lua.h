@@ -7,6 +7,7 @@
 #ifndef POLICY_LUA_H
 #define POLICY_LUA_H
 
+#include "kit/config.h"
 #include "policy-fake.h"
 
 #include <lauxlib.h>
@@ -71,10 +72,10 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
                    struct heddle_counter_info *out)
 {
     (void)s;
-    if (i >= hd_slots_stat_count)
+    if (i >= hd_rows_policy.counter_count)
         return HEDDLE_EINVAL;
     *out = (struct heddle_counter_info){
-        .component = "policy", .name = hd_slots_stats[i].name, .instances = 1};
+        .component = "policy", .name = hd_rows_policy.counters[i].name, .instances = 1};
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * machine.h - all settings of a simulation in one struct, frozen before
  * cycle 0.  Each part declares its own struct and table; this file only puts
- * them side by side (the list of tables is machine.c).
+ * them side by side (the list of parts is parts.def).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,28 +25,23 @@
 #include "translation/tlb.h"
 
 struct hd_sim_cfg {
-    uint64_t seed;
-    uint64_t core_hz, l2_hz, dram_hz, link_hz;
-    struct hd_mode translation; /* off, ideal (L1 TLB always hits) or full */
-    uint64_t budget;            /* warp instructions an application; 0: all */
-    uint64_t warmup;            /* core cycles before counters are reset */
-    uint64_t stop_cycles;       /* 0: no limit */
-    uint64_t stuck_cycles;      /* no progress for so long is an error */
-    uint32_t relaunch;          /* 1: the first to finish starts again */
-    uint32_t check;             /* 1: verify invariants while running */
-    uint32_t first_kernel, last_kernel; /* launches simulated; 0: all */
+#define HD_FIELDS_OF "sim.def"
+#include "kit/rows.h"
+};
+
+struct hd_clock_cfg { /* kit/time.h */
+#define HD_FIELDS_OF "clock.def"
+#include "kit/rows.h"
 };
 
 struct hd_sample_cfg { /* sample.c */
-    uint64_t every;        /* warp instructions of a period; 0: no windows */
-    uint64_t window, warm; /* of them, simulated in detail: measured, before */
-    uint32_t launches;     /* 1: one of each cluster of launches is simulated */
-    uint32_t mix;          /* permille by which launches of a cluster differ */
-    uint32_t timed;        /* 1: policies with state in time are let through */
+#define HD_FIELDS_OF "sample.def"
+#include "kit/rows.h"
 };
 
 struct hd_machine {
     struct hd_sim_cfg sim;
+    struct hd_clock_cfg clock;
     struct hd_sample_cfg sample;
     struct hd_core_cfg core;
     struct hd_throttle_cfg throttle;

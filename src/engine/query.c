@@ -92,7 +92,7 @@ int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 
     if (x == NULL)
         return HEDDLE_EINVAL;
-    snprintf(out->name, sizeof out->name, "%s.%s", g->name, x->name);
+    snprintf(out->name, sizeof out->name, "%s.%s", g->rows->name, x->name);
     out->type = type[x->type];
     out->unit = x->unit;
     out->def = x->def;
@@ -291,10 +291,10 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
 {
     const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
 
-    for (; p < end; i -= *p->counter_count, p++) {
-        if (i >= *p->counter_count)
+    for (; p < end; i -= p->rows->counter_count, p++) {
+        if (i >= p->rows->counter_count)
             continue;
-        describe(out, p->name, &p->counters[i], 0);
+        describe(out, p->rows->name, &p->rows->counters[i], 0);
         return HEDDLE_OK;
     }
     return HEDDLE_EINVAL;
@@ -372,9 +372,9 @@ int heddle_hist_known(uint32_t i, struct heddle_hist_info *out)
 {
     const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
 
-    for (; p < end; i -= *p->hist_count, p++)
-        if (i < *p->hist_count)
-            return tell(&p->hists[i], out);
+    for (; p < end; i -= p->rows->hist_count, p++)
+        if (i < p->rows->hist_count)
+            return tell(&p->rows->hists[i], out);
     return HEDDLE_EINVAL;
 }
 

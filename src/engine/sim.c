@@ -46,11 +46,11 @@ static int build_base(heddle_sim *s)
     s->env = env;
     if (hd_arena_open(&s->arena, ARENA_BYTES) != 0)
         return no_memory(s);
-    s->clk.hz[HD_CLK_CORE] = m->sim.core_hz;
-    s->clk.hz[HD_CLK_ISSUE] = m->sim.core_hz * m->core.issue;
-    s->clk.hz[HD_CLK_L2] = m->sim.l2_hz;
-    s->clk.hz[HD_CLK_DRAM] = m->sim.dram_hz;
-    s->clk.hz[HD_CLK_LINK] = m->sim.link_hz;
+    s->clk.hz[HD_CLK_CORE] = m->clock.core;
+    s->clk.hz[HD_CLK_ISSUE] = m->clock.core * m->core.issue;
+    s->clk.hz[HD_CLK_L2] = m->clock.l2;
+    s->clk.hz[HD_CLK_DRAM] = m->clock.dram;
+    s->clk.hz[HD_CLK_LINK] = m->clock.link;
     if (hd_clocks_init(&s->clk, &s->err) != 0)
         return s->err.code;
     s->run = hd_arena_take(&s->arena, 1, sizeof *s->run);

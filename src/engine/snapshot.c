@@ -183,7 +183,7 @@ static int same_settings(const struct hd_machine *a, const struct hd_machine *b,
     if (memcmp(a, b, sizeof *a) == 0)
         return 0;
     for (uint32_t i = 0; (x = hd_setting_at(i, &g)) != NULL; i++) {
-        snprintf(name, sizeof name, "%s.%s", g->name, x->name);
+        snprintf(name, sizeof name, "%s.%s", g->rows->name, x->name);
         hd_machine_get(a, name, there, sizeof there, err);
         hd_machine_get(b, name, here, sizeof here, err);
         if (strcmp(there, here) != 0)

@@ -37,144 +37,15 @@
 
 /* ---- settings and counters ---------------------------------------------- */
 
-#define AT(f) (uint32_t) offsetof(struct hd_core_cfg, f)
+#define HD_PART    core
+#define HD_CFG     struct hd_core_cfg
+#define HD_PART_OF "core/core.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_core_settings[] = {
-    {"count", HD_T_U32, AT(count), "cores", "30", 1, HD_MAX_CORES, "",
-     "cores (SMs, CUs) of the machine", "MASK table 1"},
-    {"lanes", HD_T_U32, AT(lanes), "threads", "64", 32, 64, "",
-     "threads of a warp in programs; traces always have 32", "MASK table 1"},
-    {"width", HD_T_U32, AT(width), "lanes", "64", 1, 64, "",
-     "lanes that execute at once; an instruction holds the issue port "
-     "lanes / width slots",
-     "MASK table 1 (64 execution units)"},
-    {"issue", HD_T_U32, AT(issue), "slots a cycle", "1", 1, 8, "",
-     "issue slots a cycle", "MASK table 1"},
-    {"alu_latency", HD_T_U32, AT(alu_latency), "cycles", "9", 1, 1000, "",
-     "from an ALU instruction to one that depends on it",
-     "MASK table 1 (9 stages)"},
-    {"ilp", HD_T_U32, AT(ilp), "instructions", "0", 0, 255, "",
-     "instructions of an arithmetic run that issue before the warp waits for "
-     "alu_latency; 1: each waits for the one before; 0: all issue freely; in a "
-     "trace with registers each run has its own, unless this is 0",
-     "heddle"},
-    {"scheduler", HD_T_CHOICE, AT(scheduler), "", "gto", 0, 1, "gto|lrr",
-     "greedy then oldest, or loose round robin", "MASK table 1"},
-    {"warps", HD_T_U32, AT(warps), "warps", "64", 1, HD_MAX_WARPS, "",
-     "warps resident on a core", "MASK table 1"},
-    {"threads", HD_T_U32, AT(threads), "threads", "4096", 32, 65536, "",
-     "threads resident on a core", "guess: warps x lanes"},
-    {"blocks", HD_T_U32, AT(blocks), "blocks", "16", 1, 64, "",
-     "thread blocks resident on a core", "guess (Maxwell: 32, Fermi: 8)"},
-    {"regs", HD_T_U32, AT(regs), "registers", "65536", 1, 1u << 24, "",
-     "32-bit registers of a core; a block takes them for all lanes of its "
-     "warps, with a thread's count rounded up to a multiple of 4",
-     "guess (Maxwell); rounding: GPGPU-Sim"},
-    {"shared_bytes", HD_T_U32, AT(shared_bytes), "bytes", "98304", 0, 1u << 24,
-     "", "shared memory of a core", "guess (Maxwell)"},
-    {"queue", HD_T_U32, AT(queue), "instructions", "8", 1, 64, "",
-     "memory instructions waiting at the load/store unit", "guess"},
-    {"parked", HD_T_U32, AT(parked), "lines", "2048", 64, 65536, "",
-     "lines of a core that can wait for translations or merged misses",
-     "guess"},
-    {"limit_cycles", HD_T_U32, AT(limit_cycles), "cycles", "1000", 1, 1u << 30,
-     "", "how long an answer to warp_limit is valid, unless it sets `holds`",
-     "guess"},
-    {"shared_unit", HD_T_BOOL, AT(shared_unit), "", "false", 0, 1, "",
-     "shared-memory instructions go through the load/store unit, one a cycle, "
-     "and stall with it; 0: they take issue slots only",
-     "guess: shared memory has a way of its own"},
-    {"compact", HD_T_BOOL, AT(compact), "", "false", 0, 1, "",
-     "thread block compaction: warps of a block wait where its threads can "
-     "diverge, and are formed anew from those that take the same path; kernel "
-     "programs only",
-     "Fung and Aamodt, HPCA 2011"},
-    {"translate_atomics", HD_T_BOOL, AT(translate_atomics), "", "true", 0, 1,
-     "", "atomics look up the TLBs; 0: the page table translates them at once",
-     "MASK 3.1: every access is translated"},
-    {"translate_textures", HD_T_BOOL, AT(translate_textures), "", "true", 0, 1,
-     "",
-     "texture fetches (buffers with texture = true) look up the TLBs; 0: as "
-     "for atomics",
-     "MASK 3.1: every access is translated"},
+enum {
+#define HD_HISTS_OF "core/core.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_core_setting_count = HD_LEN(hd_core_settings);
-
-const struct hd_stat_desc hd_core_counters[] = {
-    [HD_CORE_INSTRUCTIONS] = {"instructions", "warp instructions",
-                              "instructions issued", 0},
-    [HD_CORE_THREAD_INSTRUCTIONS] = {"thread_instructions", "instructions",
-                                     "instructions issued, times their active "
-                                     "lanes",
-                                     0},
-    [HD_CORE_MEM_INSTRUCTIONS] = {"mem_instructions", "warp instructions",
-                                  "loads, stores and atomics to memory", 0},
-    [HD_CORE_LOADS] = {"loads", "warp instructions", "loads issued", 0},
-    [HD_CORE_STORES] = {"stores", "warp instructions", "stores issued", 0},
-    [HD_CORE_ATOMICS] = {"atomics", "warp instructions", "atomics issued", 0},
-    [HD_CORE_BARRIERS] = {"barriers", "warp instructions", "barriers issued",
-                          0},
-    [HD_CORE_LINES] = {"lines", "lines", "lines touched by memory instructions",
-                       0},
-    [HD_CORE_LOAD_LINES] = {"load_lines", "lines", "lines touched by loads", 0},
-    [HD_CORE_LOAD_LANES] = {"load_lanes", "lanes", "lanes active in loads", 0},
-    [HD_CORE_PAGES] = {"pages", "pages",
-                       "base pages touched by memory instructions", 0},
-    [HD_CORE_FORMED] = {"formed_warps", "warps",
-                        "warps formed from threads of a block (core.compact)",
-                        0},
-    [HD_CORE_FORMED_THREADS] = {"formed_threads", "threads",
-                                "threads in formed warps when they were formed",
-                                0},
-    [HD_CORE_FORMED_MEM] = {"formed_mem_instructions", "warp instructions",
-                            "loads, stores and atomics of formed warps", 0},
-    [HD_CORE_FORMED_PAGES] = {"formed_pages", "pages",
-                              "base pages touched by formed warps", 0},
-    [HD_CORE_JOINS_REFUSED] = {"joins_refused", "threads",
-                               "threads that thread_join kept out of a warp, "
-                               "counted for each warp being formed",
-                               0},
-    [HD_CORE_BLOCKS] = {"blocks", "blocks", "thread blocks started", 0},
-    [HD_CORE_T_ISSUE] = {"time_issue", "ticks", "warps issuing", 0},
-    [HD_CORE_T_READY] = {"time_ready", "ticks",
-                         "warps ready, but another one issued", 0},
-    [HD_CORE_T_ALU] = {"time_alu", "ticks", "warps waiting for the ALU latency",
-                       0},
-    [HD_CORE_T_LSU] = {"time_lsu", "ticks",
-                       "warps waiting for room at the load/store unit", 0},
-    [HD_CORE_T_TLB] = {"time_tlb", "ticks",
-                       "warps waiting for TLBs and their queues", 0},
-    [HD_CORE_T_WALK] = {"time_walk", "ticks",
-                        "warps waiting while a walker works", 0},
-    [HD_CORE_T_FAULT] = {"time_fault", "ticks",
-                         "warps waiting for pages from the host", 0},
-    [HD_CORE_T_DATA] = {"time_data", "ticks",
-                        "warps waiting for data, translation done", 0},
-    [HD_CORE_T_BARRIER] = {"time_barrier", "ticks", "warps waiting at barriers",
-                           0},
-    [HD_CORE_T_MEET] = {"time_meeting", "ticks",
-                        "warps waiting at control constructs for others of "
-                        "their block, and to be formed (core.compact)",
-                        0},
-    [HD_CORE_T_IDLE] = {"time_idle", "ticks",
-                        "warp slots that hold no running warp", 0},
-};
-
-const uint32_t hd_core_counter_count = HD_LEN(hd_core_counters);
-
-enum { LOAD_LATENCY, XLATE_LATENCY, PAGES, LINES };
-
-const struct hd_hist_desc hd_core_hists[] = {
-    [LOAD_LATENCY] = {"core", "load_latency", "core cycles",
-                      "from the issue of a load to its last datum"},
-    [XLATE_LATENCY] = {"core", "translation_latency", "core cycles",
-                       "from an L1 TLB miss to its answer"},
-    [PAGES] = {"core", "pages", "pages",
-               "base pages touched per memory instruction"},
-    [LINES] = {"core", "lines", "lines",
-               "lines touched per memory instruction"},
-};
-const uint32_t hd_core_hist_count = HD_LEN(hd_core_hists);
 
 /* ---- messages ----------------------------------------------------------- */
 
@@ -847,20 +718,16 @@ int hd_gpu_open(struct hd_gpu *g)
                         : g->l1_ticks + g->tlb_ticks;
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
-    g->stat = hd_stats_group(st, "core", hd_core_counters, HD_CORE_COUNTERS,
-                             g->cores);
+    g->stat = hd_stats_group(st, &hd_rows_core, g->cores);
     hd_stats_open_time(st, open_time, g);
-    g->tlb_stat = hd_stats_group(st, "l1tlb", hd_l1tlb_counters,
-                                 HD_L1TLB_COUNTERS, g->cores);
-    g->side_stat = hd_stats_group(st, "l1side", hd_bypass_stats,
-                                  hd_bypass_stat_count, g->cores);
+    g->tlb_stat = hd_stats_group(st, &hd_rows_l1tlb, g->cores);
+    g->side_stat = hd_stats_group(st, &hd_rows_l1side, g->cores);
     g->side_ticks = g->m->l1side.latency * g->cycle;
-    g->l1_stat = hd_stats_group(st, "l1cache", hd_l1cache_counters,
-                                HD_L1_COUNTERS, g->cores);
-    g->load_latency = hd_stats_hist(st, &hd_core_hists[LOAD_LATENCY]);
-    g->xlate_latency = hd_stats_hist(st, &hd_core_hists[XLATE_LATENCY]);
-    g->page_hist = hd_stats_hist(st, &hd_core_hists[PAGES]);
-    g->line_hist = hd_stats_hist(st, &hd_core_hists[LINES]);
+    g->l1_stat = hd_stats_group(st, &hd_rows_l1cache, g->cores);
+    g->load_latency = hd_stats_hist(st, &hd_rows_core, LOAD_LATENCY);
+    g->xlate_latency = hd_stats_hist(st, &hd_rows_core, XLATE_LATENCY);
+    g->page_hist = hd_stats_hist(st, &hd_rows_core, PAGES);
+    g->line_hist = hd_stats_hist(st, &hd_rows_core, LINES);
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
     g->core = aligned_alloc(64, g->cores * sizeof *g->core);
@@ -901,4 +768,23 @@ void hd_gpu_close(struct hd_gpu *g)
         free(g->core[i].skip.late);
     free(g->core);
     g->core = NULL;
+}
+
+int hd_core_check(const void *cfg, const char *name, struct hd_err *err)
+{
+    const struct hd_core_cfg *c = cfg;
+
+    (void)name;
+    if (c->lanes != 32 && c->lanes != 64)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.lanes: %u is neither 32 nor 64", c->lanes);
+    if (c->width == 0 || c->lanes % c->width != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.width: %u does not divide core.lanes (%u)",
+                          c->width, c->lanes);
+    if (c->threads < c->lanes)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.threads: %u is less than one warp of %u",
+                          c->threads, c->lanes);
+    return 0;
 }

@@ -33,26 +33,8 @@
 #include "coalesce.h"
 
 struct hd_core_cfg {
-    uint32_t count;        /* cores */
-    uint32_t lanes;        /* threads of a warp, of programs: 32 or 64 */
-    uint32_t width;        /* lanes that execute at once: an instruction holds
-                              the issue port lanes / width slots */
-    uint32_t issue;        /* issue slots a cycle */
-    uint32_t alu_latency;  /* cycles */
-    uint32_t ilp;          /* instructions of an ALU run that issue before the
-                              latency is waited for; 0: all */
-    uint32_t scheduler;    /* enum hd_scheduler */
-    uint32_t warps;        /* resident at once, at most 64 */
-    uint32_t threads;      /* resident at once */
-    uint32_t blocks;       /* resident at once */
-    uint32_t regs;         /* registers */
-    uint32_t shared_bytes; /* shared memory */
-    uint32_t queue;        /* memory instructions at the load/store unit */
-    uint32_t parked;       /* lines that wait for a translation */
-    uint32_t limit_cycles; /* how long an answer of warp_limit holds */
-    uint32_t translate_atomics, translate_textures; /* 1: as other accesses */
-    uint32_t shared_unit; /* 1: shared memory by way of the load/store unit */
-    uint32_t compact;     /* 1: the threads of a block are regrouped */
+#define HD_FIELDS_OF "core/core.def"
+#include "kit/rows.h"
 };
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
@@ -62,64 +44,20 @@ enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
 /* ---- counters ---------------------------------------------------------- */
 
 enum hd_core_counter {
-    HD_CORE_INSTRUCTIONS,
-    HD_CORE_THREAD_INSTRUCTIONS,
-    HD_CORE_MEM_INSTRUCTIONS,
-    HD_CORE_LOADS,
-    HD_CORE_STORES,
-    HD_CORE_ATOMICS,
-    HD_CORE_BARRIERS,
-    HD_CORE_LINES,
-    HD_CORE_LOAD_LINES,
-    HD_CORE_LOAD_LANES,
-    HD_CORE_PAGES,
-    HD_CORE_FORMED,
-    HD_CORE_FORMED_THREADS,
-    HD_CORE_FORMED_MEM,
-    HD_CORE_FORMED_PAGES,
-    HD_CORE_JOINS_REFUSED,
-    HD_CORE_BLOCKS,
-    HD_CORE_T_ISSUE,
-    HD_CORE_T_READY,
-    HD_CORE_T_ALU,
-    HD_CORE_T_LSU,
-    HD_CORE_T_TLB,
-    HD_CORE_T_WALK,
-    HD_CORE_T_FAULT,
-    HD_CORE_T_DATA,
-    HD_CORE_T_BARRIER,
-    HD_CORE_T_MEET,
-    HD_CORE_T_IDLE,
+#define HD_COUNTERS_OF "core/core.def"
+#include "kit/rows.h"
     HD_CORE_COUNTERS
 };
 
 enum hd_l1tlb_counter {
-    HD_L1TLB_LOOKUPS,
-    HD_L1TLB_HITS,
-    HD_L1TLB_MISSES, /* follows the hits */
-    HD_L1TLB_ABSENT,
-    HD_L1TLB_MERGES,
-    HD_L1TLB_PARKED,
-    HD_L1TLB_PARKED_HITS,
-    HD_L1TLB_HELD,
-    HD_L1TLB_DIRECT,
-    HD_L1TLB_FILLS,
-    HD_L1TLB_INVALIDATIONS,
-    HD_L1TLB_FULL,
-    HD_L1TLB_PARKED_FULL,
+#define HD_COUNTERS_OF "core/l1tlb.def"
+#include "kit/rows.h"
     HD_L1TLB_COUNTERS
 };
 
 enum hd_l1_counter {
-    HD_L1_READS,
-    HD_L1_READ_HITS,
-    HD_L1_READ_MISSES,
-    HD_L1_READ_MERGES,
-    HD_L1_WRITES,
-    HD_L1_WRITE_HITS,
-    HD_L1_WRITEBACKS,
-    HD_L1_FULL,
-    HD_L1_STORE_FULL,
+#define HD_COUNTERS_OF "core/l1cache.def"
+#include "kit/rows.h"
     HD_L1_COUNTERS
 };
 
@@ -699,14 +637,7 @@ struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
 void hd_dispatch_close(struct hd_dispatch *d);
 
-extern const struct hd_setting hd_core_settings[];
-extern const uint32_t hd_core_setting_count;
-extern const struct hd_stat_desc hd_core_counters[];
-extern const uint32_t hd_core_counter_count, hd_l1tlb_counter_count,
-    hd_l1cache_counter_count;
-extern const struct hd_hist_desc hd_core_hists[];
-extern const uint32_t hd_core_hist_count;
-extern const struct hd_stat_desc hd_l1tlb_counters[];
-extern const struct hd_stat_desc hd_l1cache_counters[];
+/* What two settings of a core can get wrong: 0, or an error that names them. */
+int hd_core_check(const void *cfg, const char *name, struct hd_err *err);
 
 #endif

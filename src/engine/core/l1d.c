@@ -20,24 +20,10 @@
 #include "pages/frame.h"
 #include "core.h"
 
-const struct hd_stat_desc hd_l1cache_counters[] = {
-    [HD_L1_READS] = {"reads", "lines", "L1 look-ups of loads", 0},
-    [HD_L1_READ_HITS] = {"read_hits", "lines", "L1 hits of loads", 0},
-    [HD_L1_READ_MISSES] = {"read_misses", "lines",
-                           "L1 misses of loads, merged ones included", 0},
-    [HD_L1_READ_MERGES] = {"read_merges", "lines",
-                           "misses merged into one in flight", 0},
-    [HD_L1_WRITES] = {"writes", "lines", "L1 look-ups of stores", 0},
-    [HD_L1_WRITE_HITS] = {"write_hits", "lines", "L1 hits of stores", 0},
-    [HD_L1_WRITEBACKS] = {"writebacks", "lines", "dirty lines sent to the L2",
-                          0},
-    [HD_L1_FULL] = {"mshr_full", "stalls",
-                    "load/store unit stalled: no L1 MSHR, or no room to merge",
-                    0},
-    [HD_L1_STORE_FULL] = {"store_full", "stalls",
-                          "load/store unit stalled: store queue full", 0},
-};
-const uint32_t hd_l1cache_counter_count = HD_LEN(hd_l1cache_counters);
+#define HD_PART    l1cache
+#define HD_CFG     struct hd_cache_cfg
+#define HD_PART_OF "core/l1cache.def"
+#include "kit/rows.h"
 
 static bool is_full(const struct hd_core *c)
 {

@@ -40,51 +40,15 @@
 #include "machine.h"
 #include "core.h"
 
-const struct hd_stat_desc hd_l1tlb_counters[] = {
-    [HD_L1TLB_LOOKUPS] = {"lookups", "look-ups", "L1 TLB look-ups, one a page",
-                          0},
-    [HD_L1TLB_HITS] = {"hits", "look-ups", "L1 TLB hits", 0},
-    [HD_L1TLB_MISSES] = {"misses", "look-ups",
-                         "L1 TLB misses, merged ones included", 0},
-    [HD_L1TLB_ABSENT] = {"absent", "look-ups",
-                         "misses that found an entry of their coalesced "
-                         "region, but their page on the host",
-                         0},
-    [HD_L1TLB_MERGES] = {"merges", "look-ups",
-                         "misses merged into one in flight", 0},
-    [HD_L1TLB_PARKED] =
-        {"parked", "look-ups",
-         "misses that waited without an MSHR for another instruction's misses, "
-         "and were looked up again (l1tlb.blocking=hits)",
-         0},
-    [HD_L1TLB_PARKED_HITS] = {"parked_hits", "look-ups",
-                              "parked misses that hit when they were looked up "
-                              "again",
-                              0},
-    [HD_L1TLB_HELD] =
-        {"held", "warps",
-         "warps held up by another warp's miss, counted when its walk ends: "
-         "their own miss is parked, or they wait for the load/store unit that "
-         "it stalls",
-         0},
-    [HD_L1TLB_DIRECT] = {"untranslated", "pages",
-                         "pages of atomics and texture fetches that look up no "
-                         "TLB (core.translate_atomics, "
-                         "core.translate_textures)",
-                         0},
-    [HD_L1TLB_FILLS] = {"fills", "entries", "translations inserted", 0},
-    [HD_L1TLB_INVALIDATIONS] = {"invalidations", "entries",
-                                "entries invalidated", 0},
-    [HD_L1TLB_FULL] =
-        {"mshr_full", "stalls",
-         "load/store unit stalled: no L1 TLB MSHR, or a miss in flight "
-         "(l1tlb.blocking=full)",
-         0},
-    [HD_L1TLB_PARKED_FULL] =
-        {"parked_full", "stalls",
-         "load/store unit stalled: too many lines wait for translations", 0},
-};
-const uint32_t hd_l1tlb_counter_count = HD_LEN(hd_l1tlb_counters);
+#define HD_PART    l1tlb
+#define HD_CFG     struct hd_tlb_cfg
+#define HD_PART_OF "core/l1tlb.def"
+#include "kit/rows.h"
+
+#define HD_PART    l1side
+#define HD_CFG     struct hd_tlb_cfg
+#define HD_PART_OF "core/l1side.def"
+#include "kit/rows.h"
 
 /* ---- look-ups ------------------------------------------------------------ */
 

@@ -27,26 +27,15 @@
 #include "machine.h"
 #include "points/slots.h"
 
-#define AT(f) (uint32_t) offsetof(struct hd_throttle_cfg, f)
+#define HD_PART    throttle
+#define HD_CFG     struct hd_throttle_cfg
+#define HD_PART_OF "core/throttle.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_throttle_settings[] = {
-    {"cycles", HD_T_U32, AT(cycles), "cycles", "20000", 100, 1u << 30, "",
-     "interval at which core_throttle is asked while nothing else happens",
-     "guess: a fifth of ETC's detection epoch, which the paper does not give"},
+enum {
+#define HD_COUNTERS_OF "core/throttle.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_throttle_setting_count = HD_LEN(hd_throttle_settings);
-
-enum { STOPS, FORCED, CYCLES, STATS };
-
-const struct hd_stat_desc hd_throttle_stats[] = {
-    [STOPS] = {"stops", "cores", "cores that were stopped", 0},
-    [FORCED] = {"forced", "cores",
-                "stopped cores that resumed because no other core had a block",
-                0},
-    [CYCLES] = {"stopped_cycles", "cycles",
-                "cycles for which cores were stopped, summed over cores", 0},
-};
-const uint32_t hd_throttle_stat_count = HD_LEN(hd_throttle_stats);
 
 enum { MOST = 64 }; /* cores of an application, as an answer is a bit set */
 
@@ -246,7 +235,7 @@ int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g)
     h->s = hd_arena_take(env->arena, 1, sizeof *h->s);
     if (h->s == NULL)
         return hd_err_memory(env->err);
-    h->stat = hd_stats_group(env->stats, "throttle", hd_throttle_stats, STATS, 1);
+    h->stat = hd_stats_group(env->stats, &hd_rows_throttle, 1);
     if (h->stat.v == NULL)
         return hd_err_memory(env->err);
     hd_slots_offer(env->slots, HEDDLE_POINT_core_throttle, "", &h->slot,

@@ -10,7 +10,8 @@
 #include "core.h"
 
 struct hd_throttle_cfg {
-    uint32_t cycles; /* between two questions */
+#define HD_FIELDS_OF "core/throttle.def"
+#include "kit/rows.h"
 };
 
 struct hd_throttle_state {
@@ -55,10 +56,5 @@ void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
 /* A request of a core waits for a page on the host, or has been served. */
 void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
                        hd_time now);
-
-extern const struct hd_setting hd_throttle_settings[];
-extern const uint32_t hd_throttle_setting_count;
-extern const struct hd_stat_desc hd_throttle_stats[];
-extern const uint32_t hd_throttle_stat_count;
 
 #endif

@@ -50,6 +50,12 @@ typedef uint64_t hd_time;
 
 #define HD_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Two names as one, a name as text; both may be macros. */
+#define HD_PASTE(a, b)  HD_PASTE_(a, b)
+#define HD_PASTE_(a, b) a##b
+#define HD_TEXT_OF(a)   HD_TEXT_OF_(a)
+#define HD_TEXT_OF_(a)  #a
+
 #if defined(__GNUC__)
 #define HD_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -167,13 +167,13 @@ static const struct hd_setting *find(const char *name,
                                      const struct hd_part_info **group)
 {
     for (uint32_t i = 0; i < hd_part_count; i++) {
-        const struct hd_part_info *g = &hd_parts[i];
+        const struct hd_rows *g = hd_parts[i].rows;
         size_t n = strlen(g->name);
         if (strncmp(name, g->name, n) != 0 || name[n] != '.')
             continue;
-        for (uint32_t k = 0; k < *g->n; k++) {
+        for (uint32_t k = 0; k < g->n; k++) {
             if (strcmp(name + n + 1, g->settings[k].name) == 0) {
-                *group = g;
+                *group = &hd_parts[i];
                 return &g->settings[k];
             }
         }
@@ -189,8 +189,8 @@ static int unknown(const char *name, struct hd_err *err)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < hd_part_count; i++) {
-        const struct hd_part_info *g = &hd_parts[i];
-        for (uint32_t k = 0; k < *g->n && n < MOST; k++) {
+        const struct hd_rows *g = hd_parts[i].rows;
+        for (uint32_t k = 0; k < g->n && n < MOST; k++) {
             snprintf(room[n], LONG, "%s.%s", g->name, g->settings[k].name);
             names[n] = room[n];
             n++;
@@ -223,9 +223,9 @@ const struct hd_setting *hd_setting_at(uint32_t i,
 {
     for (uint32_t n = 0; n < hd_part_count; n++) {
         *part = &hd_parts[n];
-        if (i < *hd_parts[n].n)
-            return &hd_parts[n].settings[i];
-        i -= *hd_parts[n].n;
+        if (i < hd_parts[n].rows->n)
+            return &hd_parts[n].rows->settings[i];
+        i -= hd_parts[n].rows->n;
     }
     return NULL;
 }
@@ -236,10 +236,10 @@ void hd_machine_defaults(struct hd_machine *m)
 
     memset(m, 0, sizeof *m);
     for (uint32_t i = 0; i < hd_part_count; i++) {
-        const struct hd_part_info *g = &hd_parts[i];
-        for (uint32_t k = 0; k < *g->n; k++)
+        const struct hd_rows *g = hd_parts[i].rows;
+        for (uint32_t k = 0; k < g->n; k++)
             set_value(g->settings[k].name, &g->settings[k],
-                      field(m, g, &g->settings[k]), g->settings[k].def, &err);
+                      field(m, &hd_parts[i], &g->settings[k]), g->settings[k].def, &err);
     }
     hd_assert(err.code == 0);
 }

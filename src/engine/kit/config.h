@@ -49,24 +49,32 @@ struct hd_setting {
     const char *source; /* a paper's table, a datasheet, or "guess" */
 };
 
-/* What is known of a part of the machine before one is built: its settings, and
- * what it will count.  Each count points to 0 where there is nothing. */
-struct hd_part_info {
+/* What a part can be told and what it counts: the rows of its list (rows.h).
+ * After the last of each stands an empty one. */
+struct hd_rows {
     const char *name; /* "l1tlb" */
     const struct hd_setting *settings;
-    const uint32_t *n; /* settings */
-    uint32_t offset;   /* of their struct in struct hd_machine */
     const struct hd_stat_desc *counters;
-    const uint32_t *counter_count;
     const struct hd_hist_desc *hists;
-    const uint32_t *hist_count;
+    uint32_t n, counter_count, hist_count;
 };
 
 struct hd_machine; /* machine.h: all settings of a simulation */
 
-/* The list of all parts (machine.c). */
+/* A part of the machine, known before one is built (parts.def). */
+struct hd_part_info {
+    const struct hd_rows *rows;
+    uint32_t offset; /* of its settings in struct hd_machine */
+    /* What two settings of the part can get wrong; may be NULL. */
+    int (*check)(const void *cfg, const char *name, struct hd_err *err);
+};
+
 extern const struct hd_part_info hd_parts[];
 extern const uint32_t hd_part_count;
+
+#define PART(name, ...) extern const struct hd_rows hd_rows_##name;
+#include "parts.def"
+#undef PART
 
 /* The i-th setting of all, and its part; NULL past the last. */
 const struct hd_setting *hd_setting_at(uint32_t i,

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "config.h"
+
 void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps)
 {
     memset(st, 0, sizeof *st);
@@ -13,10 +15,10 @@ void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps)
     st->apps = apps;
 }
 
-struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
-                              const struct hd_stat_desc *desc, uint32_t n,
+struct hd_stat hd_stats_group(struct hd_stats *st, const struct hd_rows *rows,
                               uint32_t instances)
 {
+    uint32_t n = rows->counter_count;
     struct hd_stat s = {NULL, n, st->apps + 1, instances};
 
     s.v = hd_arena_take(st->arena, (size_t)n * s.apps * instances, sizeof *s.v);
@@ -24,19 +26,19 @@ struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
     st->group[st->groups].past =
         hd_arena_take(st->arena, (size_t)n * s.apps, 8);
     hd_assert(st->group[st->groups].past != NULL);
-    st->group[st->groups].component = component;
-    st->group[st->groups].desc = desc;
+    st->group[st->groups].component = rows->name;
+    st->group[st->groups].desc = rows->counters;
     st->group[st->groups++].stat = s;
     return s;
 }
 
-struct hd_hist *hd_stats_hist(struct hd_stats *st,
-                              const struct hd_hist_desc *desc)
+struct hd_hist *hd_stats_hist(struct hd_stats *st, const struct hd_rows *rows,
+                              uint32_t index)
 {
     struct hd_hist *h = hd_arena_take(st->arena, st->apps + 1, sizeof *h);
 
     hd_assert(h != NULL && st->hists < HD_MAX_HISTS);
-    st->hist[st->hists].desc = desc;
+    st->hist[st->hists].desc = &rows->hists[index];
     st->hist[st->hists++].h = h;
     return h;
 }

@@ -69,6 +69,8 @@ static inline uint64_t *hd_count_row(const struct hd_stat *s, uint32_t instance,
 
 enum { HD_MAX_GROUPS = 64, HD_MAX_HISTS = 64 };
 
+struct hd_rows; /* config.h: what a part counts */
+
 struct hd_stats {
     struct hd_arena *arena;
     uint32_t apps; /* applications in this simulation */
@@ -92,15 +94,13 @@ struct hd_stats {
 
 void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);
 
-/* Registers a group; `component` and `desc` must outlive the simulation. */
-struct hd_stat hd_stats_group(struct hd_stats *st, const char *component,
-                              const struct hd_stat_desc *desc, uint32_t n,
+/* Registers a group; the rows must outlive the simulation. */
+struct hd_stat hd_stats_group(struct hd_stats *st, const struct hd_rows *rows,
                               uint32_t instances);
 
-/* Registers a histogram, one for each application (index with app); `desc`
- * must outlive the simulation. */
-struct hd_hist *hd_stats_hist(struct hd_stats *st,
-                              const struct hd_hist_desc *desc);
+/* Registers a histogram of a part, one for each application (index with app). */
+struct hd_hist *hd_stats_hist(struct hd_stats *st, const struct hd_rows *rows,
+                              uint32_t index);
 
 /* Gives the group registered last its function for open intervals. */
 void hd_stats_open_time(struct hd_stats *st,

@@ -29,80 +29,6 @@
 
 #include "kit/bits.h"
 
-/* ---- settings --------------------------------------------------------- */
-
-#define AT(field) offsetof(struct hd_cache_cfg, field)
-
-const struct hd_setting hd_l1cache_settings[] = {
-    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
-     "off: every access goes to the L2; ideal: every access hits; fixed:N: "
-     "every access takes N cycles; full",
-     "heddle"},
-    {"bytes", HD_T_U64, AT(bytes), "bytes", "16384", 128, 1ull << 26, NULL,
-     "capacity of one core's cache", "Mosaic T1: 16 KB"},
-    {"ways", HD_T_U32, AT(ways), "ways", "4", 1, 4096, NULL, "lines in a set",
-     "Mosaic T1: 4-way"},
-    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
-     "bytes of a line, a power of two", "MESC T1, Pichai 5.2: 128 B"},
-    {"latency", HD_T_U32, AT(latency), "core cycles", "1", 0, 10000, NULL,
-     "from look-up to data", "Mosaic T1: 1 cycle"},
-    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "1", 1, 64, NULL,
-     "lines looked up in one cycle", "guess"},
-    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
-     "missing lines in flight", "guess"},
-    {"merges", HD_T_U32, AT(merges), "requests", "16", 1, 4096, NULL,
-     "accesses that may wait for one missing line, the first included",
-     "guess"},
-    {"write", HD_T_CHOICE, AT(write), "", "evict", 0, 0, "through|evict|back",
-     "what a store does to a line that is present",
-     "guess (Fermi drops a line of global memory that is stored to)"},
-    {"order", HD_T_CHOICE, AT(order), "", "beside", 0, 0, "beside|after",
-     "look-up beside the TLB (virtually indexed: exact where bytes / ways is "
-     "at most 4096, so that the index lies within a page; elsewhere synonyms "
-     "are not modelled) or after it",
-     "Pichai 5.2: virtually indexed; else a guess"},
-    {"stores", HD_T_U32, AT(stores), "stores", "32", 1, 4096, NULL,
-     "store queue entries of a core", "guess"},
-};
-const uint32_t hd_l1cache_setting_count = HD_LEN(hd_l1cache_settings);
-
-const struct hd_setting hd_l2cache_settings[] = {
-    {"mode", HD_T_MODE, AT(mode), "", "full", 0, 0, NULL,
-     "off: every request goes to DRAM; ideal: every request hits; fixed:N: "
-     "every request takes N cycles; full",
-     "heddle"},
-    {"bytes", HD_T_U64, AT(bytes), "bytes", "2097152", 1024, 1ull << 32, NULL,
-     "capacity of all slices together", "Mosaic T1: 2 MB"},
-    {"ways", HD_T_U32, AT(ways), "ways", "16", 1, 4096, NULL, "lines in a set",
-     "Mosaic T1: 16-way"},
-    {"line", HD_T_U32, AT(line), "bytes", "128", 32, 1024, NULL,
-     "bytes of a line, a power of two, as in the L1",
-     "MESC T1: 128 B; Mosaic and MASK: guess"},
-    {"latency", HD_T_U32, AT(latency), "L2 cycles", "10", 0, 10000, NULL,
-     "from look-up to data, or to the decision that a line is missing",
-     "Mosaic T1: 10 cycles"},
-    {"ports", HD_T_U32, AT(ports), "look-ups a cycle", "2", 1, 64, NULL,
-     "look-ups that a slice starts in one L2 cycle", "MASK T1: 2 ports a bank"},
-    {"mshrs", HD_T_U32, AT(mshrs), "lines", "64", 1, 4096, NULL,
-     "missing lines in flight in a slice", "guess"},
-    {"merges", HD_T_U32, AT(merges), "requests", "32", 1, 4096, NULL,
-     "requests that may wait for one missing line, the first included",
-     "guess"},
-    {"write", HD_T_CHOICE, AT(write), "", "back", 0, 0, "through|evict|back",
-     "what a store does", "guess"},
-    {"partition", HD_T_BOOL, AT(partition), "", "false", 0, 1, NULL,
-     "each application may fill only an equal share of the ways; at most 16 "
-     "ways",
-     "MASK section 6: an equal partition of the L2"},
-    {"slices", HD_T_U32, AT(slices), "slices", "16", 1, 256, NULL,
-     "slices (banks) in all, a multiple of the DRAM channels",
-     "MASK T1: 16 banks"},
-    {"queue", HD_T_U32, AT(queue), "requests", "16", 1, 4096, NULL,
-     "requests of a slice that can wait for room in its DRAM channel's queue",
-     "guess"},
-};
-const uint32_t hd_l2cache_setting_count = HD_LEN(hd_l2cache_settings);
-
 /* ---- notes ------------------------------------------------------------ */
 
 static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
@@ -144,7 +70,6 @@ void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
 }
 
 /* ---- filling ---------------------------------------------------------- */
-
 
 static int64_t insert_default(void *self, const void *q)
 {
@@ -254,6 +179,26 @@ void hd_cache_bound(struct hd_cache *c)
         c->insert.bound || c->watched[HEDDLE_NOTE_cache_evict] != 0
             ? HD_CACHE_ENTER
             : 0;
+}
+
+int hd_cache_check(const void *cfg, const char *name, struct hd_err *err)
+{
+    const struct hd_cache_cfg *c = cfg;
+    uint64_t bytes = c->slices == 0 ? c->bytes : c->bytes / c->slices;
+
+    if (c->mode.kind != HD_FULL)
+        return 0;
+    if (!hd_is_pow2(c->line) || c->line < 32)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.line: %u is not a power of two of at least 32 "
+                          "bytes",
+                          name, c->line);
+    if (c->ways == 0 || bytes / c->line < c->ways)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.bytes: %llu bytes do not hold one set of %u "
+                          "ways with lines of %u bytes",
+                          name, (unsigned long long)bytes, c->ways, c->line);
+    return 0;
 }
 
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,

@@ -179,9 +179,7 @@ bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
 bool hd_cache_drop(struct hd_cache *c, uint64_t line);
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v);
 
-extern const struct hd_setting hd_l1cache_settings[];
-extern const uint32_t hd_l1cache_setting_count;
-extern const struct hd_setting hd_l2cache_settings[];
-extern const uint32_t hd_l2cache_setting_count;
+/* What two settings of a cache can get wrong: 0, or an error that names them. */
+int hd_cache_check(const void *cfg, const char *name, struct hd_err *err);
 
 #endif

@@ -59,115 +59,15 @@
 #include "assoc.h"
 #include "request.h"
 
-#define AT(field) offsetof(struct hd_compress_cfg, field)
-
-const struct hd_setting hd_compress_settings[] = {
-    {"enable", HD_T_BOOL, AT(enable), "", "false", 0, 1, NULL,
-     "pages are compressed in memory, unless page_compress says no",
-     "ETC 4.4: capacity compression"},
-    {"contents", HD_T_BOOL, AT(contents), "", "true", 0, 1, NULL,
-     "sizes follow from the buffers' contents, where a program gives them; "
-     "false: all are drawn",
-     "heddle"},
-    {"bdi", HD_T_CHOICE, AT(bdi), "", "paper", 0, 1, "paper|released",
-     "how lines are encoded: of two bases one is zero, and deltas are signed; "
-     "or both bases are stored, deltas are magnitudes, and a repeated 4-byte "
-     "value is one more encoding",
-     "BDI: the paper; its authors' released code"},
-    {"link", HD_T_CHOICE, AT(link), "", "uncompressed", 0, 1,
-     "uncompressed|compressed",
-     "bytes of a page that cross the link: all, or its compressed size",
-     "guess: ETC does not say"},
-    {"ratio", HD_T_TEXT, AT(ratio), "percent", "169", 0, 0, NULL,
-     "compression ratio of pages whose contents are not known: 100 to 800; "
-     "several numbers with commas: by application, the last for the rest",
-     "LCP: 69 % more capacity on average; ETC figure 20: 100 to 200"},
-    {"misfit", HD_T_U32, AT(misfit), "percent", "1", 0, 100, NULL,
-     "written lines that no longer fit the slots of their page", "guess"},
-    {"entries", HD_T_U32, AT(entries), "entries", "512", 1, 65536, NULL,
-     "entries of the memory controllers' metadata cache, all together; one a "
-     "page",
-     "ETC 4.4: 512 entries"},
-    {"ways", HD_T_U32, AT(ways), "ways", "16", 0, 4096, NULL,
-     "associativity of the metadata cache; 0: fully associative", "guess"},
-    {"pack", HD_T_U32, AT(pack), "L2 cycles", "6", 0, 10000, NULL,
-     "time to compress a line that is written", "BDI, as recalled"},
-    {"unpack", HD_T_U32, AT(unpack), "L2 cycles", "1", 0, 10000, NULL,
-     "time to decompress a line that is read", "BDI: one cycle"},
-    {"grow", HD_T_U64, AT(grow), "core cycles", "20000", 0, 1000000000, NULL,
-     "time to give a page more room for lines that do not fit (overflow of "
-     "type 1)",
-     "an extension of zsim with LCP"},
-    {"restore", HD_T_U64, AT(restore), "core cycles", "100000", 0, 1000000000,
-     NULL, "time to store a page uncompressed again (overflow of type 2)",
-     "an extension of zsim with LCP"},
-};
-const uint32_t hd_compress_setting_count = HD_LEN(hd_compress_settings);
+#define HD_PART    compress
+#define HD_CFG     struct hd_compress_cfg
+#define HD_PART_OF "memory/compress.def"
+#include "kit/rows.h"
 
 enum {
-    PAGES_512, /* by the logarithm of granules */
-    PAGES_1K,
-    PAGES_2K,
-    PAGES_4K,
-    BYTES,
-    KNOWN,
-    READS,
-    WRITES,
-    HITS,
-    MISSES,
-    MISFITS,
-    GROWN,
-    RESTORED,
-    OVERFLOW_CYCLES,
-    PEAK_PAGES,
-    STATS
+#define HD_COUNTERS_OF "memory/compress.def"
+#include "kit/rows.h"
 };
-
-const struct hd_stat_desc hd_compress_stats[] = {
-    [PAGES_512] = {"pages_512", "pages",
-                   "arriving base pages compressed to 512 bytes",
-                   HD_STAT_COUNT},
-    [PAGES_1K] = {"pages_1k", "pages", "arriving base pages compressed to 1 KB",
-                  HD_STAT_COUNT},
-    [PAGES_2K] = {"pages_2k", "pages", "arriving base pages compressed to 2 KB",
-                  HD_STAT_COUNT},
-    [PAGES_4K] = {"pages_4k", "pages", "arriving base pages left uncompressed",
-                  HD_STAT_COUNT},
-    [BYTES] = {"bytes", "bytes", "memory that arriving base pages took",
-               HD_STAT_COUNT},
-    [KNOWN] = {"known", "pages",
-               "base pages whose size followed from their contents, when they "
-               "first came",
-               HD_STAT_COUNT},
-    [READS] = {"reads", "requests", "DRAM reads of compressed pages",
-               HD_STAT_COUNT},
-    [WRITES] = {"writes", "requests", "DRAM writes of compressed pages",
-                HD_STAT_COUNT},
-    [HITS] = {"metadata_hits", "requests",
-              "reads and writes that hit the metadata cache", HD_STAT_COUNT},
-    [MISSES] = {"metadata_misses", "requests",
-                "reads and writes that first had to read their page's metadata",
-                HD_STAT_COUNT},
-    [MISFITS] = {"misfits", "lines",
-                 "written lines that did not fit their "
-                 "slots",
-                 HD_STAT_COUNT},
-    [GROWN] = {"grown", "pages",
-               "pages that grew to the next size class (overflows of type 1)",
-               HD_STAT_COUNT},
-    [RESTORED] = {"restored", "pages",
-                  "pages stored uncompressed again (overflows of type 2)",
-                  HD_STAT_COUNT},
-    [OVERFLOW_CYCLES] = {"overflow_cycles", "core cycles",
-                         "time for which growing pages were inaccessible",
-                         HD_STAT_COUNT},
-    [PEAK_PAGES] = {"peak_pages", "pages",
-                    "most base pages in memory at once, of all applications",
-                    HD_STAT_PEAK},
-};
-const uint32_t hd_compress_stat_count = HD_LEN(hd_compress_stats);
-
-_Static_assert(HD_LEN(hd_compress_stats) == STATS, "one row a counter");
 
 enum { PIECE = 512, FIRST_PIECES = 64 }; /* pages of a piece of the table */
 
@@ -211,8 +111,6 @@ static uint64_t *count(const struct hd_compress *c, uint32_t app, uint32_t what)
 {
     return hd_count(&c->stat, 0, app, what);
 }
-
-/* ---- settings ------------------------------------------------------------ */
 
 /* Percents of the applications, from "a,b,..".  Whether it is that. */
 static bool ratios(const char *text, uint64_t *out)
@@ -685,8 +583,7 @@ struct hd_compress *hd_compress_open(struct hd_env *env,
     c->pack = hd_ticks(env->clk, HD_CLK_L2, c->cfg.pack);
     c->unpack = hd_ticks(env->clk, HD_CLK_L2, c->cfg.unpack);
     c->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
-    c->stat =
-        hd_stats_group(env->stats, "compress", hd_compress_stats, STATS, 1);
+    c->stat = hd_stats_group(env->stats, &hd_rows_compress, 1);
     c->component = hd_events_component(env->ev, "compress", on_event, c);
     hd_slots_offer(env->slots, HEDDLE_POINT_page_compress, "", &c->slot,
                    page_default, c);

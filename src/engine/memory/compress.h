@@ -11,15 +11,8 @@
 #include "lcp.h"
 
 struct hd_compress_cfg {
-    uint32_t enable; /* 1: there is such a thing */
-    uint32_t contents;
-    uint32_t bdi;  /* enum hd_bdi */
-    uint32_t link; /* 1: pages cross it compressed */
-    char ratio[HD_TEXT_ROOM];
-    uint32_t misfit;
-    uint32_t entries, ways;
-    uint32_t pack, unpack;
-    uint64_t grow, restore;
+#define HD_FIELDS_OF "memory/compress.def"
+#include "kit/rows.h"
 };
 
 struct hd_compress;
@@ -86,10 +79,5 @@ hd_time hd_compress_unpack(const struct hd_compress *c);
 /* What the settings say together with others. */
 int hd_compress_check(const struct hd_compress_cfg *cfg, uint32_t line,
                       struct hd_err *err);
-
-extern const struct hd_setting hd_compress_settings[];
-extern const uint32_t hd_compress_setting_count;
-extern const struct hd_stat_desc hd_compress_stats[];
-extern const uint32_t hd_compress_stat_count;
 
 #endif

@@ -66,48 +66,15 @@ enum { EV_WAKE, EV_DONE, EV_TELL };
 enum { WAITERS = 4096 };
 enum { LONGEST = UINT16_MAX }; /* turn */
 
-/* ---- counters ------------------------------------------------------------ */
+#define HD_PART    dram
+#define HD_CFG     struct hd_dram_cfg
+#define HD_PART_OF "memory/dram.def"
+#include "kit/rows.h"
 
-const struct hd_stat_desc hd_dram_stats[ST_COUNT] = {
-    [ST_READS] = {"reads", "requests", "reads of data answered", 0},
-    [ST_WRITES] = {"writes", "requests", "writes whose data were sent", 0},
-    [ST_WALKS] = {"walk_reads", "requests",
-                  "reads of page-table entries answered", 0},
-    [ST_SILVER] = {"silver", "requests", "requests queued as silver", 0},
-    [ST_GOLDEN] = {"golden", "requests", "requests queued as golden", 0},
-    [ST_DATA_BURSTS] = {"data_bursts", "bursts",
-                        "bursts read or written for data", 0},
-    [ST_WALK_BURSTS] = {"walk_bursts", "bursts",
-                        "bursts read for page-table entries", 0},
-    [ST_BUSY] = {"busy", "DRAM cycles",
-                 "cycles in which the data bus carried data", 0},
-    [ST_ROW_HITS] = {"row_hits", "requests",
-                     "requests whose row another request had opened", 0},
-    [ST_ACTIVATES] = {"activates", "commands", "rows opened", 0},
-    [ST_PRECHARGES] = {"precharges", "banks", "rows closed", 0},
-    [ST_REFRESHES] = {"refreshes", "commands", "refreshes of all banks", 0},
-    [ST_QUEUE_FULL] = {"queue_full", "waits",
-                       "times a sender found the queue full", 0},
-    [ST_TURNS] = {"turns", "turns",
-                  "silver turns begun, counted for the application that got "
-                  "them",
-                  0},
-    [ST_CYCLES] = {"cycles", "DRAM cycles", "cycles that have passed", 0},
+enum {
+#define HD_HISTS_OF "memory/dram.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_dram_stat_count = ST_COUNT;
-
-enum { DATA_LATENCY, WALK_LATENCY };
-
-const struct hd_hist_desc hd_dram_hists[] = {
-    [DATA_LATENCY] =
-        {"dram", "data_latency", "DRAM cycles",
-         "data reads, from acceptance by a channel to the last datum"},
-    [WALK_LATENCY] =
-        {"dram", "walk_latency", "DRAM cycles",
-         "reads of page-table entries, from acceptance by a channel to the "
-         "last datum"},
-};
-const uint32_t hd_dram_hist_count = HD_LEN(hd_dram_hists);
 
 /* What an entry takes from its request. */
 static inline void describe(const struct hd_dram *d, const struct hd_req *r,
@@ -844,10 +811,9 @@ static void settle(struct hd_dram *d)
         d->latency = 1 + c->cl + c->bl;
     else if (c->mode.kind == HD_FIXED)
         d->latency = c->mode.fixed;
-    d->stat = hd_stats_group(env->stats, "dram", hd_dram_stats, ST_COUNT,
-                             c->channels);
-    d->data_latency = hd_stats_hist(env->stats, &hd_dram_hists[DATA_LATENCY]);
-    d->walk_latency = hd_stats_hist(env->stats, &hd_dram_hists[WALK_LATENCY]);
+    d->stat = hd_stats_group(env->stats, &hd_rows_dram, c->channels);
+    d->data_latency = hd_stats_hist(env->stats, &hd_rows_dram, DATA_LATENCY);
+    d->walk_latency = hd_stats_hist(env->stats, &hd_rows_dram, WALK_LATENCY);
 }
 
 /* Splits the channels; application a has those from a * own on. */

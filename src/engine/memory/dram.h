@@ -79,9 +79,4 @@ struct hd_dramcmd {
 typedef void hd_dram_watcher(void *self, const struct hd_dramcmd *cmd);
 void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self);
 
-extern const struct hd_stat_desc hd_dram_stats[];
-extern const uint32_t hd_dram_stat_count;
-extern const struct hd_hist_desc hd_dram_hists[];
-extern const uint32_t hd_dram_hist_count;
-
 #endif

@@ -21,21 +21,8 @@ enum { CLASSES = 3, NORMAL = 0, SILVER, GOLDEN };
 enum { NO_ENTRY = 0xffff };
 
 enum hd_dram_stat {
-    ST_READS,
-    ST_WRITES,
-    ST_WALKS,
-    ST_SILVER,
-    ST_GOLDEN,
-    ST_DATA_BURSTS,
-    ST_WALK_BURSTS,
-    ST_BUSY,
-    ST_ROW_HITS,
-    ST_ACTIVATES,
-    ST_PRECHARGES,
-    ST_REFRESHES,
-    ST_QUEUE_FULL,
-    ST_TURNS,
-    ST_CYCLES,
+#define HD_COUNTERS_OF "memory/dram.def"
+#include "kit/rows.h"
     ST_COUNT
 };
 

@@ -22,33 +22,9 @@ enum hd_dram_scheduler {
 enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 256 };
 
 struct hd_dram_cfg {
-    struct hd_mode mode;
-    uint32_t channels;      /* any number */
-    uint32_t banks;         /* of a channel */
-    uint32_t groups;        /* bank groups of a channel; divides banks */
-    uint32_t bus_bytes;     /* bytes of a burst; 4 and 8: of a beat, BL 8 */
-    uint32_t row_bytes;     /* of one bank */
-    uint32_t interleave;    /* contiguous bytes of one row; 0: one burst */
-    char map[HD_TEXT_ROOM]; /* "A", "B", or fields, most significant first */
-    uint32_t partition;     /* 1: each application has channels of its own */
-    uint32_t scheduler;     /* enum hd_dram_scheduler */
-    uint32_t cap;           /* capped: requests served before a conflict wins */
-    uint32_t page;          /* 0 open, 1 closed */
-    uint32_t refresh;       /* 1: on */
-    uint32_t queue;         /* requests waiting in a channel, all classes */
-    uint32_t queue_silver, queue_golden; /* of these, at most so many */
-    uint32_t queues;                     /* 0 shared, 1 apart */
-    uint32_t turn_idle;                  /* core cycles */
-    uint32_t golden; /* 0 one after the other, 1 banks in parallel */
-    uint32_t cl, wl, bl;
-    uint32_t tccd_s, tccd_l, trrd, tfaw;
-    uint32_t trcdrd, trcdwr, tras, trp, trc, trtp;
-    uint32_t twr, twtr, trtw; /* trtw 0: derived */
-    uint32_t trefi, trfc;
+#define HD_FIELDS_OF "memory/dram.def"
+#include "kit/rows.h"
 };
-
-extern const struct hd_setting hd_dram_settings[];
-extern const uint32_t hd_dram_setting_count;
 
 /* Bytes of a burst and of the contiguous piece, whatever way they were set. */
 uint32_t hd_dram_burst(const struct hd_dram_cfg *c);

@@ -101,96 +101,15 @@ enum {
 
 /* ---- settings and counters -------------------------------------------- */
 
-#define AT(field) offsetof(struct hd_xbar_cfg, field)
+#define HD_PART    xbar
+#define HD_CFG     struct hd_xbar_cfg
+#define HD_PART_OF "memory/xbar.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_xbar_settings[] = {
-    {"latency", HD_T_U32, AT(latency), "L2 cycles", "8", 0, 10000, NULL,
-     "from a core to an L2 slice, one way; also from a walker, unless "
-     "walk.memory_latency is set",
-     "guess"},
-    {"bytes", HD_T_U32, AT(bytes), "bytes", "32", 1, 1024, NULL,
-     "bytes that a port takes in one L2 cycle, each way", "guess"},
-};
-const uint32_t hd_xbar_setting_count = HD_LEN(hd_xbar_settings);
-
-/* The row of a class of requests and a result; the rows of a class. */
-#define ROW(class, result) [(class) * HD_L2_RESULTS + HD_L2_##result]
-#define CLASS(class, name, what)                                               \
-    ROW(class, LOOKUPS) = {name "_lookups", "look-ups", "look-ups of " what,   \
-                           HD_STAT_COUNT},                                     \
-               ROW(class, HITS) = {name "_hits", "look-ups",                   \
-                                   what " found in the slice", HD_STAT_COUNT}, \
-               ROW(class, MISSES) = {name "_misses", "look-ups",               \
-                                     what " not found and not in flight",      \
-                                     HD_STAT_COUNT},                           \
-               ROW(class, MERGED) = {name "_merged", "look-ups",               \
-                                     what " of a line that was in flight",     \
-                                     HD_STAT_COUNT}
-
-const struct hd_stat_desc hd_l2_stats[] = {
-    CLASS(HD_REQ_READ, "read", "data reads"),
-    CLASS(HD_REQ_WRITE, "write", "writes"),
-    CLASS(HD_REQ_ATOMIC, "atomic", "atomics"),
-    CLASS(HD_L2_WALK1, "walk1", "page walk reads of level 1, the root,"),
-    CLASS(HD_L2_WALK1 + 1, "walk2", "page walk reads of level 2"),
-    CLASS(HD_L2_WALK1 + 2, "walk3", "page walk reads of level 3"),
-    CLASS(HD_L2_WALK1 + 3, "walk4", "page walk reads of level 4, the leaf,"),
-    [HD_L2_BYPASS_DATA] = {"bypass_data", "requests",
-                           "data requests that skipped the cache",
-                           HD_STAT_COUNT},
-    [HD_L2_BYPASS_WALKS] = {"bypass_walks", "requests",
-                            "page walk reads that skipped the cache",
-                            HD_STAT_COUNT},
-    [HD_L2_FILLS] = {"fills", "lines",
-                     "lines offered to the tags, from DRAM or by a write",
-                     HD_STAT_COUNT},
-    [HD_L2_EVICTIONS] = {"evictions", "lines",
-                         "lines evicted, counted for the application that "
-                         "replaced them",
-                         HD_STAT_COUNT},
-    [HD_L2_WRITE_BACKS] = {"write_backs", "lines",
-                           "dirty lines written back to DRAM, counted for "
-                           "their owner",
-                           HD_STAT_COUNT},
-    [HD_L2_DRAM_READS] = {"dram_reads", "requests", "reads sent to DRAM",
-                          HD_STAT_COUNT},
-    [HD_L2_DRAM_WRITES] = {"dram_writes", "requests", "writes sent to DRAM",
-                           HD_STAT_COUNT},
-    [HD_L2_BLOCKED_MSHRS] = {"blocked_mshrs", "L2 cycles",
-                             "input blocked: no MSHR free", HD_STAT_COUNT},
-    [HD_L2_BLOCKED_MERGES] = {"blocked_merges", "L2 cycles",
-                              "input blocked: too many wait for the same line",
-                              HD_STAT_COUNT},
-    [HD_L2_BLOCKED_QUEUE] = {"blocked_queue", "L2 cycles",
-                             "input blocked: miss queue full", HD_STAT_COUNT},
-    [HD_L2_INPUT_WAIT] =
-        {"input_wait", "L2 cycles",
-         "sum over requests of the time between input port and look-up",
-         HD_STAT_COUNT},
-    [HD_L2_INPUT_BUSY] = {"input_busy", "L2 cycles", "input port taken",
-                          HD_STAT_COUNT},
-    [HD_L2_OUTPUT_BUSY] = {"output_busy", "L2 cycles", "output port taken",
-                           HD_STAT_COUNT},
-    [HD_L2_PEAK_INPUT] = {"peak_input", "requests",
-                          "most requests that waited at the input",
-                          HD_STAT_PEAK},
-    [HD_L2_PEAK_MSHRS] = {"peak_mshrs", "lines", "most lines in flight",
-                          HD_STAT_PEAK},
-};
-const uint32_t hd_l2_stat_count = HD_LEN(hd_l2_stats);
-_Static_assert(HD_LEN(hd_l2_stats) == HD_L2_COUNTERS, "one row a counter");
-
-const struct hd_hist_desc hd_l2_hists[] = {
-    [HD_L2_DATA_LATENCY] =
-        {"l2cache", "data_latency", "core cycles",
-         "data reads and atomics, from the sender to the instant at which the "
-         "answer leaves the slice"},
-    [HD_L2_WALK_LATENCY] =
-        {"l2cache", "walk_latency", "core cycles",
-         "page walk reads, from the sender to the instant at which the answer "
-         "leaves the slice"},
-};
-const uint32_t hd_l2_hist_count = HD_LEN(hd_l2_hists);
+#define HD_PART    l2cache
+#define HD_CFG     struct hd_cache_cfg
+#define HD_PART_OF "memory/l2cache.def"
+#include "kit/rows.h"
 
 /* ---- addresses -------------------------------------------------------- */
 
@@ -1336,10 +1255,9 @@ static int build(struct hd_l2 *l2)
     if (l2->slice == NULL)
         return hd_err_memory(env->err);
     memset(l2->slice, 0, bytes);
-    l2->stat = hd_stats_group(env->stats, "l2cache", hd_l2_stats,
-                              hd_l2_stat_count, l2->cfg.slices);
+    l2->stat = hd_stats_group(env->stats, &hd_rows_l2cache, l2->cfg.slices);
     for (uint32_t i = 0; i < HD_L2_HISTS; i++) {
-        l2->hist[i] = hd_stats_hist(env->stats, &hd_l2_hists[i]);
+        l2->hist[i] = hd_stats_hist(env->stats, &hd_rows_l2cache, i);
         if (l2->stat.v == NULL || l2->hist[i] == NULL)
             return hd_err_memory(env->err);
     }

@@ -20,8 +20,8 @@
 #include "request.h"
 
 struct hd_xbar_cfg {
-    uint32_t latency; /* L2-clock cycles one way */
-    uint32_t bytes;   /* bytes a cycle and port, both ways */
+#define HD_FIELDS_OF "memory/xbar.def"
+#include "kit/rows.h"
 };
 
 struct hd_l2; /* all slices */
@@ -76,13 +76,5 @@ struct hd_below hd_l2_below(struct hd_l2 *l2);
 hd_time hd_l2_back(const struct hd_l2 *l2);
 /* Ticks for the answer to a walk read. */
 hd_time hd_l2_walk_back(const struct hd_l2 *l2);
-
-extern const struct hd_stat_desc hd_l2_stats[];
-extern const uint32_t hd_l2_stat_count;
-extern const struct hd_hist_desc hd_l2_hists[];
-extern const uint32_t hd_l2_hist_count;
-
-extern const struct hd_setting hd_xbar_settings[];
-extern const uint32_t hd_xbar_setting_count;
 
 #endif

@@ -39,25 +39,16 @@ enum { HD_L2_WALK1 = HD_REQ_WALK, HD_L2_CLASSES = HD_L2_WALK1 + 4 };
 enum { HD_L2_LOOKUPS, HD_L2_HITS, HD_L2_MISSES, HD_L2_MERGED, HD_L2_RESULTS };
 
 enum hd_l2_counter {
-    HD_L2_BYPASS_DATA = HD_L2_CLASSES * HD_L2_RESULTS,
-    HD_L2_BYPASS_WALKS,
-    HD_L2_FILLS,
-    HD_L2_EVICTIONS,
-    HD_L2_WRITE_BACKS,
-    HD_L2_DRAM_READS,
-    HD_L2_DRAM_WRITES,
-    HD_L2_BLOCKED_MSHRS,
-    HD_L2_BLOCKED_MERGES,
-    HD_L2_BLOCKED_QUEUE,
-    HD_L2_INPUT_WAIT,
-    HD_L2_INPUT_BUSY,
-    HD_L2_OUTPUT_BUSY,
-    HD_L2_PEAK_INPUT,
-    HD_L2_PEAK_MSHRS,
+#define HD_COUNTERS_OF "memory/l2cache.def"
+#include "kit/rows.h"
     HD_L2_COUNTERS
 };
 
-enum hd_l2_hist { HD_L2_DATA_LATENCY, HD_L2_WALK_LATENCY, HD_L2_HISTS };
+enum hd_l2_hist {
+#define HD_HISTS_OF "memory/l2cache.def"
+#include "kit/rows.h"
+    HD_L2_HISTS
+};
 
 struct hd_l2_list {
     uint32_t first, last, n; /* linked by req.next */

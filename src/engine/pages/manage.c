@@ -65,129 +65,10 @@
 enum { EV_APPLY };
 enum { FIRST_ROOM = 64 };
 
-#define AT(field) offsetof(struct hd_manage_cfg, field)
-
-const struct hd_setting hd_manage_settings[] = {
-    {"fragment_index", HD_T_U32, AT(fragment_index), "percent", "0", 0, 100,
-     NULL,
-     "2 MB frames, chosen at random, that hold pages of no application before "
-     "anything is mapped",
-     "Mosaic 6.4: swept; 0: off"},
-    {"fragment_occupancy", HD_T_U32, AT(fragment_occupancy), "percent", "50", 0,
-     100, NULL, "pages of such a frame that are in use, at random places",
-     "Mosaic 6.4: 50 %, and swept"},
-    {"hog", HD_T_U32, AT(hog), "percent", "0", 0, 95, NULL,
-     "memory that a hog holds before anything is mapped, in whole 4 MB blocks "
-     "at random places, apart from those of memory.hog_torn",
-     "MESC VI.A: memhog, 25, 50 and 75 %; 0: off"},
-    {"hog_torn", HD_T_U32, AT(hog_torn), "blocks", "0", 0, 1u << 20, NULL,
-     "4 MB blocks, chosen at random, of which the hog keeps a few pages: most "
-     "of their free frames lie in blocks of less than 64",
-     "guess: MESC does not say how its memory came to be torn; pages of a "
-     "footprint in short runs, by 973"},
-    {"hog_kept", HD_T_U32, AT(hog_kept), "percent", "5", 1, 100, NULL,
-     "pages of such a block that the hog keeps, at random places", "guess"},
-    {"shootdown_l1", HD_T_U32, AT(shootdown_l1), "cycles", "15", 0, 100000,
-     NULL,
-     "core cycles for which an L1 TLB takes no look-up when entries are "
-     "invalidated",
-     "Mosaic's released simulator"},
-    {"shootdown_l2", HD_T_U32, AT(shootdown_l2), "cycles", "200", 0, 100000,
-     NULL,
-     "L2-clock cycles for which the L2 TLB takes no look-up when entries are "
-     "invalidated",
-     "Mosaic's released simulator"},
-    {"move", HD_T_CHOICE, AT(move), "", "owner", 0, 0, "owner|any",
-     "where compaction moves a page: to 2 MB frames of its owner alone, in the "
-     "same channels; or to any in use",
-     "Mosaic 4.4: owner; a buddy allocator's compaction: any"},
-    {"move_window", HD_T_U32, AT(move_window), "lines", "64", 1, 1024, NULL,
-     "most lines of moving pages in flight", "guess"},
-    {"bulk_ns", HD_T_U32, AT(bulk_ns), "ns", "80", 0, 10000, NULL,
-     "time to copy a 4 KB page inside DRAM, which blocks its banks",
-     "Mosaic 6.4: 80 ns; Seshadri et al., MICRO 2013"},
-    {"setup_traffic", HD_T_BOOL, AT(setup_traffic), "", "true", 0, 1, NULL,
-     "writes and copies for what is mapped before cycle 0 are issued from "
-     "cycle 0 on; false: they were made as the data arrived, and are not "
-     "counted",
-     "guess: Mosaic coalesces when a transfer is complete"},
-    {"free_at_end", HD_T_BOOL, AT(free_at_end), "", "false", 0, 1, NULL,
-     "an application's allocations are freed when it ends and made again when "
-     "it restarts",
-     "Mosaic 4.4 compacts on deallocation; when programs free: guess"},
-};
-const uint32_t hd_manage_setting_count = HD_LEN(hd_manage_settings);
-
-const struct hd_stat_desc hd_manage_stats[] = {
-    [HD_MANAGE_MAPPED] = {"mapped", "pages", "base pages mapped",
-                          HD_STAT_COUNT},
-    [HD_MANAGE_FREED] = {"freed", "pages", "base pages unmapped",
-                         HD_STAT_COUNT},
-    [HD_MANAGE_MAPPED_PEAK] = {"mapped_peak", "pages",
-                               "most base pages mapped at once", HD_STAT_PEAK},
-    [HD_MANAGE_64K_PEAK] = {"pages_64k_peak", "pages",
-                            "most pages of 64 KB mapped at once", HD_STAT_PEAK},
-    [HD_MANAGE_2M_PEAK] = {"pages_2m_peak", "pages",
-                           "most pages of 2 MB mapped at once, without "
-                           "coalesced regions; the rest of mapped_peak is "
-                           "pages of 4 KB",
-                           HD_STAT_PEAK},
-    [HD_MANAGE_HELD_PEAK] = {"held_peak", "frames",
-                             "most base frames that nobody else could use "
-                             "without sharing a 2 MB frame; divided by "
-                             "mapped_peak, minus 1: memory bloat",
-                             HD_STAT_PEAK},
-    [HD_MANAGE_MIXED] =
-        {"mixed", "pages",
-         "pages put into a 2 MB frame that held pages of others: against "
-         "Mosaic's soft guarantee",
-         HD_STAT_COUNT},
-    [HD_MANAGE_CONTIG_PEAK] =
-        {"contiguous_peak", "pages",
-         "most pages at once in contiguous subregions of 64 (C bits, vm.scan); "
-         "divided by mapped_peak: coverage",
-         HD_STAT_PEAK},
-    [HD_MANAGE_CONTIG_ALL_PEAK] =
-        {"contiguous_2m_peak", "pages",
-         "most pages at once in regions of 2 MB contiguous as a whole (AC "
-         "bits)",
-         HD_STAT_PEAK},
-    [HD_MANAGE_COALESCED] = {"coalesced", "regions",
-                             "regions of 2 MB that became one page",
-                             HD_STAT_COUNT},
-    [HD_MANAGE_SPLINTERED] = {"splintered", "regions",
-                              "regions split into base pages again",
-                              HD_STAT_COUNT},
-    [HD_MANAGE_COMPACTIONS] = {"compactions", "times",
-                               "times that memory was compacted",
-                               HD_STAT_COUNT},
-    [HD_MANAGE_EMPTIED] = {"emptied", "frames",
-                           "frames of 2 MB that compaction emptied",
-                           HD_STAT_COUNT},
-    [HD_MANAGE_MOVED] = {"moved", "pages", "pages that compaction moved",
-                         HD_STAT_COUNT},
-    [HD_MANAGE_FLUSHED] = {"flushed", "lines",
-                           "lines removed from the L1 and L2 caches because "
-                           "their page moves",
-                           HD_STAT_COUNT},
-    [HD_MANAGE_SHOOTDOWNS] = {"shootdowns", "times",
-                              "times that translations were removed from TLBs",
-                              HD_STAT_COUNT},
-    [HD_MANAGE_STALL_CYCLES] = {"stall_cycles", "core cycles",
-                                "time for which no core issued because pages "
-                                "were being copied",
-                                HD_STAT_COUNT},
-};
-const uint32_t hd_manage_stat_count = HD_LEN(hd_manage_stats);
-
-_Static_assert(HD_LEN(hd_manage_stats) == HD_MANAGE_STATS, "one row a counter");
-
-const struct hd_hist_desc hd_manage_hists[] = {
-    {"memory", "run", "pages",
-     "length of runs contiguous in both virtual and physical memory, of what "
-     "is mapped before cycle 0 (vm.scan)"},
-};
-const uint32_t hd_manage_hist_count = HD_LEN(hd_manage_hists);
+#define HD_PART    memory
+#define HD_CFG     struct hd_manage_cfg
+#define HD_PART_OF "pages/memory.def"
+#include "kit/rows.h"
 
 /* What somebody asked for while the machine runs. */
 struct job {
@@ -1000,9 +881,8 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     g->s->jobs = hd_arena_ref(env->arena, jobs);
     g->s->room = FIRST_ROOM;
     g->s->barrier = HD_NEVER;
-    g->stat = hd_stats_group(env->stats, "memory", hd_manage_stats,
-                             HD_MANAGE_STATS, 1);
-    g->runs = hd_stats_hist(env->stats, &hd_manage_hists[0]);
+    g->stat = hd_stats_group(env->stats, &hd_rows_memory, 1);
+    g->runs = hd_stats_hist(env->stats, &hd_rows_memory, 0);
     return g;
 }
 

@@ -16,38 +16,13 @@
 #include "ptable.h"
 
 struct hd_manage_cfg {
-    uint32_t fragment_index;     /* percent of the frames of 2 MB */
-    uint32_t fragment_occupancy; /* percent of their pages */
-    uint32_t hog;                /* percent of memory that a hog has */
-    uint32_t hog_torn;           /* blocks of 4 MB that it has torn */
-    uint32_t hog_kept;           /* percent of their pages that it has kept */
-    uint32_t shootdown_l1;       /* core cycles that it blocks an L1 TLB */
-    uint32_t shootdown_l2;       /* L2 cycles that it blocks the L2 TLB */
-    uint32_t move;               /* 1: pages move to any frames */
-    uint32_t move_window;        /* lines in flight */
-    uint32_t bulk_ns;            /* a page copied inside DRAM */
-    uint32_t setup_traffic;      /* 1: what is done before cycle 0 costs, too */
-    uint32_t free_at_end;        /* 1: allocations go with their application */
+#define HD_FIELDS_OF "pages/memory.def"
+#include "kit/rows.h"
 };
 
 enum hd_manage_stat {
-    HD_MANAGE_MAPPED,
-    HD_MANAGE_FREED,
-    HD_MANAGE_MAPPED_PEAK,
-    HD_MANAGE_64K_PEAK,
-    HD_MANAGE_2M_PEAK,
-    HD_MANAGE_HELD_PEAK,
-    HD_MANAGE_MIXED,
-    HD_MANAGE_CONTIG_PEAK,
-    HD_MANAGE_CONTIG_ALL_PEAK,
-    HD_MANAGE_COALESCED,
-    HD_MANAGE_SPLINTERED,
-    HD_MANAGE_COMPACTIONS,
-    HD_MANAGE_EMPTIED,
-    HD_MANAGE_MOVED,
-    HD_MANAGE_FLUSHED,
-    HD_MANAGE_SHOOTDOWNS,
-    HD_MANAGE_STALL_CYCLES,
+#define HD_COUNTERS_OF "pages/memory.def"
+#include "kit/rows.h"
     HD_MANAGE_STATS
 };
 
@@ -131,12 +106,5 @@ void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
 /* A page has come from the host (fault.h). */
 void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages);
-
-extern const struct hd_setting hd_manage_settings[];
-extern const uint32_t hd_manage_setting_count;
-extern const struct hd_stat_desc hd_manage_stats[];
-extern const uint32_t hd_manage_stat_count;
-extern const struct hd_hist_desc hd_manage_hists[];
-extern const uint32_t hd_manage_hist_count;
 
 #endif

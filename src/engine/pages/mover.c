@@ -28,25 +28,9 @@ enum { EV_ROOM, EV_LINE, EV_BULK };
 enum { WRITE, FLUSH, COPY, BULK };
 enum { FIRST_ROOM = 256, BULK_AHEAD = 64 };
 
-const struct hd_stat_desc hd_mover_stats[] = {
-    [HD_MOVER_TABLE_WRITES] = {"table_writes", "lines",
-                               "lines of page tables written to DRAM",
-                               HD_STAT_COUNT},
-    [HD_MOVER_FLUSH_WRITES] =
-        {"flush_writes", "lines",
-         "dirty lines of moving pages written back to DRAM", HD_STAT_COUNT},
-    [HD_MOVER_COPY_READS] = {"copy_reads", "lines",
-                             "lines of moving pages read from DRAM",
-                             HD_STAT_COUNT},
-    [HD_MOVER_COPY_WRITES] = {"copy_writes", "lines",
-                              "lines of moving pages written to DRAM",
-                              HD_STAT_COUNT},
-    [HD_MOVER_BULK_COPIES] = {"bulk_copies", "pages",
-                              "pages copied inside DRAM", HD_STAT_COUNT},
-};
-const uint32_t hd_mover_stat_count = HD_LEN(hd_mover_stats);
-
-_Static_assert(HD_LEN(hd_mover_stats) == HD_MOVER_STATS, "one row a counter");
+#define HD_PART    mover
+#define HD_PART_OF "pages/mover.def"
+#include "kit/rows.h"
 
 struct job {
     uint64_t from, to; /* addresses */
@@ -427,8 +411,7 @@ struct hd_mover *hd_mover_open(struct hd_env *env,
         free(mv);
         return NULL;
     }
-    mv->stat =
-        hd_stats_group(env->stats, "mover", hd_mover_stats, HD_MOVER_STATS, 1);
+    mv->stat = hd_stats_group(env->stats, &hd_rows_mover, 1);
     mv->id = hd_events_component(env->ev, "mover", handle, mv);
     hd_env_part(env,
                 (struct hd_part){

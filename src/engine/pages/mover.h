@@ -14,11 +14,8 @@
 enum hd_mover_how { HD_MOVE_COPY, HD_MOVE_BULK };
 
 enum hd_mover_stat {
-    HD_MOVER_TABLE_WRITES,
-    HD_MOVER_FLUSH_WRITES,
-    HD_MOVER_COPY_READS,
-    HD_MOVER_COPY_WRITES,
-    HD_MOVER_BULK_COPIES,
+#define HD_COUNTERS_OF "pages/mover.def"
+#include "kit/rows.h"
     HD_MOVER_STATS
 };
 
@@ -59,8 +56,5 @@ uint64_t hd_mover_steps(const struct hd_mover *mv);
 /* Begins with them, inside an event or before the first. */
 void hd_mover_start(struct hd_mover *mv, hd_time now);
 bool hd_mover_busy(const struct hd_mover *mv);
-
-extern const struct hd_stat_desc hd_mover_stats[];
-extern const uint32_t hd_mover_stat_count;
 
 #endif

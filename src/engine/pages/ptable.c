@@ -104,36 +104,10 @@
 enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
        STREAM_HOG = 0x686f67 };
 
-const struct hd_setting hd_vm_settings[] = {
-    {"memory_bytes", HD_T_U64, offsetof(struct hd_vm_cfg, memory_bytes),
-     "bytes", "3221225472", 1u << 20, 1ull << 44, NULL,
-     "capacity of the DRAM, a multiple of 4 KB", "Mosaic table 1: 3 GB"},
-    {"page", HD_T_CHOICE, offsetof(struct hd_vm_cfg, page), "", "4K", 0, 2,
-     "4K|64K|2M", "page size where alignment permits; the rest gets 4 KB pages",
-     "MASK 4.1, Mosaic table 1: 4 KB base pages"},
-    {"table_frames", HD_T_U32, offsetof(struct hd_vm_cfg, table_frames),
-     "frames", "4096", 4, 1u << 22, NULL, /* entry numbers have 32 bits */
-     "frames at the top of memory that only page tables use",
-     "Mosaic simulator: a pool of their own; size: guess, enough for 7 GB"},
-    {"round", HD_T_BOOL, offsetof(struct hd_vm_cfg, round), "", "false", 0, 1,
-     NULL,
-     "whole large pages at the edges of an allocation, too "
-     "(memory bloat)",
-     "Mosaic 3.2 describes the bloat; off by default: guess"},
-    {"paging", HD_T_CHOICE, offsetof(struct hd_vm_cfg, paging), "", "none", 0,
-     2, "none|launch|fault",
-     "none: pages are resident before cycle 0; launch: they are copied over "
-     "the link before an application's first launch; fault: each migrates when "
-     "it is touched",
-     "Mosaic 6: figures 3, 8 and 4"},
-    {"scan", HD_T_BOOL, offsetof(struct hd_vm_cfg, scan), "", "false", 0, 1,
-     NULL,
-     "entries of level 3 have bits C0 to C7 and AC, which say which parts of "
-     "their 2 MB are contiguous in physical memory as well; l2tlb.sub_ways "
-     "needs and sets it",
-     "MESC, algorithm 1: a scan of the page tables; only MESC has it"},
-};
-const uint32_t hd_vm_setting_count = HD_LEN(hd_vm_settings);
+#define HD_PART    vm
+#define HD_CFG     struct hd_vm_cfg
+#define HD_PART_OF "pages/vm.def"
+#include "kit/rows.h"
 
 /* ---- slots and entries --------------------------------------------------- */
 

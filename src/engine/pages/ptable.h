@@ -22,15 +22,12 @@
 struct hd_compress; /* memory/compress.h */
 
 struct hd_vm_cfg {
-    uint64_t memory_bytes; /* DRAM capacity */
-    uint32_t page;         /* default size: 0 4 KB, 1 64 KB, 2 2 MB */
-    uint32_t table_frames; /* frames set aside for page tables */
-    uint32_t round;        /* 1: edges of an allocation get a whole page */
-    uint32_t paging;       /* enum hd_paging */
-    uint32_t scan;         /* 1: entries of level 3 say what is contiguous */
-    uint32_t names;        /* no setting: frames for each that memory has, as
-                              where pages are compressed; 0: one */
-    uint32_t chunks;       /* no setting: 1: whole 2 MB take all at once */
+#define HD_FIELDS_OF "pages/vm.def"
+#include "kit/rows.h"
+    /* No settings: */
+    uint32_t names;  /* frames for each that memory has, as where pages are
+                        compressed; 0: one */
+    uint32_t chunks; /* 1: whole 2 MB take all at once */
 };
 
 /* When pages come from the host: they are there before cycle 0; they are
@@ -189,7 +186,6 @@ uint64_t hd_ptables_total(const struct hd_ptables *t);
 /* From now on pages are compressed by c, and take what it says. */
 void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c);
 
-
 /* In the arena: a bit for each frame that was written since it was taken, for
  * hd_frame_write; NULL where pages stay for good. */
 uint64_t *hd_ptables_dirty(const struct hd_ptables *t);
@@ -267,8 +263,5 @@ bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
 
 /* Base pages mapped of an application. */
 uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app);
-
-extern const struct hd_setting hd_vm_settings[];
-extern const uint32_t hd_vm_setting_count;
 
 #endif

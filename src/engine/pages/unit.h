@@ -18,41 +18,14 @@
 #include "translation/pwc.h"
 
 enum hd_mmu_stat {
-    HD_MMU_REQUESTS,
-    HD_MMU_HITS,
-    HD_MMU_BYPASS_HITS,
-    HD_MMU_MISSES,
-    HD_MMU_ABSENT,
-    HD_MMU_MERGES,
-    HD_MMU_FILLS,
-    HD_MMU_BYPASS_FILLS,
-    HD_MMU_UNFILLED,
-    HD_MMU_MSHR_BLOCKS,
-    HD_MMU_QUEUE_BLOCKS,
-    HD_MMU_MSHR_PEAK,
-    HD_MMU_INPUT_PEAK,
-    HD_MMU_INPUT_CYCLES, /* the stages of a request; their sum: latency */
-    HD_MMU_LOOKUP_CYCLES,
-    HD_MMU_FULL_CYCLES,
-    HD_MMU_QUEUE_CYCLES,
-    HD_MMU_WALK_CYCLES,
+#define HD_COUNTERS_OF "translation/mmu.def"
+#include "kit/rows.h"
     HD_MMU_STATS
 };
 
 enum hd_walk_stat {
-    HD_WALK_WALKS,
-    HD_WALK_REFERENCES,
-    HD_WALK_LEVEL,                  /* references by level */
-    HD_WALK_L2 = HD_WALK_LEVEL + 4, /* answered by the L2 cache, by level */
-    HD_WALK_SKIPPED = HD_WALK_L2 + 4,
-    HD_WALK_MERGED,
-    HD_WALK_BATCHES,
-    HD_WALK_REQUESTERS,
-    HD_WALK_WARPS,
-    HD_WALK_BUSY_CYCLES,
-    HD_WALK_QUEUE_CYCLES,
-    HD_WALK_PEAK,
-    HD_WALK_QUEUE_PEAK,
+#define HD_COUNTERS_OF "translation/walk.def"
+#include "kit/rows.h"
     HD_WALK_STATS
 };
 

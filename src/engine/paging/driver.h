@@ -41,18 +41,8 @@ struct hd_driver_cfg {
 };
 
 enum hd_driver_stat {
-    HD_DRIVER_PACKETS,
-    HD_DRIVER_OVERFLOWS,
-    HD_DRIVER_HELD,
-    HD_DRIVER_DUPLICATES,
-    HD_DRIVER_STALE,
-    HD_DRIVER_FLUSHED,
-    HD_DRIVER_BATCHES,
-    HD_DRIVER_BLOCKS,
-    HD_DRIVER_REPLAYS,
-    HD_DRIVER_REPLAYED,
-    HD_DRIVER_PUT_READS,
-    HD_DRIVER_PEAK,
+#define HD_COUNTERS_OF "paging/uvm.def"
+#include "kit/rows.h"
     HD_DRIVER_STATS
 };
 
@@ -110,10 +100,5 @@ uint64_t hd_driver_taken(const struct hd_driver *d);
 
 /* Packets in the buffer, known or not. */
 uint32_t hd_driver_waiting(const struct hd_driver *d);
-
-extern const struct hd_setting hd_driver_settings[];
-extern const uint32_t hd_driver_setting_count;
-extern const struct hd_stat_desc hd_driver_stats[];
-extern const uint32_t hd_driver_stat_count;
 
 #endif

@@ -90,79 +90,10 @@
 #include "pages/ptstate.h"
 #include "tree.h"
 
-#define AT(field) offsetof(struct hd_evict_cfg, field)
-
-const struct hd_setting hd_evict_settings[] = {
-    {"unit", HD_T_CHOICE, AT(unit), "", "2M", 0, 3, "4K|64K|2M|tree",
-     "what is evicted together: the resident pages of an aligned piece of this "
-     "size; tree: 64 KB, and the rest of larger pieces around it, up to 2 MB, "
-     "that this leaves less than half resident",
-     "ETC 5: 2 MB at most; NVIDIA's UVM driver: 2 MB; Ganguly et al., ISCA "
-     "2019: tree"},
-    {"trigger", HD_T_CHOICE, AT(trigger), "", "exhausted", 0, 1,
-     "exhausted|watermark",
-     "an eviction starts when a page finds no frame, or as soon as less than "
-     "evict.free_bytes is free",
-     "ETC's baseline, NVIDIA's UVM driver: exhausted"},
-    {"free_bytes", HD_T_U64, AT(free_bytes), "bytes", "2097152", 4096,
-     1ull << 44, NULL, "free memory below which evictions start ahead of need",
-     "ETC 4.2: 2 MB"},
-    {"write_back", HD_T_CHOICE, AT(write_back), "", "always", 0, 1,
-     "always|dirty",
-     "evicted pages that are copied to the host: all, or only dirty ones",
-     "NVIDIA's UVM driver: all; ETC names no dirty bits"},
-    {"overlap", HD_T_BOOL, AT(overlap), "", "false", 0, 1, NULL,
-     "an eviction that a page waits for may begin while other pages are in "
-     "flight from the host",
-     "ETC 4.2: its baseline evicts, then fetches"},
-};
-const uint32_t hd_evict_setting_count = HD_LEN(hd_evict_settings);
-
-const struct hd_stat_desc hd_evict_stats[] = {
-    [HD_EVICT_EVICTIONS] = {"evictions", "units",
-                            "units whose pages left memory", HD_STAT_COUNT},
-    [HD_EVICT_AHEAD] = {"ahead", "units",
-                        "units that left before a page waited for frames",
-                        HD_STAT_COUNT},
-    [HD_EVICT_PAGES] = {"pages", "pages", "base pages that left memory",
-                        HD_STAT_COUNT},
-    [HD_EVICT_HOST] = {"host", "pages",
-                       "base pages that left because the application's host "
-                       "touched or wanted them",
-                       HD_STAT_COUNT},
-    [HD_EVICT_DIRTY] = {"dirty", "pages",
-                        "base pages that left as part of dirty pages",
-                        HD_STAT_COUNT},
-    [HD_EVICT_BYTES] = {"bytes", "bytes", "bytes written back to the host",
-                        HD_STAT_COUNT},
-    [HD_EVICT_REFAULTS] = {"refaults", "pages",
-                           "base pages that came back after they had left "
-                           "memory",
-                           HD_STAT_COUNT},
-    [HD_EVICT_ACCESSES] = {"accesses", "walks",
-                           "walks that found their page, and set its accessed "
-                           "bit",
-                           HD_STAT_COUNT},
-    [HD_EVICT_USED] = {"used", "pages",
-                       "base pages that came without a fault, and that a walk "
-                       "has found since",
-                       HD_STAT_COUNT},
-    [HD_EVICT_UNUSED] = {"unused", "pages",
-                         "base pages that came without a fault and left, or "
-                         "were freed, before a walk found them",
-                         HD_STAT_COUNT},
-    [HD_EVICT_LINES] = {"lines", "lines",
-                        "lines removed from the L1 and L2 caches because their "
-                        "page left",
-                        HD_STAT_COUNT},
-    [HD_EVICT_BUSY_CYCLES] = {"busy_cycles", "core cycles",
-                              "time from a unit's unmapping until its last "
-                              "frame is free",
-                              HD_STAT_COUNT},
-};
-const uint32_t hd_evict_stat_count = HD_LEN(hd_evict_stats);
-
-_Static_assert(HD_LEN(hd_evict_stats) == HD_EVICT_STATS, "one row a counter");
+#define HD_PART    evict
+#define HD_CFG     struct hd_evict_cfg
+#define HD_PART_OF "paging/evict.def"
+#include "kit/rows.h"
 
 enum { FIRST_UNITS = 1024 };
 
@@ -1156,8 +1087,7 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
     v->per = HD_LARGE_PAGES / UNIT[v->cfg.unit];
     v->unit_log = hd_log2(UNIT[v->cfg.unit]);
     v->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
-    v->stat =
-        hd_stats_group(env->stats, "evict", hd_evict_stats, HD_EVICT_STATS, 1);
+    v->stat = hd_stats_group(env->stats, &hd_rows_evict, 1);
     v->rank = hd_events_component(env->ev, "evict", on_event, v);
     v->client = hd_link_client(w->link, v->rank, EV_OVER);
     w->tables->gone = gone;

@@ -15,11 +15,8 @@
 #include "thrash.h"
 
 struct hd_evict_cfg {
-    uint32_t unit;       /* enum hd_evict_unit */
-    uint32_t trigger;    /* enum hd_evict_trigger */
-    uint64_t free_bytes; /* of the watermark */
-    uint32_t write_back; /* enum hd_evict_write_back */
-    uint32_t overlap;    /* 1: beside fetches even where a page waits for it */
+#define HD_FIELDS_OF "paging/evict.def"
+#include "kit/rows.h"
 };
 
 /* What leaves at once, and goes with it. */
@@ -34,18 +31,8 @@ enum hd_evict_trigger { HD_EVICT_EXHAUSTED, HD_EVICT_WATERMARK };
 enum hd_evict_write_back { HD_WRITE_BACK_ALWAYS, HD_WRITE_BACK_DIRTY };
 
 enum hd_evict_stat {
-    HD_EVICT_EVICTIONS,
-    HD_EVICT_AHEAD,
-    HD_EVICT_PAGES,
-    HD_EVICT_HOST,
-    HD_EVICT_DIRTY,
-    HD_EVICT_BYTES,
-    HD_EVICT_REFAULTS,
-    HD_EVICT_ACCESSES,
-    HD_EVICT_USED,
-    HD_EVICT_UNUSED,
-    HD_EVICT_LINES,
-    HD_EVICT_BUSY_CYCLES,
+#define HD_COUNTERS_OF "paging/evict.def"
+#include "kit/rows.h"
     HD_EVICT_STATS
 };
 
@@ -123,10 +110,5 @@ void hd_evict_unpin(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
 
 /* A walk has ended at the page that holds vpn. */
 void hd_evict_touch(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn);
-
-extern const struct hd_setting hd_evict_settings[];
-extern const uint32_t hd_evict_setting_count;
-extern const struct hd_stat_desc hd_evict_stats[];
-extern const uint32_t hd_evict_stat_count;
 
 #endif

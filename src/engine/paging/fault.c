@@ -99,111 +99,15 @@
 #include "pages/ptstate.h"
 #include "tree.h"
 
-#define FAULT(field) offsetof(struct hd_fault_cfg, field)
+#define HD_PART    fault
+#define HD_CFG     struct hd_fault_cfg
+#define HD_PART_OF "paging/fault.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_fault_settings[] = {
-    {"batch", HD_T_U32, FAULT(batch), "faults", "1", 1, 65536, NULL,
-     "most faults that the host serves together",
-     "Mosaic, ETC: one; NVIDIA's UVM driver: 256"},
-    {"serial", HD_T_BOOL, FAULT(serial), "", "false", 0, 1, NULL,
-     "the host serves one batch at a time, transfers included",
-     "Mosaic's released simulator: one fault after the other"},
-    {"transfer", HD_T_CHOICE, FAULT(transfer), "", "page", 0, 2, "page|64K|2M",
-     "what a fault brings in: its page, or with it all pages on the host of "
-     "the aligned 64 KB or 2 MB around it",
-     "Mosaic 2.2: 4 KB or 2 MB at a time, no prefetch; ETC: 64 KB"},
-    {"replay", HD_T_CHOICE, FAULT(replay), "", "batch", 0, 1, "batch|page",
-     "requests are replayed when all of their batch has arrived, or as soon as "
-     "their page has",
-     "NVIDIA's UVM driver: batch is its default"},
-    {"prefetch", HD_T_CHOICE, FAULT(prefetch), "", "none", 0, 5,
-     "none|sequential|locality|random|tree|driver",
-     "what a fault prefetches into free frames: nothing; the next 64 KB; the "
-     "rest of the 512 KB from its page on; one more 4 KB page of the 2 MB "
-     "around it; its 64 KB, and the rest of larger pieces that are more than "
-     "half resident; the largest piece of the 2 MB of which "
-     "uvm.perf_prefetch_threshold is resident",
-     "Zheng et al., HPCA 2016, whose locality-aware one ETC's baseline has; "
-     "tree: Ganguly et al., ISCA 2019; driver: NVIDIA's UVM driver"},
-    {"thrashing", HD_T_CHOICE, FAULT(thrashing), "", "none", 0, 2,
-     "none|driver|refault",
-     "which thrashing pages are throttled, pinned or mapped remotely: none; "
-     "those that move between the GPU and the program's host, by "
-     "uvm.perf_thrashing_*; those that come back after evictions",
-     "driver: uvm_perf_thrashing_enable of NVIDIA's UVM driver, whose default is "
-     "on; none is a guess: of programs without host touches it sees nothing"},
-    {"refaults", HD_T_U32, FAULT(refaults), "returns", "2", 0, 1u << 20, NULL,
-     "with fault.thrashing=refault, a page thrashes if it comes back after "
-     "evictions more often than this within fault.refault_lapse",
-     "guess: as NVIDIA's UVM driver, the third makes it thrash"},
-    {"refault_lapse", HD_T_U64, FAULT(refault_lapse), "ns", "20000000", 1,
-     100000000000u, NULL,
-     "time from a page's first return for which its returns are counted",
-     "guess: 20 ms, in which 16 GB/s fill 300 MB"},
+enum {
+#define HD_HISTS_OF "paging/fault.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_fault_setting_count = HD_LEN(hd_fault_settings);
-
-const struct hd_stat_desc hd_fault_stats[] = {
-    [HD_FAULT_WALKS] =
-        {"walks", "walks",
-         "walks, or look-ups that need none, that found a page absent",
-         HD_STAT_COUNT},
-    [HD_FAULT_REQUESTS] = {"requests", "requests",
-                           "translations that found their page absent",
-                           HD_STAT_COUNT},
-    [HD_FAULT_FAULTS] = {"faults", "faults",
-                         "far faults: pages, or transfers of fault.transfer, "
-                         "requested from the host",
-                         HD_STAT_COUNT},
-    [HD_FAULT_MERGES] = {"merges", "requests",
-                         "requests that joined a pending fault", HD_STAT_COUNT},
-    [HD_FAULT_BATCHES] = {"batches", "batches",
-                          "batches whose oldest fault is the application's",
-                          HD_STAT_COUNT},
-    [HD_FAULT_PAGES] = {"pages", "pages", "base pages that came over the link",
-                        HD_STAT_COUNT},
-    [HD_FAULT_WAIT_CYCLES] = {"wait_cycles", "core cycles",
-                              "time that faults waited in the buffer",
-                              HD_STAT_COUNT},
-    [HD_FAULT_HOST_CYCLES] = {"host_cycles", "core cycles",
-                              "time that faults waited for the link's latency "
-                              "and for naps of pages that thrash",
-                              HD_STAT_COUNT},
-    [HD_FAULT_ROOM_CYCLES] = {"room_cycles", "core cycles",
-                              "time that faults waited for frames: for "
-                              "compaction or eviction",
-                              HD_STAT_COUNT},
-    [HD_FAULT_LINK_CYCLES] = {"link_cycles", "core cycles",
-                              "time that pages of faults waited for the link "
-                              "or crossed it",
-                              HD_STAT_COUNT},
-    [HD_FAULT_BATCH_CYCLES] = {"batch_cycles", "core cycles",
-                               "time that faults waited for others of their "
-                               "batch",
-                               HD_STAT_COUNT},
-    [HD_FAULT_PREFETCHED] = {"prefetched", "pages",
-                             "base pages requested without a fault",
-                             HD_STAT_COUNT},
-    [HD_FAULT_LATE] = {"late", "pages",
-                       "prefetched base pages, with others of their transfers, "
-                       "that were touched before they arrived",
-                       HD_STAT_COUNT},
-    [HD_FAULT_PEAK] = {"peak", "faults", "most pending faults at once",
-                       HD_STAT_PEAK},
-};
-const uint32_t hd_fault_stat_count = HD_LEN(hd_fault_stats);
-
-enum { LATENCY, REQUESTERS };
-
-const struct hd_hist_desc hd_fault_hists[] = {
-    [LATENCY] = {"fault", "latency", "core cycles",
-                 "from a fault to the replay of its requests"},
-    [REQUESTERS] = {"fault", "requesters", "requests",
-                    "requests that waited for one fault"},
-};
-const uint32_t hd_fault_hist_count = HD_LEN(hd_fault_hists);
-
-_Static_assert(HD_LEN(hd_fault_stats) == HD_FAULT_STATS, "one row a counter");
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
@@ -2050,10 +1954,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->base = hd_ticks_ns(env->clk, w->driver->base);
     f->block = hd_ticks_ns(env->clk, w->driver->block);
     f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
-    f->stat =
-        hd_stats_group(env->stats, "fault", hd_fault_stats, HD_FAULT_STATS, 1);
-    f->latency = hd_stats_hist(env->stats, &hd_fault_hists[LATENCY]);
-    f->requesters = hd_stats_hist(env->stats, &hd_fault_hists[REQUESTERS]);
+    f->stat = hd_stats_group(env->stats, &hd_rows_fault, 1);
+    f->latency = hd_stats_hist(env->stats, &hd_rows_fault, LATENCY);
+    f->requesters = hd_stats_hist(env->stats, &hd_rows_fault, REQUESTERS);
     f->s->next = HD_NEVER;
     f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
     f->s->starving = f->s->parked = f->s->todo = f->s->done = HD_NONE;

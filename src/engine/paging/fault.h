@@ -20,14 +20,8 @@
 #include "translation/translate.h"
 
 struct hd_fault_cfg {
-    uint32_t batch;    /* most faults that are served together */
-    uint32_t serial;   /* 1: one batch at a time */
-    uint32_t transfer; /* enum hd_fault_transfer */
-    uint32_t replay;   /* enum hd_fault_replay */
-    uint32_t prefetch; /* enum hd_fault_prefetch */
-    uint32_t thrashing; /* enum hd_thrash_how */
-    uint32_t refaults;  /* with HD_THRASH_REFAULT: returns */
-    uint64_t refault_lapse; /* within so many ns */
+#define HD_FIELDS_OF "paging/fault.def"
+#include "kit/rows.h"
 };
 
 /* What comes over the link for a fault: its page; all absent pages of the
@@ -53,20 +47,8 @@ enum { HD_FAULT_AHEAD = 4096 };
 enum hd_fault_replay { HD_REPLAY_BATCH, HD_REPLAY_PAGE };
 
 enum hd_fault_stat {
-    HD_FAULT_WALKS,
-    HD_FAULT_REQUESTS,
-    HD_FAULT_FAULTS,
-    HD_FAULT_MERGES,
-    HD_FAULT_BATCHES,
-    HD_FAULT_PAGES,
-    HD_FAULT_WAIT_CYCLES, /* the stages of a fault; their sum: latency */
-    HD_FAULT_HOST_CYCLES,
-    HD_FAULT_ROOM_CYCLES,
-    HD_FAULT_LINK_CYCLES,
-    HD_FAULT_BATCH_CYCLES,
-    HD_FAULT_PREFETCHED,
-    HD_FAULT_LATE,
-    HD_FAULT_PEAK,
+#define HD_COUNTERS_OF "paging/fault.def"
+#include "kit/rows.h"
     HD_FAULT_STATS
 };
 
@@ -186,12 +168,5 @@ static inline bool hd_faults_here(const struct hd_faults *f,
     return HD_LIKELY(f == NULL) || x->page_pages != HD_LARGE_PAGES ||
            hd_ptables_resident(t, app, vpn);
 }
-
-extern const struct hd_setting hd_fault_settings[];
-extern const uint32_t hd_fault_setting_count;
-extern const struct hd_stat_desc hd_fault_stats[];
-extern const uint32_t hd_fault_stat_count;
-extern const struct hd_hist_desc hd_fault_hists[];
-extern const uint32_t hd_fault_hist_count;
 
 #endif

@@ -59,56 +59,15 @@
 
 #include "points/slots.h"
 
-#define LINK(field) offsetof(struct hd_link_cfg, field)
+#define HD_PART    link
+#define HD_CFG     struct hd_link_cfg
+#define HD_PART_OF "paging/link.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_link_settings[] = {
-    {"latency", HD_T_U64, LINK(latency), "ns", "54485", 0, 1000000000, NULL,
-     "from a fault, or a copy command, to the start of its transfer; overlaps "
-     "with that of others",
-     "Mosaic 2.2: 55 us for 4 KB and 318 us for 2 MB, solved; ETC: 20 us"},
-    {"bandwidth", HD_T_U64, LINK(bandwidth), "bytes a second", "7958387833",
-     1000000, 1000000000000u, NULL, "bandwidth of the link to the GPU",
-     "Mosaic 2.2, solved likewise; ETC table 1: 16 GB/s"},
-    {"out_bandwidth", HD_T_U64, LINK(out_bandwidth), "bytes a second", "0", 0,
-     1000000000000u, NULL,
-     "bandwidth of the link to the host; 0: as to the GPU",
-     "guess: PCIe is symmetric"},
-    {"curve", HD_T_CHOICE, LINK(curve), "", "flat", 0, 1, "flat|uvmsmart",
-     "bandwidth of a transfer by its size: the same for all; or "
-     "link.bandwidth * 2/pi * atan(0.07292 * KB)",
-     "UVMSmart: fitted to cudaMemcpy on PCIe 3.0 x16 with 12 GiB/s, "
-     "12884901888, for a nominal 16 GB/s"},
+enum {
+#define HD_HISTS_OF "paging/link.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_link_setting_count = HD_LEN(hd_link_settings);
-
-const struct hd_stat_desc hd_link_stats[] = {
-    [HD_LINK_TRANSFERS] =
-        {"transfers", "transfers",
-         "completed transfers; instance 0 is to the GPU, 1 to the host",
-         HD_STAT_COUNT},
-    [HD_LINK_BYTES] = {"bytes", "bytes", "bytes that transfers carried",
-                       HD_STAT_COUNT},
-    [HD_LINK_BUSY_CYCLES] = {"busy_cycles", "core cycles",
-                             "time that transfers occupied the link",
-                             HD_STAT_COUNT},
-    [HD_LINK_WAIT_CYCLES] = {"wait_cycles", "core cycles",
-                             "time that transfers waited for the link",
-                             HD_STAT_COUNT},
-    [HD_LINK_PEAK] = {"peak", "transfers",
-                      "most transfers at once, on the link or waiting",
-                      HD_STAT_PEAK},
-};
-const uint32_t hd_link_stat_count = HD_LEN(hd_link_stats);
-
-enum { LATENCY };
-
-const struct hd_hist_desc hd_link_hists[] = {
-    [LATENCY] = {"link", "latency", "core cycles",
-                 "from a transfer's request to its end"},
-};
-const uint32_t hd_link_hist_count = HD_LEN(hd_link_hists);
-
-_Static_assert(HD_LEN(hd_link_stats) == HD_LINK_STATS, "one row a counter");
 
 struct transfer {
     hd_time sent, begin, end;
@@ -416,9 +375,8 @@ struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
         free(l);
         return NULL;
     }
-    l->stat = hd_stats_group(env->stats, "link", hd_link_stats, HD_LINK_STATS,
-                             HD_LINK_DIRS);
-    l->time = hd_stats_hist(env->stats, &hd_link_hists[LATENCY]);
+    l->stat = hd_stats_group(env->stats, &hd_rows_link, HD_LINK_DIRS);
+    l->time = hd_stats_hist(env->stats, &hd_rows_link, LATENCY);
     l->rank = hd_events_component(env->ev, "link", over, l);
     hd_env_part(env, (struct hd_part){.name = "link",
                                       .instances = HD_LINK_DIRS,

@@ -20,21 +20,16 @@ enum hd_link_dir { HD_LINK_IN, HD_LINK_OUT, HD_LINK_DIRS }; /* in: to the GPU */
 enum { HD_LINK_CLIENTS = 4, HD_LINK_MOST = 1 << 26 /* bytes of a transfer */ };
 
 struct hd_link_cfg {
-    uint64_t latency;       /* ns */
-    uint64_t bandwidth;     /* bytes a second, to the GPU */
-    uint64_t out_bandwidth; /* to the host; 0: the same */
-    uint32_t curve;         /* enum hd_link_curve */
+#define HD_FIELDS_OF "paging/link.def"
+#include "kit/rows.h"
 };
 
 /* How the bandwidth of a transfer depends on its size. */
 enum hd_link_curve { HD_LINK_FLAT, HD_LINK_UVMSMART };
 
 enum hd_link_stat {
-    HD_LINK_TRANSFERS,
-    HD_LINK_BYTES,
-    HD_LINK_BUSY_CYCLES,
-    HD_LINK_WAIT_CYCLES,
-    HD_LINK_PEAK,
+#define HD_COUNTERS_OF "paging/link.def"
+#include "kit/rows.h"
     HD_LINK_STATS
 };
 
@@ -81,12 +76,5 @@ hd_time hd_link_step(const struct hd_link *l);
 
 /* Transfers that are over, in both directions, since the beginning. */
 uint64_t hd_link_over(const struct hd_link *l);
-
-extern const struct hd_setting hd_link_settings[];
-extern const uint32_t hd_link_setting_count;
-extern const struct hd_stat_desc hd_link_stats[];
-extern const uint32_t hd_link_stat_count;
-extern const struct hd_hist_desc hd_link_hists[];
-extern const uint32_t hd_link_hist_count;
 
 #endif

@@ -23,59 +23,10 @@
 
 enum { ARRIVE, AGAIN };
 
-#define AT(field) offsetof(struct hd_prefetch_cfg, field)
-const struct hd_setting hd_prefetch_settings[] = {
-    {"queue", HD_T_U32, AT(queue), "translations", "16", 1, 4096, NULL,
-     "translations started by policies that can wait at a unit; more are "
-     "dropped",
-     "guess"},
-    {"walks", HD_T_U32, AT(walks), "walks", "4", 1, 4096, NULL,
-     "concurrent walks for translations started by policies, in each unit",
-     "guess"},
-};
-const uint32_t hd_prefetch_setting_count = HD_LEN(hd_prefetch_settings);
-
-const struct hd_stat_desc hd_prefetch_stats[] = {
-    [HD_PREFETCH_STARTED] = {"started", "translations",
-                             "translations started by policies (translate)",
-                             HD_STAT_COUNT},
-    [HD_PREFETCH_DROPPED] = {"dropped", "translations",
-                             "started translations dropped because the queue "
-                             "was full",
-                             HD_STAT_COUNT},
-    [HD_PREFETCH_LOOKUPS] = {"lookups", "look-ups",
-                             "their look-ups in the L2 TLB and the bypass "
-                             "cache",
-                             HD_STAT_COUNT},
-    [HD_PREFETCH_WALKS] = {"walks", "walks",
-                           "walks begun for translations started by policies",
-                           HD_STAT_COUNT},
-    [HD_PREFETCH_REDUNDANT] =
-        {"redundant", "translations",
-         "translations whose page was already where it should go, or on its "
-         "way for another",
-         HD_STAT_COUNT},
-    [HD_PREFETCH_ABSENT] = {"absent", "translations",
-                            "translations of pages that are not resident",
-                            HD_STAT_COUNT},
-    [HD_PREFETCH_LATE] = {"late", "translations",
-                          "translations whose page a core missed before they "
-                          "arrived",
-                          HD_STAT_COUNT},
-    [HD_PREFETCH_FILLED] = {"filled", "entries",
-                            "entries filled by translations that policies "
-                            "started",
-                            HD_STAT_COUNT},
-    [HD_PREFETCH_USEFUL] = {"useful", "entries",
-                            "filled entries hit by a core; divided by filled: "
-                            "accuracy; by useful and the misses: coverage",
-                            HD_STAT_COUNT},
-    [HD_PREFETCH_UNUSED] = {"unused", "entries",
-                            "filled entries that left before a core hit them",
-                            HD_STAT_COUNT},
-};
-const uint32_t hd_prefetch_stat_count = HD_LEN(hd_prefetch_stats);
-_Static_assert(HD_LEN(hd_prefetch_stats) == HD_PREFETCH_STATS, "one row each");
+#define HD_PART    prefetch
+#define HD_CFG     struct hd_prefetch_cfg
+#define HD_PART_OF "translation/prefetch.def"
+#include "kit/rows.h"
 
 static void count(const struct hd_unit *u, uint32_t app,
                   enum hd_prefetch_stat what)
@@ -88,7 +39,6 @@ static struct hd_prefetch *at(const struct hd_unit *u, uint32_t i)
     return &u->ahead[hd_unit_place(u->s->ahead_first, i,
                                    u->m->prefetch_cfg.queue)];
 }
-
 
 /* ---- entering ------------------------------------------------------------- */
 
@@ -224,7 +174,6 @@ void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
 }
 
 /* ---- the end -------------------------------------------------------------- */
-
 
 void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w)
 {

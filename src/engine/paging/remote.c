@@ -60,54 +60,12 @@
 
 #include "points/slots.h"
 
-#define AT(field) offsetof(struct hd_remote_cfg, field)
-
-const struct hd_setting hd_remote_settings[] = {
-    {"access", HD_T_CHOICE, AT(access), "", "migrate", 0, 1, "migrate|remote",
-     "touched pages migrate from the host, or are mapped remotely and used "
-     "there",
-     "NVIDIA's UVM driver, UVMSmart: they come"},
-    {"latency", HD_T_U32, AT(latency), "cycles", "200", 0, 1000000, NULL,
-     "core cycles from a miss of a line in the host's memory until it can "
-     "cross "
-     "the link",
-     "UVMSmart: 200"},
-    {"cache", HD_T_BOOL, AT(cache), "", "false", 0, 1, NULL,
-     "the L2 cache caches lines of the host's memory",
-     "NVIDIA's UVM driver: uvm_exp_gpu_cache_sysmem is 0"},
-};
-const uint32_t hd_remote_setting_count = HD_LEN(hd_remote_settings);
+#define HD_PART    remote
+#define HD_CFG     struct hd_remote_cfg
+#define HD_PART_OF "paging/remote.def"
+#include "kit/rows.h"
 
 enum { NEVER = HD_COUNTER_NEVER }; /* answer of `migrate`: no notification */
-
-const struct hd_stat_desc hd_remote_stats[] = {
-    [HD_REMOTE_PAGES] = {"pages", "pages",
-                         "base pages mapped remotely, on the host",
-                         HD_STAT_COUNT},
-    [HD_REMOTE_LOADS] = {"loads", "lines", "lines read over the link",
-                         HD_STAT_COUNT},
-    [HD_REMOTE_STORES] = {"stores", "lines",
-                          "lines, or parts of lines, written over the link",
-                          HD_STAT_COUNT},
-    [HD_REMOTE_IN_BYTES] = {"in_bytes", "bytes",
-                            "bytes of lines read over the link", HD_STAT_COUNT},
-    [HD_REMOTE_OUT_BYTES] = {"out_bytes", "bytes",
-                             "bytes written over the link", HD_STAT_COUNT},
-    [HD_REMOTE_LOAD_CYCLES] = {"load_cycles", "core cycles",
-                               "from the L2's request for a line to its data",
-                               HD_STAT_COUNT},
-    [HD_REMOTE_NOTIFICATIONS] = {"notifications", "notifications",
-                                 "granules whose accesses reached their "
-                                 "threshold",
-                                 HD_STAT_COUNT},
-    [HD_REMOTE_LEFT] = {"left", "pages",
-                        "remotely mapped base pages unmapped again so that "
-                        "they migrate",
-                        HD_STAT_COUNT},
-};
-const uint32_t hd_remote_stat_count = HD_LEN(hd_remote_stats);
-
-_Static_assert(HD_LEN(hd_remote_stats) == HD_REMOTE_STATS, "one row a counter");
 
 enum { FIRST_GRANULES = 256 };
 
@@ -535,8 +493,7 @@ struct hd_remote *hd_remote_open(struct hd_env *env,
     r->shift = r->counters.granule == 0 ? 4 : 9;
     r->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     r->latency = r->cfg.latency * r->cycle;
-    r->stat = hd_stats_group(env->stats, "remote", hd_remote_stats,
-                             HD_REMOTE_STATS, 1);
+    r->stat = hd_stats_group(env->stats, &hd_rows_remote, 1);
     r->rank = hd_events_component(env->ev, "remote", decide, r);
     hd_slots_offer(env->slots, HEDDLE_POINT_migrate, "", &r->migrate,
                    migrate_default, r);

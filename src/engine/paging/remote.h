@@ -13,9 +13,8 @@
 #include "thrash.h"
 
 struct hd_remote_cfg {
-    uint32_t access;  /* enum hd_remote_access */
-    uint32_t latency; /* core cycles */
-    uint32_t cache;   /* 1: the L2 cache keeps lines of the host */
+#define HD_FIELDS_OF "paging/remote.def"
+#include "kit/rows.h"
 };
 
 /* What happens to a page that faults: it comes; it is mapped where it is. */
@@ -31,14 +30,8 @@ struct hd_counter_cfg {
 };
 
 enum hd_remote_stat {
-    HD_REMOTE_PAGES,
-    HD_REMOTE_LOADS,
-    HD_REMOTE_STORES,
-    HD_REMOTE_IN_BYTES,
-    HD_REMOTE_OUT_BYTES,
-    HD_REMOTE_LOAD_CYCLES,
-    HD_REMOTE_NOTIFICATIONS,
-    HD_REMOTE_LEFT,
+#define HD_COUNTERS_OF "paging/remote.def"
+#include "kit/rows.h"
     HD_REMOTE_STATS
 };
 
@@ -114,10 +107,5 @@ bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t granule);
 
 /* The manager's instant for a granule whose pages are to come. */
 void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t granule);
-
-extern const struct hd_setting hd_remote_settings[];
-extern const uint32_t hd_remote_setting_count;
-extern const struct hd_stat_desc hd_remote_stats[];
-extern const uint32_t hd_remote_stat_count;
 
 #endif

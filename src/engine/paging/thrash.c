@@ -59,40 +59,9 @@
 #include "kit/bits.h"
 #include "pages/ptstate.h"
 
-const struct hd_stat_desc hd_thrash_stats[] = {
-    [HD_THRASH_EVENTS] = {"events", "pages",
-                          "times that a page came to the GPU, or left for the "
-                          "host that touched it, in blocks watched for "
-                          "thrashing",
-                          HD_STAT_COUNT},
-    [HD_THRASH_RETURNS] = {"returns", "pages",
-                           "times that a page came back after an eviction, "
-                           "with fault.thrashing=refault",
-                           HD_STAT_COUNT},
-    [HD_THRASH_DETECTED] = {"detected", "pages",
-                            "times that a page began to thrash", HD_STAT_COUNT},
-    [HD_THRASH_THROTTLED] = {"throttled", "touches",
-                             "touches of a page held back until the end of a "
-                             "period",
-                             HD_STAT_COUNT},
-    [HD_THRASH_PINNED] = {"pinned", "pages", "times that a page was pinned",
-                          HD_STAT_COUNT},
-    [HD_THRASH_UNPINNED] = {"unpinned", "pages", "pages whose pin expired",
-                            HD_STAT_COUNT},
-    [HD_THRASH_RELEASED] = {"released", "pages",
-                            "pages unpinned early: moved by the program's "
-                            "host, freed, or by an answer",
-                            HD_STAT_COUNT},
-    [HD_THRASH_RESETS] = {"resets", "blocks",
-                          "2 MB blocks forgotten after an epoch without "
-                          "thrashing",
-                          HD_STAT_COUNT},
-    [HD_THRASH_TUNED] = {"tuned", "changes",
-                         "times that the lapse tuned itself", HD_STAT_COUNT},
-};
-const uint32_t hd_thrash_stat_count = HD_LEN(hd_thrash_stats);
-
-_Static_assert(HD_LEN(hd_thrash_stats) == HD_THRASH_STATS, "one row a counter");
+#define HD_PART    thrash
+#define HD_PART_OF "paging/thrash.def"
+#include "kit/rows.h"
 
 enum {
     FIRST_BLOCKS = 64,
@@ -786,8 +755,7 @@ struct hd_thrash *hd_thrash_open(struct hd_env *env,
     t->refault = hd_ticks_ns(env->clk, w->refault_ns);
     t->least = us(t, LEAST_LAPSE_US);
     t->most = us(t, MOST_LAPSE_US);
-    t->stat = hd_stats_group(env->stats, "thrash", hd_thrash_stats,
-                             HD_THRASH_STATS, 1);
+    t->stat = hd_stats_group(env->stats, &hd_rows_thrash, 1);
     t->rank = hd_events_component(env->ev, "thrash", over, t);
     hd_slots_offer(env->slots, HEDDLE_POINT_thrash, "", &t->ask, ask_default,
                    t);

@@ -25,15 +25,8 @@ struct hd_thrash_cfg {
 enum hd_thrash_how { HD_THRASH_NONE, HD_THRASH_DRIVER, HD_THRASH_REFAULT };
 
 enum hd_thrash_stat {
-    HD_THRASH_EVENTS,
-    HD_THRASH_RETURNS,
-    HD_THRASH_DETECTED,
-    HD_THRASH_THROTTLED,
-    HD_THRASH_PINNED,
-    HD_THRASH_UNPINNED,
-    HD_THRASH_RELEASED,
-    HD_THRASH_RESETS,
-    HD_THRASH_TUNED,
+#define HD_COUNTERS_OF "paging/thrash.def"
+#include "kit/rows.h"
     HD_THRASH_STATS
 };
 
@@ -86,8 +79,5 @@ bool hd_thrash_on_host(const struct hd_thrash *t, uint32_t app, hd_vpn vpn);
  * their allocation has gone. */
 void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
                       uint64_t pages);
-
-extern const struct hd_stat_desc hd_thrash_stats[];
-extern const uint32_t hd_thrash_stat_count;
 
 #endif

@@ -12,23 +12,15 @@
  */
 #include "classify.h"
 
-/* The counter of a class; unknown ones are not counted. */
-#define OF(class) (HEDDLE_APP_CLASS_##class - 1)
-
-const struct hd_stat_desc hd_classify_stats[] = {
-    [OF(REGULAR)] = {"regular", "samples",
-                     "samples that showed a regular program whose kernels "
-                     "share no data",
-                     HD_STAT_COUNT},
-    [OF(SHARING)] = {"sharing", "samples",
-                     "samples that showed a regular program whose kernels "
-                     "share data",
-                     HD_STAT_COUNT},
-    [OF(IRREGULAR)] = {"irregular", "samples",
-                       "samples that showed an irregular program",
-                       HD_STAT_COUNT},
+/* A class, less 1; unknown ones are not counted. */
+enum {
+#define HD_COUNTERS_OF "points/classify.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_classify_stat_count = HD_LEN(hd_classify_stats);
+
+#define HD_PART    classify
+#define HD_PART_OF "points/classify.def"
+#include "kit/rows.h"
 
 static int64_t unknown(void *self, const void *question)
 {
@@ -84,8 +76,7 @@ int hd_classify_open(struct hd_classify *k, struct hd_env *env, heddle_sim *sim)
     k->sim = sim;
     k->env = env;
     k->is = hd_arena_take(env->arena, env->apps, sizeof *k->is);
-    k->stat = hd_stats_group(env->stats, "classify", hd_classify_stats,
-                             HD_LEN(hd_classify_stats), 1);
+    k->stat = hd_stats_group(env->stats, &hd_rows_classify, 1);
     if (k->is == NULL || k->stat.v == NULL)
         return HEDDLE_ENOMEM;
     env->is = k->is;

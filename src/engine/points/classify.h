@@ -16,9 +16,6 @@ struct hd_classify {
     uint8_t *is; /* arena: [apps] enum heddle_app_class */
 };
 
-extern const struct hd_stat_desc hd_classify_stats[];
-extern const uint32_t hd_classify_stat_count;
-
 /* Builds it in `k`, which outlives the simulation, offers the point, and is
  * told of the epochs of whoever answers.  0 or HEDDLE_ENOMEM. */
 int hd_classify_open(struct hd_classify *k, struct hd_env *env,

@@ -150,8 +150,6 @@ static int own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
     return 0;
 }
 
-/* ---- counters --------------------------------------------------------- */
-
 /* A counter of one application in all copies of its part, with what lies in
  * open intervals of time, since cycle 0: results count anew when warm-up ends,
  * and policies must not feel who measures them. */

@@ -22,10 +22,14 @@ void hd_slots_own(struct hd_slots *s)
     struct hd_slots_registry *r = s->registry;
     struct hd_owned *own = &r->own;
 
-    own->stat = hd_stats_group(r->env->stats, "policy", own->desc,
-                               HD_OWN_COUNTERS, 1);
+    own->rows = (struct hd_rows){.name = "policy",
+                                 .counters = own->desc,
+                                 .counter_count = HD_OWN_COUNTERS,
+                                 .hists = own->of_hist,
+                                 .hist_count = HD_OWN_HISTS};
+    own->stat = hd_stats_group(r->env->stats, &own->rows, 1);
     for (uint32_t i = 0; i < HD_OWN_HISTS; i++)
-        own->hist[i] = hd_stats_hist(r->env->stats, &own->of_hist[i]);
+        own->hist[i] = hd_stats_hist(r->env->stats, &own->rows, i);
 }
 
 /* Its number, by its name, or that of the next free one of its kind. */

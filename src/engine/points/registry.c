@@ -30,11 +30,15 @@
     [HD_ASKS * HEDDLE_POINT_##name + HD_PASSED] =                              \
         {#name ".passed", "questions",                                         \
          "those that the policy left to the default", HD_STAT_COUNT},
-const struct hd_stat_desc hd_slots_stats[] = {
+static const struct hd_stat_desc policy_counters[] = {
 #include "points.def"
 };
 #undef HD_POINT
-const uint32_t hd_slots_stat_count = HD_LEN(hd_slots_stats);
+
+const struct hd_rows hd_rows_policy = {.name = "policy",
+                                       .counters = policy_counters,
+                                       .counter_count =
+                                           HD_LEN(policy_counters)};
 
 /* ---- looking and checking --------------------------------------------- */
 
@@ -108,8 +112,7 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
     env->slots = s;
     memset(r->state->epoch, 0xff, sizeof r->state->epoch);
     r->state->next = HD_NEVER;
-    r->stat = hd_stats_group(env->stats, "policy", hd_slots_stats,
-                             hd_slots_stat_count, 1);
+    r->stat = hd_stats_group(env->stats, &hd_rows_policy, 1);
     r->component = hd_events_component(env->ev, "policy", hd_registry_on_epoch,
                                        r);
     hd_steer_defaults(r, (uint32_t)hd_ones(HD_STEER_TABLES));

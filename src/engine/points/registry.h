@@ -12,6 +12,7 @@
 #ifndef HD_REGISTRY_H
 #define HD_REGISTRY_H
 
+#include "kit/config.h"
 #include "kit/env.h"
 #include "slots.h"
 
@@ -97,6 +98,7 @@ struct hd_owned {
     struct hd_hist *hist[HD_OWN_HISTS];
     struct hd_stat_desc desc[HD_OWN_COUNTERS];    /* name NULL: free */
     struct hd_hist_desc of_hist[HD_OWN_HISTS];
+    struct hd_rows rows;                        /* of these */
     char name[HD_OWN_COUNTERS + HD_OWN_HISTS][HD_OWN_ROOM]; /* "victim.kept" */
     char text[HD_OWN_COUNTERS + HD_OWN_HISTS][2][160]; /* unit, meaning */
 };

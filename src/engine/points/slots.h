@@ -193,8 +193,6 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields);
 int hd_slots_check(struct hd_slots *s, struct hd_err *err);
 
 /* Counters of component "policy": <point>.asked and <point>.passed. */
-extern const struct hd_stat_desc hd_slots_stats[];
-extern const uint32_t hd_slots_stat_count;
 
 /* ---- snapshots ------------------------------------------------------- */
 

@@ -32,60 +32,10 @@
 #include "pages/contig.h"
 #include "pages/unit.h"
 
-#define MSC(field) offsetof(struct hd_msc_cfg, field)
-
-const struct hd_setting hd_msc_settings[] = {
-    {"entries", HD_T_U32, MSC(entries), "entries", "512", 0, 1u << 20, NULL,
-     "entries of the memory subregion cache, which hold how the subregions of "
-     "a 2 MB region are linked (l2tlb.sub_ways); 0: there is none, and walkers "
-     "read outward from their page's subregion until a link breaks",
-     "MESC table I: 512"},
-    {"ways", HD_T_U32, MSC(ways), "ways", "8", 0, 1u << 20, NULL,
-     "associativity; 0: fully associative", "guess: MESC does not say"},
-    {"latency", HD_T_U32, MSC(latency), "cycles", "2", 0, 10000, NULL,
-     "L2-clock cycles of a look-up, after the walk's answer",
-     "guess: MESC does not say"},
-    {"bits", HD_T_CHOICE, MSC(bits), "", "level3", 0, 1, "level3|level4",
-     "which entries hold the contiguity bits.  level3: those above leaf "
-     "tables, so that a walk reads a head instead of its own entry.  level4: "
-     "each leaf entry holds those of its subregion and region, so that a walk "
-     "reads its own",
-     "MESC: level3; what it leaves to discrete GPUs: level4"},
-};
-const uint32_t hd_msc_setting_count = HD_LEN(hd_msc_settings);
-
-const struct hd_stat_desc hd_msc_stats[] = {
-    [HD_MSC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    [HD_MSC_HITS] = {"hits", "look-ups", "look-ups that found the region",
-                     HD_STAT_COUNT},
-    [HD_MSC_FILLS] = {"fills", "entries", "regions inserted", HD_STAT_COUNT},
-    [HD_MSC_EVICTIONS] = {"evictions", "entries", "entries replaced",
-                          HD_STAT_COUNT},
-    [HD_MSC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
-                              HD_STAT_COUNT},
-    [HD_MSC_REGIONS] = {"walks_region", "walks",
-                        "walks whose entry stood for a whole contiguous region",
-                        HD_STAT_COUNT},
-    [HD_MSC_SUBREGIONS] = {"walks_subregion", "walks",
-                           "walks whose entry stood for a subregion",
-                           HD_STAT_COUNT},
-    [HD_MSC_READS] = {"reads", "reads",
-                      "entries of other subregions, read after the answer",
-                      HD_STAT_COUNT},
-    [HD_MSC_EARLY] = {"early", "walks",
-                      "walks of contiguous pages while their region was still "
-                      "being read",
-                      HD_STAT_COUNT},
-    [HD_MSC_CANCELLED] = {"cancelled", "walks",
-                          "results dropped because the mapping changed before "
-                          "they were inserted",
-                          HD_STAT_COUNT},
-    [HD_MSC_BUSY_CYCLES] = {"busy_cycles", "core cycles",
-                            "time that walkers were busy after the answer",
-                            HD_STAT_COUNT},
-};
-const uint32_t hd_msc_stat_count = HD_LEN(hd_msc_stats);
-_Static_assert(HD_LEN(hd_msc_stats) == HD_MSC_STATS, "one row a counter");
+#define HD_PART    msc
+#define HD_CFG     struct hd_msc_cfg
+#define HD_PART_OF "translation/msc.def"
+#include "kit/rows.h"
 
 int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
 {

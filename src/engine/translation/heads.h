@@ -11,17 +11,8 @@
 #include "mmu.h"
 
 enum hd_msc_stat {
-    HD_MSC_LOOKUPS,
-    HD_MSC_HITS,
-    HD_MSC_FILLS,
-    HD_MSC_EVICTIONS,
-    HD_MSC_INVALIDATIONS,
-    HD_MSC_REGIONS, /* walks that read the head of a region, of a subregion */
-    HD_MSC_SUBREGIONS,
-    HD_MSC_READS,
-    HD_MSC_EARLY,
-    HD_MSC_CANCELLED,
-    HD_MSC_BUSY_CYCLES,
+#define HD_COUNTERS_OF "translation/msc.def"
+#include "kit/rows.h"
     HD_MSC_STATS
 };
 

@@ -16,190 +16,29 @@
 #include "pages/contig.h"
 #include "pages/unit.h"
 
-/* ---- settings --------------------------------------------------------- */
+#define HD_PART    walk
+#define HD_CFG     struct hd_walk_cfg
+#define HD_PART_OF "translation/walk.def"
+#include "kit/rows.h"
 
-#define WALK(field) offsetof(struct hd_walk_cfg, field)
+#define HD_PART    bypass
+#define HD_CFG     struct hd_bypass_cfg
+#define HD_PART_OF "translation/bypass.def"
+#include "kit/rows.h"
 
-const struct hd_setting hd_walk_settings[] = {
-    {"mode", HD_T_MODE, WALK(mode), "", "full", 0, 0, "ideal|fixed:N|full",
-     "full: entries are read from memory; fixed:N: a walk holds its walker for "
-     "N cycles; ideal: no time, unlimited walkers",
-     "UVMSmart: 100 cycles flat is the usual shortcut"},
-    {"walkers", HD_T_U32, WALK(walkers), "walks", "64", 1, 4096, NULL,
-     "walks at once, in each unit", "MASK table 1, Mosaic table 1: 64"},
-    {"queue", HD_T_U32, WALK(queue), "walks", "256", 0, 65536, NULL,
-     "walks that may wait for a walker; more block the L2 TLB's input",
-     "guess"},
-    {"batch", HD_T_U32, WALK(batch), "walks", "1", 1, 256, NULL,
-     "waiting walks that a free walker takes together: it reads them level by "
-     "level, each entry once, a read a cycle (of the core's clock with "
-     "walk.per_core), the next level when all reads of one are back; 1: one "
-     "walk at a time",
-     "Pichai 6.3: 32, the pages of a warp"},
-    {"per_core", HD_T_BOOL, WALK(per_core), "", "false", 0, 1, NULL,
-     "every core has a unit (L2 TLB, walkers, walk cache) of its own",
-     "Pichai 5.2: walkers in the core; MASK and Mosaic: shared"},
-    {"latency", HD_T_U32, WALK(latency), "cycles", "10", 0, 10000, NULL,
-     "L2-clock cycles from an L1 TLB to the unit, one way",
-     "gem5-gpu's setting for Power et al.: 20 cycles there and back"},
-    {"memory_latency", HD_T_U32, WALK(memory_latency), "cycles", "0", 0, 10000,
-     NULL,
-     "L2-clock cycles from a walker to an L2 slice, one way; 0: over the "
-     "crossbar, xbar.latency",
-     "Power et al.: walkers read over the crossbar; MASK footnote 2: they lie "
-     "beside the L2 cache"},
-    {"port", HD_T_CHOICE, WALK(port), "", "own", 0, 0, "own|core",
-     "who sends walk reads to the L2 cache: the walkers, or the core that "
-     "missed, through its own port and ahead of its misses",
-     "guess; release: by the memory port of the missing core"},
-    {"memory", HD_T_CHOICE, WALK(memory), "", "l2", 0, 1, "l2|dram",
-     "what answers walk reads: the L2 cache, or DRAM, bypassing the cache as "
-     "with l2_bypass",
-     "MASK footnote 2: walkers read the L2 cache; MESC: an IOMMU reads memory"},
+#define HD_PART    mmu
+#define HD_PART_OF "translation/mmu.def"
+#include "kit/rows.h"
+
+enum {
+#define HD_HISTS_OF "translation/mmu.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_walk_setting_count = HD_LEN(hd_walk_settings);
 
-const struct hd_setting hd_bypass_settings[] = {
-    {"entries", HD_T_U32, offsetof(struct hd_bypass_cfg, entries), "entries",
-     "0", 0, 65536, NULL,
-     "fully associative entries beside the L2 TLB, for warps without a token; "
-     "0: no bypass cache",
-     "MASK 5.2: 32, in MASK only"},
+enum {
+#define HD_HISTS_OF "translation/walk.def"
+#include "kit/rows.h"
 };
-const uint32_t hd_bypass_setting_count = HD_LEN(hd_bypass_settings);
-
-/* ---- counters --------------------------------------------------------- */
-
-const struct hd_stat_desc hd_mmu_stats[] = {
-    [HD_MMU_REQUESTS] = {"requests", "requests", "L1 TLB misses that arrived",
-                         HD_STAT_COUNT},
-    [HD_MMU_HITS] = {"hits", "requests",
-                     "requests answered by the L2 TLB or the bypass cache",
-                     HD_STAT_COUNT},
-    [HD_MMU_BYPASS_HITS] = {"bypass_hits", "requests",
-                            "hits in the bypass cache", HD_STAT_COUNT},
-    [HD_MMU_MISSES] = {"misses", "requests",
-                       "requests that missed, merged ones included",
-                       HD_STAT_COUNT},
-    [HD_MMU_ABSENT] =
-        {"absent", "requests",
-         "requests that found an entry of a coalesced region, but their page "
-         "on the host",
-         HD_STAT_COUNT},
-    [HD_MMU_MERGES] = {"merges", "requests",
-                       "requests that joined a walk under way or waiting",
-                       HD_STAT_COUNT},
-    [HD_MMU_FILLS] = {"fills", "entries",
-                      "walks whose result went to the L2 TLB", HD_STAT_COUNT},
-    [HD_MMU_BYPASS_FILLS] = {"bypass_fills", "entries",
-                             "walks whose result went to the bypass cache",
-                             HD_STAT_COUNT},
-    [HD_MMU_UNFILLED] = {"unfilled", "walks",
-                         "walks whose result was not cached", HD_STAT_COUNT},
-    [HD_MMU_MSHR_BLOCKS] = {"mshr_blocks", "requests",
-                            "misses that found no free MSHR", HD_STAT_COUNT},
-    [HD_MMU_QUEUE_BLOCKS] = {"queue_blocks", "requests",
-                             "misses that found the walk queue full",
-                             HD_STAT_COUNT},
-    [HD_MMU_MSHR_PEAK] = {"mshr_peak", "pages", "most pages missing at once",
-                          HD_STAT_PEAK},
-    [HD_MMU_INPUT_PEAK] = {"input_peak", "requests",
-                           "most requests behind a blocked head, including it",
-                           HD_STAT_PEAK},
-    [HD_MMU_INPUT_CYCLES] =
-        {"input_cycles", "core cycles",
-         "time that requests waited at the input: for a blocked head, for a "
-         "port",
-         HD_STAT_COUNT},
-    [HD_MMU_LOOKUP_CYCLES] = {"lookup_cycles", "core cycles",
-                              "time that requests were being looked up",
-                              HD_STAT_COUNT},
-    [HD_MMU_FULL_CYCLES] =
-        {"full_cycles", "core cycles",
-         "time that misses waited for an MSHR or for room in the walk queue",
-         HD_STAT_COUNT},
-    [HD_MMU_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
-                             "time that misses waited for a walker",
-                             HD_STAT_COUNT},
-    [HD_MMU_WALK_CYCLES] = {"walk_cycles", "core cycles",
-                            "time that misses waited for a walk under way",
-                            HD_STAT_COUNT},
-};
-const uint32_t hd_mmu_stat_count = HD_LEN(hd_mmu_stats);
-
-const struct hd_stat_desc hd_walk_stats[] = {
-    [HD_WALK_WALKS] = {"walks", "walks", "page walks that ended",
-                       HD_STAT_COUNT},
-    [HD_WALK_REFERENCES] = {"references", "reads",
-                            "page-table entries read from memory",
-                            HD_STAT_COUNT},
-    [HD_WALK_LEVEL] = {"references_level1", "reads",
-                       "entries of level 1, the root, read from memory",
-                       HD_STAT_COUNT},
-    {"references_level2", "reads", "the same for level 2", HD_STAT_COUNT},
-    {"references_level3", "reads", "the same for level 3", HD_STAT_COUNT},
-    {"references_level4", "reads", "the same for level 4, the leaf",
-     HD_STAT_COUNT},
-    [HD_WALK_L2] = {"l2_hits_level1", "reads",
-                    "reads of level 1 that the L2 cache answered",
-                    HD_STAT_COUNT},
-    {"l2_hits_level2", "reads", "the same for level 2", HD_STAT_COUNT},
-    {"l2_hits_level3", "reads", "the same for level 3", HD_STAT_COUNT},
-    {"l2_hits_level4", "reads", "the same for level 4", HD_STAT_COUNT},
-    [HD_WALK_SKIPPED] = {"skipped", "reads",
-                         "reads that a policy of walk_step avoided",
-                         HD_STAT_COUNT},
-    [HD_WALK_MERGED] = {"merged", "reads",
-                        "reads that another walk of the batch made (walk.batch)",
-                        HD_STAT_COUNT},
-    [HD_WALK_BATCHES] = {"batches", "batches",
-                         "times that a walker took a batch of waiting walks "
-                         "(walk.batch)",
-                         HD_STAT_COUNT},
-    [HD_WALK_REQUESTERS] =
-        {"requesters", "requests",
-         "requests that walks answered; divided by walks: stalled requests per "
-         "miss",
-         HD_STAT_COUNT},
-    [HD_WALK_WARPS] =
-        {"warps", "misses",
-         "L1 TLB misses that walks answered, including those merged in the "
-         "cores until the answer",
-         HD_STAT_COUNT},
-    [HD_WALK_BUSY_CYCLES] =
-        {"busy_cycles", "core cycles",
-         "time that walkers were busy; divided by the time passed: mean "
-         "concurrent walks",
-         HD_STAT_COUNT},
-    [HD_WALK_QUEUE_CYCLES] = {"queue_cycles", "core cycles",
-                              "time that walks waited for a walker",
-                              HD_STAT_COUNT},
-    [HD_WALK_PEAK] = {"concurrent_peak", "walks", "most walks at once",
-                      HD_STAT_PEAK},
-    [HD_WALK_QUEUE_PEAK] = {"queue_peak", "walks", "most walks waiting at once",
-                            HD_STAT_PEAK},
-};
-const uint32_t hd_walk_stat_count = HD_LEN(hd_walk_stats);
-
-enum { LATENCY, WALK_LATENCY, WALK_QUEUE, WALK_REQUESTERS, WALK_WARPS };
-
-const struct hd_hist_desc hd_mmu_hists[] = {
-    [LATENCY] = {"mmu", "latency", "core cycles",
-                 "from a request's arrival to its answer"},
-    [WALK_LATENCY] = {"walk", "latency", "core cycles",
-                      "from a walker's start to the answer"},
-    [WALK_QUEUE] = {"walk", "queue", "core cycles",
-                    "from the miss to a walker's start"},
-    [WALK_REQUESTERS] = {"walk", "requesters", "requests",
-                         "requests of the cores that one walk answered"},
-    [WALK_WARPS] = {"walk", "warps", "misses",
-                    "L1 TLB misses that one walk answered, including those "
-                    "merged in the cores until the answer"},
-};
-const uint32_t hd_mmu_hist_count = HD_LEN(hd_mmu_hists);
-
-_Static_assert(HD_LEN(hd_mmu_stats) == HD_MMU_STATS, "one row a counter");
-_Static_assert(HD_LEN(hd_walk_stats) == HD_WALK_STATS, "one row a counter");
 
 /* ---- what goes in and out --------------------------------------------- */
 
@@ -374,11 +213,11 @@ static void open_hists(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
 
-    m->latency = hd_stats_hist(st, &hd_mmu_hists[LATENCY]);
-    m->walk_latency = hd_stats_hist(st, &hd_mmu_hists[WALK_LATENCY]);
-    m->walk_queue = hd_stats_hist(st, &hd_mmu_hists[WALK_QUEUE]);
-    m->walk_requesters = hd_stats_hist(st, &hd_mmu_hists[WALK_REQUESTERS]);
-    m->walk_warps = hd_stats_hist(st, &hd_mmu_hists[WALK_WARPS]);
+    m->latency = hd_stats_hist(st, &hd_rows_mmu, LATENCY);
+    m->walk_latency = hd_stats_hist(st, &hd_rows_walk, WALK_LATENCY);
+    m->walk_queue = hd_stats_hist(st, &hd_rows_walk, WALK_QUEUE);
+    m->walk_requesters = hd_stats_hist(st, &hd_rows_walk, WALK_REQUESTERS);
+    m->walk_warps = hd_stats_hist(st, &hd_rows_walk, WALK_WARPS);
 }
 
 /* What entries of subregions do not go with, or NULL. */
@@ -503,14 +342,13 @@ static int open_units(struct hd_mmu *m)
     struct hd_stat tlb, bypass, pwc, msc, own, walk;
     int rc = 0;
 
-    tlb = hd_stats_group(st, "l2tlb", hd_tlb_stats, HD_TLB_STATS, n);
-    bypass = hd_stats_group(st, "bypass", hd_tlb_stats, HD_TLB_SUB_HITS, n);
-    own = hd_stats_group(st, "mmu", hd_mmu_stats, HD_MMU_STATS, n);
-    walk = hd_stats_group(st, "walk", hd_walk_stats, HD_WALK_STATS, n);
-    pwc = hd_stats_group(st, "pwc", hd_pwc_stats, HD_PWC_STATS, n);
-    msc = hd_stats_group(st, "msc", hd_msc_stats, HD_MSC_STATS, n);
-    m->prefetch_stat =
-        hd_stats_group(st, "prefetch", hd_prefetch_stats, HD_PREFETCH_STATS, n);
+    tlb = hd_stats_group(st, &hd_rows_l2tlb, n);
+    bypass = hd_stats_group(st, &hd_rows_bypass, n);
+    own = hd_stats_group(st, &hd_rows_mmu, n);
+    walk = hd_stats_group(st, &hd_rows_walk, n);
+    pwc = hd_stats_group(st, &hd_rows_pwc, n);
+    msc = hd_stats_group(st, &hd_rows_msc, n);
+    m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
     open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);

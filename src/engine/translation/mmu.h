@@ -20,36 +20,28 @@
 #include "translate.h"
 
 struct hd_walk_cfg {
-    struct hd_mode mode;     /* full; fixed:N a walk; ideal: no time */
-    uint32_t walkers;        /* walks at once, in each unit */
-    uint32_t queue;          /* walks that may wait; more block the L2 TLB */
-    uint32_t batch;          /* walks that a walker takes at once */
-    uint32_t per_core;       /* 1: every core has a unit of its own */
-    uint32_t latency;        /* cycles from L1 TLB miss to the unit, one way */
-    uint32_t memory_latency; /* cycles from a walker to the L2, one way; 0: the
-                                crossbar's */
-    uint32_t port; /* 1: walk reads leave by the port of the missing core */
-    uint32_t memory; /* 1: walk reads skip the L2 cache */
+#define HD_FIELDS_OF "translation/walk.def"
+#include "kit/rows.h"
 };
 
 struct hd_pwc_cfg {
-    struct hd_mode mode;
-    uint32_t style; /* 0: by physical PTE address, 1: by virtual prefix */
-    uint32_t entries, ways, latency, ports;
-    uint32_t line; /* style 0: bytes of a table that one entry holds */
+#define HD_FIELDS_OF "translation/pwc.def"
+#include "kit/rows.h"
 };
 
 struct hd_msc_cfg {
-    uint32_t entries, ways, latency; /* 0 entries: there is none */
-    uint32_t bits;                   /* 1: those of contiguity are in leaf entries */
+#define HD_FIELDS_OF "translation/msc.def"
+#include "kit/rows.h"
 };
 
 struct hd_prefetch_cfg {
-    uint32_t queue, walks;
+#define HD_FIELDS_OF "translation/prefetch.def"
+#include "kit/rows.h"
 };
 
 struct hd_bypass_cfg {
-    uint32_t entries; /* 0: no bypass cache */
+#define HD_FIELDS_OF "translation/bypass.def"
+#include "kit/rows.h"
 };
 
 struct hd_mmu; /* all units; translation/mmu.c */
@@ -106,30 +98,5 @@ struct hd_stat hd_mmu_prefetches(const struct hd_mmu *m);
  * or of all (HD_APP_NONE); the L2 TLBs take no look-up before `until`. */
 void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
-
-/* What the units count; l2tlb also counts hd_tlb_stats (tlb.h). */
-extern const struct hd_stat_desc hd_mmu_stats[];
-extern const uint32_t hd_mmu_stat_count;
-extern const struct hd_stat_desc hd_prefetch_stats[];
-extern const uint32_t hd_prefetch_stat_count;
-extern const struct hd_setting hd_prefetch_settings[];
-extern const uint32_t hd_prefetch_setting_count;
-extern const struct hd_stat_desc hd_walk_stats[];
-extern const uint32_t hd_walk_stat_count;
-extern const struct hd_hist_desc hd_mmu_hists[];
-extern const uint32_t hd_mmu_hist_count;
-extern const struct hd_stat_desc hd_pwc_stats[];
-extern const uint32_t hd_pwc_stat_count;
-
-extern const struct hd_setting hd_walk_settings[];
-extern const uint32_t hd_walk_setting_count;
-extern const struct hd_setting hd_pwc_settings[];
-extern const uint32_t hd_pwc_setting_count;
-extern const struct hd_stat_desc hd_msc_stats[];
-extern const uint32_t hd_msc_stat_count;
-extern const struct hd_setting hd_msc_settings[];
-extern const uint32_t hd_msc_setting_count;
-extern const struct hd_setting hd_bypass_settings[];
-extern const uint32_t hd_bypass_setting_count;
 
 #endif

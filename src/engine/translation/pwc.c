@@ -31,52 +31,10 @@ enum { AHEAD = 256 }; /* cycles whose look-ups are counted */
 
 enum { LEVEL_SHIFT = 60, APP_SHIFT = 52 };
 
-#define PWC(field) offsetof(struct hd_pwc_cfg, field)
-
-const struct hd_setting hd_pwc_settings[] = {
-    {"mode", HD_T_MODE, PWC(mode), "", "off", 0, 0, NULL,
-     "off: walks read every level from memory; ideal: every look-up hits; "
-     "fixed:N: every look-up hits and takes N cycles",
-     "MASK 3.1: SharedTLB has none, PWCache has one"},
-    {"style", HD_T_CHOICE, PWC(style), "", "physical", 0, 1, "physical|prefix",
-     "tagged by the physical address of an entry, or by virtual prefix",
-     "Power et al., MASK: physical; MESC: prefix"},
-    {"entries", HD_T_U32, PWC(entries), "entries", "1024", 1, 1u << 20, NULL,
-     "entries; 8 KB hold 1024 page-table entries of 8 bytes",
-     "MASK table 1: 8 KB"},
-    {"ways", HD_T_U32, PWC(ways), "ways", "16", 0, 1u << 20, NULL,
-     "associativity; 0: fully associative", "MASK table 1"},
-    {"latency", HD_T_U32, PWC(latency), "cycles", "10", 0, 10000, NULL,
-     "L2-clock cycles of a look-up", "MASK table 1"},
-    {"ports", HD_T_U32, PWC(ports), "look-ups", "4", 1, 255, NULL,
-     "look-ups a cycle", "the Mosaic simulator"},
-    {"line", HD_T_U32, PWC(line), "bytes", "8", 8, 128, NULL,
-     "physical style: bytes of a table that one entry holds: 8, 16, .. 128",
-     "guess: one page-table entry each"},
-};
-const uint32_t hd_pwc_setting_count = HD_LEN(hd_pwc_settings);
-
-const struct hd_stat_desc hd_pwc_stats[] = {
-    [HD_PWC_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    [HD_PWC_HITS] = {"hits_level1", "look-ups",
-                     "look-ups that hit level 1 (prefix style: as the deepest)",
-                     HD_STAT_COUNT},
-    {"hits_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
-    {"hits_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
-    {"hits_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
-    [HD_PWC_MISSES] = {"misses_level1", "look-ups",
-                       "look-ups that missed level 1", HD_STAT_COUNT},
-    {"misses_level2", "look-ups", "the same for level 2", HD_STAT_COUNT},
-    {"misses_level3", "look-ups", "the same for level 3", HD_STAT_COUNT},
-    {"misses_level4", "look-ups", "the same for level 4", HD_STAT_COUNT},
-    [HD_PWC_FILLS] = {"fills", "entries", "page-table entries inserted",
-                      HD_STAT_COUNT},
-    [HD_PWC_EVICTIONS] = {"evictions", "entries", "entries replaced",
-                          HD_STAT_COUNT},
-    [HD_PWC_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
-                              HD_STAT_COUNT},
-};
-const uint32_t hd_pwc_stat_count = HD_LEN(hd_pwc_stats);
+#define HD_PART    pwc
+#define HD_CFG     struct hd_pwc_cfg
+#define HD_PART_OF "translation/pwc.def"
+#include "kit/rows.h"
 
 /* ---- opening ---------------------------------------------------------- */
 

@@ -17,12 +17,8 @@
 enum hd_pwc_style { HD_PWC_PHYSICAL, HD_PWC_PREFIX };
 
 enum hd_pwc_stat {
-    HD_PWC_LOOKUPS,
-    HD_PWC_HITS, /* and three more, by level */
-    HD_PWC_MISSES = HD_PWC_HITS + 4,
-    HD_PWC_FILLS = HD_PWC_MISSES + 4,
-    HD_PWC_EVICTIONS,
-    HD_PWC_INVALIDATIONS,
+#define HD_COUNTERS_OF "translation/pwc.def"
+#include "kit/rows.h"
     HD_PWC_STATS
 };
 
@@ -36,7 +32,7 @@ struct hd_pwc {
     hd_time cycle, latency; /* ticks */
 };
 
-/* `stat` is the group of hd_pwc_stats, row `instance`.  0 or an error. */
+/* `stat` is the group of hd_rows_pwc, row `instance`.  0 or an error. */
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
                 const struct hd_pwc_cfg *cfg, uint32_t instance,
                 struct hd_stat stat);

@@ -50,148 +50,10 @@
 
 enum { DEFAULT_MERGE = 16 };
 
-#define TLB(field) offsetof(struct hd_tlb_cfg, field)
-
-/* ---- settings ----------------------------------------------------------- */
-
-const struct hd_setting hd_l1tlb_settings[] = {
-    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
-     "off: no translation is looked up here; ideal: always hits at its "
-     "latency, with unlimited ports; fixed:N: always answers after N cycles",
-     "MASK 4.1 (Ideal)"},
-    {"entries", HD_T_U32, TLB(entries), "entries", "64", 1, 1u << 20, NULL,
-     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
-    {"ways", HD_T_U32, TLB(ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity; 0: fully associative", "MASK table 1"},
-    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
-     NULL, "entries for 2 MB pages; 0: they go to the base array",
-     "MASK table 1 has none; Mosaic table 1: 16"},
-    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity of the large entries; 0: fully associative",
-     "Mosaic table 1"},
-    {"ports", HD_T_U32, TLB(ports), "look-ups", "1", 1, 64, NULL,
-     "look-ups a cycle", "Mosaic table 1"},
-    {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
-     "core cycles of a look-up", "MASK table 1"},
-    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "32", 1, 4096, NULL,
-     "pages whose misses can be in flight",
-     "Pichai 7.2: 32, one a thread; for MASK and Mosaic a guess"},
-    {"blocking", HD_T_CHOICE, TLB(blocking), "", "none", 0, 2, "none|hits|full",
-     "what proceeds while a miss is in flight.  hits: hits pass, and one "
-     "instruction of the core owns the walks, with all its missing pages; "
-     "other misses park in order, but those of a page in flight join it "
-     "(Pichai 6.3, the reading of MASK 6).  none: nothing waits, and any "
-     "number of instructions miss at once (Pichai's future work).  full: no "
-     "other memory instruction proceeds (Pichai's naive TLB, 6.1)",
-     "Pichai 6.1 to 6.3; MASK 6 takes its TLB from there: the presets say "
-     "which"},
-    {"overlap", HD_T_CHOICE, TLB(overlap), "", "line", 0, 2, "line|ahead|off",
-     "how an instruction's look-ups overlap with its lines.  line: the first "
-     "line of a page looks it up, and proceeds if it hits.  ahead: its pages "
-     "are looked up `ports' a cycle, ahead of its lines, and a line proceeds "
-     "as soon as its page is translated (Pichai 6.2).  off: likewise, but its "
-     "lines reach the L1 only when all its pages are translated (Pichai's "
-     "naive TLB, 6.1)",
-     "Pichai 6.2; that it is `line' elsewhere: guess, a pipeline of one line a "
-     "cycle"},
-    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
-     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
-     "CoLT: 4; a 128-byte line of page-table entries: 16"},
-    {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
-     "a 4 KB page maps to the set of its aligned group, as merged entries do",
-     "CoLT 4.2: its index is shifted; elsewhere not"},
-    {"ranges", HD_T_BOOL, TLB(ranges), "", "false", 0, 1, NULL,
-     "merged runs lie among the large_entries, which are fully associative, "
-     "and absorb adjacent ones whose frames continue theirs, up to 512 pages "
-     "(a guess)",
-     "CoLT-FA, CoLT's fully associative form; elsewhere not"},
-};
-const uint32_t hd_l1tlb_setting_count = HD_LEN(hd_l1tlb_settings);
-
-const struct hd_setting hd_l1side_settings[] = {
-    {"entries", HD_T_U32, TLB(entries), "entries", "0", 0, 65536, NULL,
-     "fully associative entries beside each L1 TLB for what policies put "
-     "there: entries evicted from it (tlb_keep), and translations that they "
-     "started; 0: no such buffer",
-     "Jouppi's victim cache (ISCA 1990): 1 to 15; elsewhere there is none"},
-    {"latency", HD_T_U32, TLB(latency), "cycles", "1", 0, 10000, NULL,
-     "core cycles of a look-up, which follows a miss of the L1 TLB; a hit "
-     "fills the L1 TLB, and a miss leaves so much later",
-     "guess: that of the L1 TLB"},
-};
-const uint32_t hd_l1side_setting_count = HD_LEN(hd_l1side_settings);
-
-const struct hd_setting hd_l2tlb_settings[] = {
-    {"mode", HD_T_MODE, TLB(mode), "", "full", 0, 0, NULL,
-     "off: misses of the L1 TLBs go straight to the walkers; ideal: always "
-     "hits at its latency, with unlimited ports; fixed:N: always answers after "
-     "N cycles",
-     "MASK 3.1: full is SharedTLB, off is PWCache"},
-    {"entries", HD_T_U32, TLB(entries), "entries", "512", 1, 1u << 24, NULL,
-     "base entries (4 KB and 64 KB pages, merged runs)", "MASK table 1"},
-    {"ways", HD_T_U32, TLB(ways), "ways", "16", 0, 1u << 24, NULL,
-     "associativity; 0: fully associative", "MASK table 1"},
-    {"large_entries", HD_T_U32, TLB(large_entries), "entries", "0", 0, 1u << 20,
-     NULL, "entries for 2 MB pages; 0: they go to the base array",
-     "MASK table 1 has none; Mosaic table 1: 256"},
-    {"large_ways", HD_T_U32, TLB(large_ways), "ways", "0", 0, 1u << 20, NULL,
-     "associativity of the large entries; 0: fully associative",
-     "Mosaic table 1"},
-    {"ports", HD_T_U32, TLB(ports), "look-ups", "2", 1, 64, NULL,
-     "look-ups a cycle", "MASK table 1"},
-    {"latency", HD_T_U32, TLB(latency), "cycles", "10", 0, 10000, NULL,
-     "L2-clock cycles of a look-up of one array", "MASK table 1"},
-    {"mshrs", HD_T_U32, TLB(mshrs), "pages", "256", 1, 65536, NULL,
-     "pages whose misses can be in flight; when all are, the next miss blocks "
-     "the head of the input queue",
-     "guess: no paper states it; not below the walks a MASK core set can have"},
-    {"serial", HD_T_BOOL, TLB(serial), "", "true", 0, 1, NULL,
-     "with large entries: the base array is probed after the large one, each "
-     "at the full latency; 0: both at once",
-     "Mosaic 4.3 counts both probes; that they follow one another: guess"},
-    {"merge_pages", HD_T_U32, TLB(merge_pages), "pages", "16", 2, 16, NULL,
-     "aligned group of 4 KB pages that one merged entry may cover: 2, 4, 8, 16",
-     "CoLT: 4; a 128-byte line of page-table entries: 16"},
-    {"group_index", HD_T_BOOL, TLB(group_index), "", "false", 0, 1, NULL,
-     "a 4 KB page maps to the set of its aligned group, as merged entries do",
-     "CoLT 4.2: its index is shifted; elsewhere not"},
-    {"sub_ways", HD_T_U32, TLB(sub_ways), "ways", "0", 0, 16, NULL,
-     "ways of a set, from the first, that may hold entries of subregions, runs "
-     "of 64 pages inside 2 MB that the page table marks as contiguous: they "
-     "are probed first, then all others, each at the full latency, and walkers "
-     "read the marks (msc.bits); 0: no such entries",
-     "MESC: 8 of 16"},
-};
-const uint32_t hd_l2tlb_setting_count = HD_LEN(hd_l2tlb_settings);
-
-/* ---- counters ----------------------------------------------------------- */
-
-const struct hd_stat_desc hd_tlb_stats[] = {
-    [HD_TLB_LOOKUPS] = {"lookups", "look-ups", "look-ups made", HD_STAT_COUNT},
-    [HD_TLB_HITS] = {"hits", "look-ups", "look-ups that found the page",
-                     HD_STAT_COUNT},
-    [HD_TLB_LARGE_HITS] = {"large_hits", "look-ups",
-                           "hits in the array of 2 MB pages", HD_STAT_COUNT},
-    [HD_TLB_MERGED_HITS] = {"merged_hits", "look-ups",
-                            "hits in an entry that covers a merged run",
-                            HD_STAT_COUNT},
-    [HD_TLB_FILLS] = {"fills", "entries", "translations inserted",
-                      HD_STAT_COUNT},
-    [HD_TLB_MERGED_FILLS] = {"merged_fills", "entries", "fills of merged runs",
-                             HD_STAT_COUNT},
-    [HD_TLB_EVICTIONS] = {"evictions", "entries",
-                          "entries of this application that were evicted",
-                          HD_STAT_COUNT},
-    [HD_TLB_INVALIDATIONS] = {"invalidations", "entries", "entries invalidated",
-                              HD_STAT_COUNT},
-    [HD_TLB_SUB_HITS] = {"sub_hits", "look-ups",
-                         "hits in a subregion entry (l2tlb.sub_ways)",
-                         HD_STAT_COUNT},
-    [HD_TLB_SUB_FILLS] = {"sub_fills", "entries", "fills of runs of subregions",
-                          HD_STAT_COUNT},
-};
-const uint32_t hd_tlb_stat_count = HD_LEN(hd_tlb_stats);
-const uint32_t hd_bypass_stat_count = HD_TLB_SUB_HITS;
+#define HD_PART    l2tlb
+#define HD_CFG     struct hd_tlb_cfg
+#define HD_PART_OF "translation/l2tlb.def"
+#include "kit/rows.h"
 
 /* ---- keys and sets ---------------------------------------------------- */
 
@@ -918,6 +780,24 @@ static int check_special(const struct hd_tlb *t, const char *at)
     if (cfg->ranges && cfg->group_index)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.ranges: group_index = false is expected", at);
+    return 0;
+}
+
+int hd_tlb_check(const void *cfg, const char *name, struct hd_err *err)
+{
+    const struct hd_tlb_cfg *t = cfg;
+
+    if (t->mode.kind != HD_FULL)
+        return 0;
+    if (t->entries == 0 || (t->ways != 0 && t->entries % t->ways != 0))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.entries: %u is not a multiple of %s.ways (%u)",
+                          name, t->entries, name, t->ways);
+    if (t->large_ways != 0 && t->large_entries % t->large_ways != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.large_entries: %u is not a multiple of "
+                          "%s.large_ways (%u)",
+                          name, t->large_entries, name, t->large_ways);
     return 0;
 }
 

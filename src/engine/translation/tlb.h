@@ -51,36 +51,15 @@ enum hd_overlap {
 
 /* What one TLB counts, in this order; the owner registers the group. */
 enum hd_tlb_stat {
-    HD_TLB_LOOKUPS,
-    HD_TLB_HITS,
-    HD_TLB_LARGE_HITS,  /* of the hits: in the large array */
-    HD_TLB_MERGED_HITS, /* of the hits: in an entry of a merged run */
-    HD_TLB_FILLS,
-    HD_TLB_MERGED_FILLS,
-    HD_TLB_EVICTIONS,
-    HD_TLB_INVALIDATIONS,
-    HD_TLB_SUB_HITS, /* of the hits: in an entry of subregions */
-    HD_TLB_SUB_FILLS,
+#define HD_COUNTERS_OF "translation/l2tlb.def"
+#include "kit/rows.h"
     HD_TLB_STATS
 };
 
-extern const struct hd_stat_desc hd_tlb_stats[];
-extern const uint32_t hd_tlb_stat_count;
-#define hd_bypass_stats hd_tlb_stats /* without those of subregions */
-extern const uint32_t hd_bypass_stat_count;
-
 /* What becomes of translations that policies start (prefetch.c). */
 enum hd_prefetch_stat {
-    HD_PREFETCH_STARTED,
-    HD_PREFETCH_DROPPED,
-    HD_PREFETCH_LOOKUPS,
-    HD_PREFETCH_WALKS,
-    HD_PREFETCH_REDUNDANT,
-    HD_PREFETCH_ABSENT,
-    HD_PREFETCH_LATE,
-    HD_PREFETCH_FILLED,
-    HD_PREFETCH_USEFUL,
-    HD_PREFETCH_UNUSED,
+#define HD_COUNTERS_OF "translation/prefetch.def"
+#include "kit/rows.h"
     HD_PREFETCH_STATS
 };
 
@@ -126,7 +105,7 @@ struct hd_tlb {
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t base_n;                /* entries of the base array */
     uint32_t instance;              /* core, or 0 */
-    struct hd_stat stat; /* the owner's group of hd_tlb_stats, row `instance`;
+    struct hd_stat stat; /* the owner's group of hd_rows_l2tlb or its like, row `instance`;
                             not counted while stat.v is NULL */
     struct hd_stat ahead; /* .. of what policies have had brought; likewise */
     struct hd_assoc base, large;
@@ -237,11 +216,7 @@ void hd_tlb_each(const struct hd_tlb *t,
 /* Shows all valid entries (heddle_look). */
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);
 
-extern const struct hd_setting hd_l1tlb_settings[];
-extern const uint32_t hd_l1tlb_setting_count;
-extern const struct hd_setting hd_l1side_settings[];
-extern const uint32_t hd_l1side_setting_count;
-extern const struct hd_setting hd_l2tlb_settings[];
-extern const uint32_t hd_l2tlb_setting_count;
+/* What two settings of a TLB can get wrong: 0, or an error that names them. */
+int hd_tlb_check(const void *cfg, const char *name, struct hd_err *err);
 
 #endif

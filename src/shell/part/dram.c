@@ -118,9 +118,9 @@ static bool alike(const char *a, const char *b)
 /* "tRRD" becomes "dram.trrd", "tCCDL" "dram.tccd_l". */
 static void full_name(const char *name, char *out, size_t room)
 {
-    for (uint32_t i = 0; i < hd_dram_setting_count; i++)
-        if (alike(name, hd_dram_settings[i].name))
-            name = hd_dram_settings[i].name;
+    for (uint32_t i = 0; i < hd_rows_dram.n; i++)
+        if (alike(name, hd_rows_dram.settings[i].name))
+            name = hd_rows_dram.settings[i].name;
     snprintf(out, room, "dram.%s", name);
 }
 
