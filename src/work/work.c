@@ -110,7 +110,7 @@ static int code_of(int code)
 /* ---- plug-ins ------------------------------------------------------------ */
 
 /* What is wrong with a work, or NULL. */
-static const char *fault(const struct heddle_work *w)
+static const char *work_fault(const struct heddle_work *w)
 {
     if (w == NULL)
         return "heddle_work_entry() returned NULL";
@@ -135,7 +135,7 @@ const struct heddle_work *heddle_work_load(const char *path, char *out,
     if (entry == NULL)
         return NULL;
     w = entry();
-    wrong = fault(w);
+    wrong = work_fault(w);
     if (wrong == NULL)
         return w;
     snprintf(out, room, "plug-in %s: %s", path, wrong);
@@ -144,7 +144,7 @@ const struct heddle_work *heddle_work_load(const char *path, char *out,
 
 /* ---- what defines it ---------------------------------------------------- */
 
-static void mix(struct work *w, const void *bytes, size_t n)
+static void work_mix(struct work *w, const void *bytes, size_t n)
 {
     if (n > 0)
         XXH3_64bits_update(w->xxh, bytes, n);
@@ -152,7 +152,7 @@ static void mix(struct work *w, const void *bytes, size_t n)
 
 static void mix_text(struct work *w, const char *text)
 {
-    mix(w, text, strlen(text) + 1);
+    work_mix(w, text, strlen(text) + 1);
 }
 
 static int mix_file(struct work *w, const char *path, struct hd_err *err)
@@ -165,7 +165,7 @@ static int mix_file(struct work *w, const char *path, struct hd_err *err)
         return hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT),
                           "%s: cannot be read", path);
     while ((n = fread(bytes, 1, sizeof bytes, f)) > 0)
-        mix(w, bytes, n);
+        work_mix(w, bytes, n);
     n = (size_t)ferror(f);
     fclose(f);
     return n == 0 ? 0 : hd_err_set(err, HEDDLE_EIO, "%s: cannot be read", path);
@@ -173,10 +173,10 @@ static int mix_file(struct work *w, const char *path, struct hd_err *err)
 
 static void add_hash(struct heddle_work_open *o, const void *bytes, size_t n)
 {
-    mix(o->engine, bytes, n);
+    work_mix(o->engine, bytes, n);
 }
 
-static void refuse(struct heddle_work_open *o, int code, const char *text)
+static void work_refuse(struct heddle_work_open *o, int code, const char *text)
 {
     struct work *w = o->engine;
 
@@ -189,8 +189,8 @@ static void refuse(struct heddle_work_open *o, int code, const char *text)
 
 /* ---- buffers ------------------------------------------------------------ */
 
-static int place(struct work *w, const struct heddle_work_buffer *b,
-                 uint64_t *next, struct hd_err *err)
+static int work_place(struct work *w, const struct heddle_work_buffer *b,
+                      uint64_t *next, struct hd_err *err)
 {
     struct hd_alloc *to = &w->buffer[w->buffers];
     uint64_t align = b->align != 0 ? b->align : 256, va;
@@ -226,7 +226,7 @@ static int place(struct work *w, const struct heddle_work_buffer *b,
     to->base.v = va;
     to->bytes = b->bytes;
     *next = va + b->bytes;
-    mix(w, to, sizeof *to);
+    work_mix(w, to, sizeof *to);
     return 0;
 }
 
@@ -254,7 +254,7 @@ static int place_all(struct work *w, struct hd_err *err)
         if (more == NULL)
             return hd_err_memory(err);
         memset(&w->buffer[w->buffers], 0, sizeof *w->buffer);
-        if (place(w, &b, &next, err) != 0)
+        if (work_place(w, &b, &next, err) != 0)
             return err->code;
     }
 }
@@ -282,14 +282,14 @@ static int open_work(struct work *w, const struct heddle_work_options *o,
                                     .ud = o->ud,
                                     .engine = w,
                                     .hash = add_hash,
-                                    .refuse = refuse};
+                                    .refuse = work_refuse};
     struct hd_param_of of = {"workload", k->name, k->params};
 
     if (hd_param_check(&of, HEDDLE_EPROGRAM, err) != 0 ||
         hd_param_values(&of, o->names, o->values, o->n, w->params, err) != 0)
         return err->code;
     mix_text(w, k->name);
-    mix(w, w->params, hd_param_count(k->params) * sizeof *w->params);
+    work_mix(w, w->params, hd_param_count(k->params) * sizeof *w->params);
     mix_text(w, o->argument != NULL ? o->argument : "");
     if (o->path != NULL && mix_file(w, o->path, err) != 0)
         return err->code;
@@ -311,11 +311,11 @@ static int open_work(struct work *w, const struct heddle_work_options *o,
     return place_all(w, err);
 }
 
-static struct work *make(const struct heddle_work *work,
-                         const struct heddle_work_options *o,
-                         struct hd_err *err)
+static struct work *work_make(const struct heddle_work *work,
+                              const struct heddle_work_options *o,
+                              struct hd_err *err)
 {
-    const char *wrong = fault(work);
+    const char *wrong = work_fault(work);
     struct work *w;
 
     if (wrong != NULL) {
@@ -348,7 +348,7 @@ heddle_workload *heddle_work_new(const struct heddle_work *work,
 {
     static const struct heddle_work_options none = {0};
     struct hd_err err = {0};
-    struct work *w = make(work, o != NULL ? o : &none, &err);
+    struct work *w = work_make(work, o != NULL ? o : &none, &err);
 
     *status = hd_err_tell(&err, out, room);
     return w != NULL ? hd_workload(&w->source) : NULL;
@@ -370,7 +370,7 @@ static void where(const struct heddle_work_call *c, char *out, size_t room)
              (unsigned long long)c->count + 1);
 }
 
-static int fail(struct heddle_work_call *c, int code, const char *text)
+static int work_fail(struct heddle_work_call *c, int code, const char *text)
 {
     struct work *w = c->engine;
     char at[256];
@@ -382,13 +382,13 @@ static int fail(struct heddle_work_call *c, int code, const char *text)
 }
 
 /* Fails with what a function has answered; `what` is "next() returned". */
-static int bad(struct heddle_work_call *c, const char *what, long long got,
-               const char *want)
+static int work_bad(struct heddle_work_call *c, const char *what, long long got,
+                    const char *want)
 {
     char text[256];
 
     snprintf(text, sizeof text, "%s %lld; expected %s", what, got, want);
-    return fail(c, HEDDLE_EPROGRAM, text);
+    return work_fail(c, HEDDLE_EPROGRAM, text);
 }
 
 /* ---- what is kept outside of the arena ---------------------------------- */
@@ -552,7 +552,7 @@ static int take_launch(struct work *w, struct heddle_work_call *c,
              c->launch, l->name, l->grid[0], l->grid[1], l->grid[2],
              l->block[0], l->block[1], l->block[2], HEDDLE_WORK_THREADS);
     if (blocks > 1e12 || threads > HEDDLE_WORK_THREADS)
-        return fail(c, HEDDLE_EPROGRAM, text);
+        return work_fail(c, HEDDLE_EPROGRAM, text);
     s->kernel = *l;
     s->launch = c->launch;
     s->warps = (uint32_t)hd_ceil_div((uint64_t)threads, w->lanes);
@@ -568,7 +568,7 @@ static int ask_gone(struct work *w, struct heddle_work_call *c)
     for (uint32_t i = 0; w->work->gone != NULL && i < w->buffers; i++) {
         int r = w->gone[i] != 0 ? 1 : w->work->gone(c, i);
         if (r < 0 || r > 1 || hd_err_breaks(w->env->err->code))
-            return bad(c, "gone() returned", r, "0 or 1");
+            return work_bad(c, "gone() returned", r, "0 or 1");
         w->gone[i] = r != 0;
     }
     return 0;
@@ -583,11 +583,11 @@ static int work_launch(void *self, struct hd_launch *out)
                                  .launch = w->s->launch + 1,
                                  .lanes = w->lanes,
                                  .engine = w,
-                                 .stop = fail};
+                                 .stop = work_fail};
     int r = w->work->launch(&c, &l);
 
     if (r < 0 || r > 1 || hd_err_breaks(w->env->err->code))
-        return bad(&c, "launch() returned", r, "0 or 1");
+        return work_bad(&c, "launch() returned", r, "0 or 1");
     if (ask_gone(w, &c) < 0 || (r != 0 && take_launch(w, &c, &l) < 0))
         return w->env->err->code;
     if (r == 0)
@@ -618,8 +618,8 @@ static struct warp *warp_at(const struct work *w, uint32_t i)
 }
 
 /* Fills *c for a warp of a block; returns its state. */
-static struct warp *enter(struct work *w, uint32_t ctx, uint32_t warp,
-                          struct heddle_work_call *c)
+static struct warp *work_enter(struct work *w, uint32_t ctx, uint32_t warp,
+                               struct heddle_work_call *c)
 {
     const struct state *s = w->s;
     uint32_t i = ctx * s->warps + warp;
@@ -638,7 +638,7 @@ static struct warp *enter(struct work *w, uint32_t ctx, uint32_t warp,
         .lanes = w->lanes,
         .kernel = &s->kernel,
         .engine = w,
-        .stop = fail};
+        .stop = work_fail};
     return x;
 }
 
@@ -657,14 +657,14 @@ static int work_block_start(void *self, uint64_t block, uint32_t *ctx)
     w->block[*ctx] = block;
     memset(warp_at(w, *ctx * s->warps), 0, s->warps * w->stride);
     for (uint32_t i = 0; i < s->warps; i++) {
-        enter(w, *ctx, i, &c);
+        work_enter(w, *ctx, i, &c);
         if (c.kept != NULL && is_kept(*c.kept))
             w->work->drop(*c.kept);
         if (c.kept != NULL)
             *c.kept = NULL;
         int r = w->work->start != NULL ? w->work->start(&c) : 0;
         if (r != 0 || hd_err_breaks(w->env->err->code))
-            return bad(&c, "start() returned", r, "0");
+            return work_bad(&c, "start() returned", r, "0");
     }
     return 0;
 }
@@ -680,8 +680,8 @@ static void work_block_end(void *self, uint32_t ctx)
 
 /* A warp whose state is there, and not what it keeps: it starts again, and gives
  * what it had given.  0, or an error that is recorded. */
-static int again(struct work *w, struct heddle_work_call *c,
-                 const struct warp *x)
+static int work_again(struct work *w, struct heddle_work_call *c,
+                      const struct warp *x)
 {
     void *state = malloc(w->state_bytes + 1);
     int r = HEDDLE_ENOMEM;
@@ -694,21 +694,22 @@ static int again(struct work *w, struct heddle_work_call *c,
         for (c->count = 0; r == 0 && c->count < x->count; c->count++)
             r = w->work->next(c, &(struct heddle_work_op){0});
         if (r == 0 && memcmp(state, c->state, w->state_bytes) != 0)
-            r = fail(c, HEDDLE_EPROGRAM,
-                     "it gave other instructions before: it depends on more "
-                     "than its parameters");
+            r = work_fail(
+                c, HEDDLE_EPROGRAM,
+                "it gave other instructions before: it depends on more "
+                "than its parameters");
     }
     free(state);
     return r;
 }
 
 /* Its call, and what it keeps is there. */
-static int call(struct work *w, uint32_t ctx, uint32_t warp,
-                struct heddle_work_call *c, struct warp **x)
+static int work_call(struct work *w, uint32_t ctx, uint32_t warp,
+                     struct heddle_work_call *c, struct warp **x)
 {
-    *x = enter(w, ctx, warp, c);
+    *x = work_enter(w, ctx, warp, c);
     return HD_UNLIKELY(c->kept != NULL && *c->kept == &lost && (*x)->fault == 0)
-               ? again(w, c, *x)
+               ? work_again(w, c, *x)
                : 0;
 }
 
@@ -718,23 +719,24 @@ static int check_op(struct heddle_work_call *c, const struct heddle_work_op *op)
     bool memory = hd_op_memory(op->kind);
 
     if (op->kind > HEDDLE_OP_EXIT)
-        return bad(c, "next() gave kind", op->kind, "one of enum heddle_op");
+        return work_bad(c, "next() gave kind", op->kind,
+                        "one of enum heddle_op");
     if ((op->mask & ~c->threads) != 0)
-        return bad(c, "next() gave an active lane",
-                   (long long)hd_log2(op->mask & ~c->threads),
-                   "lanes that have a thread");
+        return work_bad(c, "next() gave an active lane",
+                        (long long)hd_log2(op->mask & ~c->threads),
+                        "lanes that have a thread");
     if (op->kind == HEDDLE_OP_ALU &&
         (op->count == 0 || op->count > HEDDLE_WORK_RUN))
-        return bad(c, "next() gave an ALU run of", op->count,
-                   "1 to 2^30 instructions");
+        return work_bad(c, "next() gave an ALU run of", op->count,
+                        "1 to 2^30 instructions");
     if (memory && (op->bytes > 16 || !hd_is_pow2(op->bytes)))
-        return bad(c, "next() gave an access whose bytes a lane are", op->bytes,
-                   "1, 2, 4, 8 or 16");
+        return work_bad(c, "next() gave an access whose bytes a lane are",
+                        op->bytes, "1, 2, 4, 8 or 16");
     if (op->slot > HEDDLE_WORK_SLOTS ||
         (op->slot != 0 && op->kind != HEDDLE_OP_LOAD &&
          op->kind != HEDDLE_OP_ATOMIC))
-        return bad(c, "next() gave slot", op->slot,
-                   "1 to 32 of a load or an atomic, or 0");
+        return work_bad(c, "next() gave slot", op->slot,
+                        "1 to 32 of a load or an atomic, or 0");
     return 0;
 }
 
@@ -748,7 +750,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
     struct heddle_work_call c;
     struct warp *x;
     struct heddle_work_op op = {0};
-    int r = call(w, ctx, warp, &c, &x);
+    int r = work_call(w, ctx, warp, &c, &x);
 
     if (r == 0 && x->fault == 0)
         r = w->work->next(&c, &op);
@@ -756,7 +758,7 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
     if (x->fault != 0 || r != 0 || hd_err_breaks(w->env->err->code) ||
         check_op(&c, &op) < 0) {
         if (r != 0)
-            bad(&c, "next() returned", r, "0");
+            work_bad(&c, "next() returned", r, "0");
         x->fault = 1; /* it exits */
         *out = (struct hd_op){.kind = HEDDLE_OP_EXIT,
                               .slot = HD_NO_SLOT,
@@ -779,8 +781,8 @@ static void work_next(void *self, uint32_t ctx, uint32_t warp,
 }
 
 /* A lane is out of its buffer. */
-static int outside(struct heddle_work_call *c, const struct hd_alloc *b,
-                   uint32_t lane, int64_t at, uint32_t bytes)
+static int work_outside(struct heddle_work_call *c, const struct hd_alloc *b,
+                        uint32_t lane, int64_t at, uint32_t bytes)
 {
     char text[256];
 
@@ -788,49 +790,49 @@ static int outside(struct heddle_work_call *c, const struct hd_alloc *b,
              "lane %u accesses %u bytes at byte %lld of buffer %s, which has "
              "%llu",
              lane, bytes, (long long)at, b->name, (unsigned long long)b->bytes);
-    return fail(c, HEDDLE_EPROGRAM, text);
+    return work_fail(c, HEDDLE_EPROGRAM, text);
 }
 
-static bool holds(const struct hd_alloc *b, uint64_t at, uint32_t bytes)
+static bool work_holds(const struct hd_alloc *b, uint64_t at, uint32_t bytes)
 {
     return at < b->bytes && bytes <= b->bytes - at;
 }
 
 /* Fills *acc from base and stride: in between the first and the last active
  * lane nothing lies further out. */
-static int affine(struct work *w, struct heddle_work_call *c,
-                  const struct warp *x, const struct heddle_work_access *a,
-                  struct hd_access *acc)
+static int work_affine(struct work *w, struct heddle_work_call *c,
+                       const struct warp *x, const struct heddle_work_access *a,
+                       struct hd_access *acc)
 {
     const struct hd_alloc *b = &w->buffer[a->buffer];
     uint32_t end[2] = {hd_bit_first(x->mask), hd_log2(x->mask)};
     int64_t most = INT64_C(1) << 50;
 
     if (a->base < -most || a->base > most)
-        return outside(c, b, end[0], a->base, x->bytes);
+        return work_outside(c, b, end[0], a->base, x->bytes);
     if (a->stride < -most / 64 || a->stride > most / 64)
-        return bad(c, "access() gave a stride of", a->stride,
-                   "one that stays in the buffer");
+        return work_bad(c, "access() gave a stride of", a->stride,
+                        "one that stays in the buffer");
     for (int i = 0; i < 2; i++) {
         int64_t at = a->base + a->stride * end[i];
-        if (!holds(b, (uint64_t)at, x->bytes))
-            return outside(c, b, end[i], at, x->bytes);
+        if (!work_holds(b, (uint64_t)at, x->bytes))
+            return work_outside(c, b, end[i], at, x->bytes);
     }
     acc->base.v = b->base.v + (uint64_t)a->base;
     acc->stride = a->stride;
     return 0;
 }
 
-static int scattered(struct work *w, struct heddle_work_call *c,
-                     const struct warp *x, uint32_t buffer,
-                     struct hd_access *acc)
+static int work_scattered(struct work *w, struct heddle_work_call *c,
+                          const struct warp *x, uint32_t buffer,
+                          struct hd_access *acc)
 {
     const struct hd_alloc *b = &w->buffer[buffer];
 
     for (uint64_t m = x->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
-        if (!holds(b, w->byte[l], x->bytes))
-            return outside(c, b, l, (int64_t)w->byte[l], x->bytes);
+        if (!work_holds(b, w->byte[l], x->bytes))
+            return work_outside(c, b, l, (int64_t)w->byte[l], x->bytes);
         w->lane[l].v = b->base.v + w->byte[l];
     }
     acc->lane = w->lane;
@@ -844,15 +846,16 @@ static int ask_access(struct work *w, struct heddle_work_call *c,
     int r = w->work->access(c, &a);
 
     if (r != 0 || hd_err_breaks(w->env->err->code))
-        return bad(c, "access() returned", r, "0");
+        return work_bad(c, "access() returned", r, "0");
     if (a.buffer >= w->buffers)
-        return bad(c, "access() gave buffer", a.buffer, "the number of one");
+        return work_bad(c, "access() gave buffer", a.buffer,
+                        "the number of one");
     if (w->gone[a.buffer] != 0)
-        return fail(c, HEDDLE_EPROGRAM,
-                    "it accesses a buffer that was given back");
+        return work_fail(c, HEDDLE_EPROGRAM,
+                         "it accesses a buffer that was given back");
     if (a.scattered != 0)
-        return scattered(w, c, x, a.buffer, acc);
-    return affine(w, c, x, &a, acc);
+        return work_scattered(w, c, x, a.buffer, acc);
+    return work_affine(w, c, x, &a, acc);
 }
 
 static void work_access(void *self, uint32_t ctx, uint32_t warp,
@@ -861,7 +864,7 @@ static void work_access(void *self, uint32_t ctx, uint32_t warp,
     struct work *w = self;
     struct heddle_work_call c;
     struct warp *x;
-    int r = call(w, ctx, warp, &c, &x);
+    int r = work_call(w, ctx, warp, &c, &x);
 
     c.count--; /* before this instruction */
     *acc = (struct hd_access){0};

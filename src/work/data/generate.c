@@ -243,7 +243,7 @@ static double exp_minus(double y)
 }
 
 /* First rank whose running sum exceeds u. */
-static uint32_t rank_of(const double *sum, uint32_t keys, double u)
+static uint32_t zipf_rank(const double *sum, uint32_t keys, double u)
 {
     uint32_t lo = 0, hi = keys - 1;
 
@@ -280,7 +280,7 @@ static int draw_zipf(int32_t *out, uint64_t n, uint32_t keys, double s,
     for (uint64_t i = 0; i < n; i++) {
         double u = (double)(hd_rng_next(&r) >> 11) * unit * total;
 
-        out[i] = (int32_t)rank_of(sum, keys, u);
+        out[i] = (int32_t)zipf_rank(sum, keys, u);
     }
     free(sum);
     return 0;
@@ -310,7 +310,8 @@ struct points {
 };
 
 /* k different numbers below n, in the order of drawing. */
-static void choose(int32_t *centre, uint32_t k, uint32_t n, uint64_t seed)
+static void choose_centres(int32_t *centre, uint32_t k, uint32_t n,
+                           uint64_t seed)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_CENTRES);
     uint32_t have = 0, i;
@@ -372,7 +373,7 @@ static int fill_clusters(struct points *p, uint64_t seed,
     p->nearest = c->nearest->mem;
     p->cost = c->cost->mem;
     draw_floats(p->coord, (size_t)p->n * p->dim, seed);
-    choose(centre, p->k, p->n, seed);
+    choose_centres(centre, p->k, p->n, seed);
     for (d = 0; d < p->dim; d++)
         for (j = 0; j < p->k; j++)
             at[(size_t)d * p->k + j] = p->coord[(size_t)d * p->n + centre[j]];
@@ -420,18 +421,19 @@ void heddle_clusters_free(struct heddle_clusters *c)
 
 enum { WAYS = 16, WORDS = 42 }; /* of a set, of an entry */
 
-static uint32_t set_of(uint32_t key, uint32_t sets)
+static uint32_t table_set(uint32_t key, uint32_t sets)
 {
     return (uint32_t)hd_mix64(key) & (sets - 1);
 }
 
 /* Marks the keys that a set has room for: its 16 lowest. */
-static void keep(uint8_t *kept, uint8_t *fill, uint32_t keys, uint32_t sets)
+static void table_keep(uint8_t *kept, uint8_t *fill, uint32_t keys,
+                       uint32_t sets)
 {
     uint32_t key;
 
     for (key = 0; key < keys; key++) {
-        uint32_t set = set_of(key, sets);
+        uint32_t set = table_set(key, sets);
 
         kept[key] = fill[set] < WAYS;
         fill[set] += kept[key];
@@ -442,7 +444,7 @@ static void keep(uint8_t *kept, uint8_t *fill, uint32_t keys, uint32_t sets)
 /* Gives a key the next way of its set. */
 static void insert(uint32_t *table, uint8_t *fill, uint32_t key, uint32_t sets)
 {
-    uint32_t set = set_of(key, sets);
+    uint32_t set = table_set(key, sets);
     uint32_t *entry = table + ((size_t)set * WAYS + fill[set]++) * WORDS;
 
     entry[3] = 1;
@@ -460,7 +462,7 @@ static void fill_memcached(uint32_t *table, uint32_t h, uint32_t keys,
     uint8_t *fill = calloc(sets, 1), *kept = malloc(keys ? keys : 1);
 
     if (order != NULL && fill != NULL && kept != NULL) {
-        keep(kept, fill, keys, sets);
+        table_keep(kept, fill, keys, sets);
         hd_generate_permute(order, keys, seed);
         for (i = 0; i < keys; i++)
             if (kept[order[i]])

@@ -155,8 +155,8 @@ static uint32_t common(const struct tree *m, uint32_t i, uint32_t j)
 }
 
 /* Suffix i sorts before j; ki and kj are their keys. */
-static bool before(const struct tree *m, uint32_t i, uint64_t ki, uint32_t j,
-                   uint64_t kj)
+static bool suffix_before(const struct tree *m, uint32_t i, uint64_t ki,
+                          uint32_t j, uint64_t kj)
 {
     uint32_t l;
 
@@ -176,14 +176,15 @@ static void sort_bucket(const struct tree *m, uint32_t *s, uint32_t count)
         uint32_t x = s[i];
         uint64_t kx = key(m, x);
 
-        for (j = i; j > 0 && before(m, x, kx, s[j - 1], key(m, s[j - 1])); j--)
+        for (j = i;
+             j > 0 && suffix_before(m, x, kx, s[j - 1], key(m, s[j - 1])); j--)
             s[j] = s[j - 1];
         s[j] = x;
     }
 }
 
 /* Zeroed memory that is going to be used all over. */
-static void *take(size_t n, size_t size)
+static void *genome_alloc(size_t n, size_t size)
 {
     void *p = calloc(n, size);
 
@@ -199,7 +200,7 @@ static int sort_suffixes(struct tree *m)
         letters++;
     shift = 64 - 2 * letters;
     buckets = UINT32_C(1) << (2 * letters);
-    at = take((size_t)buckets + 1, sizeof *at);
+    at = genome_alloc((size_t)buckets + 1, sizeof *at);
     if (!at)
         return HEDDLE_ENOMEM;
     for (i = 0; i <= m->n; i++)
@@ -327,7 +328,8 @@ static void enqueue(struct tree *m, uint32_t ref, uint32_t parent,
 }
 
 /* The descendants of v: `deep` generations at once, the next ones later. */
-static void follow(struct tree *m, uint32_t v, uint32_t deep, uint32_t level)
+static void tree_follow(struct tree *m, uint32_t v, uint32_t deep,
+                        uint32_t level)
 {
     for (int i = 0; i < 5; i++) {
         uint32_t ref = m->node[v].child[i];
@@ -340,7 +342,7 @@ static void follow(struct tree *m, uint32_t v, uint32_t deep, uint32_t level)
         }
         give_id(m, (struct waiting){ref, v});
         if (!(ref & LEAF))
-            follow(m, ref, deep - 1, level);
+            tree_follow(m, ref, deep - 1, level);
     }
 }
 
@@ -360,9 +362,9 @@ static void number_nodes(struct tree *m)
         if (w.ref & LEAF)
             continue;
         if (level < BROAD)
-            follow(m, w.ref, 0, level + 1);
+            tree_follow(m, w.ref, 0, level + 1);
         else
-            follow(m, w.ref, DEEP, BROAD);
+            tree_follow(m, w.ref, DEEP, BROAD);
     }
     for (v = 1; v < m->nodes; v++)
         m->out_node[4 * (size_t)texel(m->id[v]) + 3] =
@@ -413,10 +415,10 @@ static int make_tree(struct tree *m, const struct genome *g)
 {
     size_t n = m->n = g->s.bases;
 
-    m->text = take(n / WORD + 3, sizeof *m->text);
-    m->sorted = take(n + 1, sizeof *m->sorted);
-    m->node = take(n + 1, sizeof *m->node);
-    m->queue = take((n + 1) * 2, sizeof *m->queue);
+    m->text = genome_alloc(n / WORD + 3, sizeof *m->text);
+    m->sorted = genome_alloc(n + 1, sizeof *m->sorted);
+    m->node = genome_alloc(n + 1, sizeof *m->node);
+    m->queue = genome_alloc((n + 1) * 2, sizeof *m->queue);
     if (!m->text || !m->sorted || !m->node || !m->queue)
         return HEDDLE_ENOMEM;
     for (uint32_t w = 0; w < n / WORD + 3; w++)
@@ -428,14 +430,14 @@ static int make_tree(struct tree *m, const struct genome *g)
     grow_tree(m);
     free(m->sorted);
     m->sorted = NULL;
-    m->id = take(m->nodes, sizeof *m->id);
-    m->level = take(m->nodes + n + 1, sizeof *m->level);
+    m->id = genome_alloc(m->nodes, sizeof *m->id);
+    m->level = genome_alloc(m->nodes + n + 1, sizeof *m->level);
     return m->id && m->level ? 0 : HEDDLE_ENOMEM;
 }
 
 /* Makes the textures, from a tree, and the reads. */
-static int fill(struct tree *m, const struct genome *g,
-                struct heddle_suffix_tree *t)
+static int tree_fill(struct tree *m, const struct genome *g,
+                     struct heddle_suffix_tree *t)
 {
     /* the bases, 's' and '$', a 0, and four rows to spare */
     uint64_t rows = hd_ceil_div((uint64_t)g->s.bases + 3, REF_WIDTH) + 4;
@@ -485,7 +487,7 @@ int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
                         "has, reads of 1 to 4096 bases that fit into it, and "
                         "gc from 0 to 1",
                         g.s.bases, g.s.genome, g.s.reads, g.s.length, spec->gc);
-    else if (fill(&m, &g, t) < 0)
+    else if (tree_fill(&m, &g, t) < 0)
         rc = hd_err_memory(&err);
     free(m.text);
     free(m.sorted);

@@ -96,17 +96,17 @@ static int make_rows(struct graph *g, struct hd_err *err)
     return 0;
 }
 
-static void place(struct graph *g, uint32_t from, uint32_t to)
+static void graph_place(struct graph *g, uint32_t from, uint32_t to)
 {
     g->edge[g->start[from + 1]++] = (int32_t)to;
 }
 
 /* Counts an edge of both nodes, or puts it into their lists. */
-static void join(struct graph *g, uint32_t v, uint32_t w, bool fill)
+static void graph_join(struct graph *g, uint32_t v, uint32_t w, bool fill)
 {
     if (fill) {
-        place(g, v, w);
-        place(g, w, v);
+        graph_place(g, v, w);
+        graph_place(g, w, v);
     } else {
         g->start[v + 2]++;
         g->start[w + 2]++;
@@ -131,7 +131,7 @@ static void ring_take(struct graph *g, struct ring *r, bool fill)
     uint32_t v = r->from[r->out % AHEAD], w = r->to[r->out % AHEAD];
 
     r->out++;
-    join(g, v, w, fill);
+    graph_join(g, v, w, fill);
 }
 
 static void ring_add(struct graph *g, struct ring *r, uint32_t v, uint32_t w,
@@ -206,11 +206,11 @@ static void random_draw(struct graph *g, const struct heddle_graph_spec *s,
         uint32_t w = hd_rng_below(&r, g->n - 1);
 
         w += w >= v;
-        join(g, v, w, fill);
+        graph_join(g, v, w, fill);
     }
 }
 
-static int by_number(const void *a, const void *b)
+static int graph_by_number(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 
@@ -223,7 +223,7 @@ static void sort_row(int32_t *row, size_t count)
     size_t i, k;
 
     if (count > 32) {
-        qsort(row, count, sizeof *row, by_number);
+        qsort(row, count, sizeof *row, graph_by_number);
         return;
     }
     for (i = 1; i < count; i++) {
@@ -345,13 +345,13 @@ static int lattice_rows(struct graph *g, const struct lattice *l,
         return rc;
     for (v = 0; v < g->n; v++) {
         if (v >= l->width && l->has[v - l->width] & GRID_BELOW)
-            place(g, v, v - l->width);
+            graph_place(g, v, v - l->width);
         if (v % l->width > 0 && l->has[v - 1] & GRID_RIGHT)
-            place(g, v, v - 1);
+            graph_place(g, v, v - 1);
         if (l->has[v] & GRID_RIGHT)
-            place(g, v, v + 1);
+            graph_place(g, v, v + 1);
         if (l->has[v] & GRID_BELOW)
-            place(g, v, v + l->width);
+            graph_place(g, v, v + l->width);
     }
     return 0;
 }
@@ -444,9 +444,9 @@ static void rmat_draw(struct graph *g, const struct heddle_graph_spec *r,
         if (r->both)
             have[w]++;
         if (fill)
-            place(g, u, w);
+            graph_place(g, u, w);
         if (fill && r->both)
-            place(g, w, u);
+            graph_place(g, w, u);
     }
     if (!fill)
         memcpy(g->start + 2, have, g->n * sizeof *have);
@@ -496,8 +496,8 @@ static int rmat(struct graph *g, const struct heddle_graph_spec *s,
 
 /* ---- the interface ------------------------------------------------------- */
 
-static int draw(struct graph *g, const struct heddle_graph_spec *s,
-                struct hd_err *err)
+static int graph_draw(struct graph *g, const struct heddle_graph_spec *s,
+                      struct hd_err *err)
 {
     switch (s->kind) {
     case HEDDLE_GRAPH_UNIFORM:
@@ -537,7 +537,7 @@ int heddle_generate_graph(const struct heddle_graph_spec *spec,
     struct hd_err err = {0};
 
     memset(out, 0, sizeof *out);
-    if (draw(&g, spec, &err) == 0 && add_nodes(&g, &err) == 0)
+    if (graph_draw(&g, spec, &err) == 0 && add_nodes(&g, &err) == 0)
         return 0;
     heddle_graph_free(out);
     return hd_err_tell(&err, error, room);

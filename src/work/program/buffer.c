@@ -49,7 +49,7 @@ int hd_buffers_open(struct hd_buffers *b, const struct heddle_program *p)
     return 0;
 }
 
-static void give(struct hd_bpage *p)
+static void bpage_release(struct hd_bpage *p)
 {
     if (p != NULL && --p->refs == 0)
         free(p);
@@ -73,7 +73,7 @@ void hd_buffers_restart(struct hd_buffers *b)
         uint64_t n = f->page != NULL ? page_count(f) : 0;
 
         for (uint64_t p = 0; p < n; p++)
-            give(f->page[p]);
+            bpage_release(f->page[p]);
         drop_pages(f);
     }
     b->pages = 0;
@@ -165,7 +165,7 @@ struct hd_bpage *hd_buffer_own(struct hd_buffers *all, struct hd_buffer *b,
     memcpy(p->byte, b->view[page], n);
     memset(p->byte + n, 0, HD_PAGE_BYTES - n);
     if (b->page[page] != NULL)
-        give(b->page[page]);
+        bpage_release(b->page[page]);
     else
         all->pages++;
     b->view[page] = p->byte;
@@ -239,7 +239,7 @@ void hd_buffers_drop(struct hd_buffers_saved *s)
     if (s == NULL)
         return;
     for (uint64_t i = 0; i < s->n; i++)
-        give(s->v[i].p);
+        bpage_release(s->v[i].p);
     free(s);
 }
 

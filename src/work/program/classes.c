@@ -60,8 +60,9 @@ static uint8_t class_special(const struct hd_kernel *k, int64_t which)
     return HD_UNIFORM;
 }
 
-static uint8_t class_of(const struct hd_kernel *k, const struct hd_bufdef *buf,
-                        const uint8_t *cls, const struct hd_ins *n)
+static uint8_t class_of_result(const struct hd_kernel *k,
+                               const struct hd_bufdef *buf, const uint8_t *cls,
+                               const struct hd_ins *n)
 {
     uint8_t ca = n->a < k->nreg ? cls[n->a] : HD_UNIFORM;
     uint8_t cb = n->b < k->nreg ? cls[n->b] : HD_UNIFORM;
@@ -107,7 +108,7 @@ struct passing {
     uint64_t stay[HD_MAX_REGS / 64];  /* read later than in the run */
 };
 
-static inline void add(uint64_t *set, uint16_t reg)
+static inline void regset_add(uint64_t *set, uint16_t reg)
 {
     if (reg < HD_MAX_REGS)
         set[reg >> 6] |= UINT64_C(1) << (reg & 63);
@@ -116,7 +117,7 @@ static inline void add(uint64_t *set, uint16_t reg)
 static inline void read_reg(struct passing *p, uint16_t reg)
 {
     if (reg < HD_MAX_REGS && !(p->fresh[reg >> 6] >> (reg & 63) & 1))
-        add(p->stay, reg);
+        regset_add(p->stay, reg);
 }
 
 static void find_staying(const struct hd_kernel *k, struct passing *p)
@@ -129,9 +130,9 @@ static void find_staying(const struct hd_kernel *k, struct passing *p)
 
         if (later) {
             memset(p->fresh, 0, sizeof(p->fresh));
-            add(p->stay, n->d);
+            regset_add(p->stay, n->d);
             if (n->op == HD_I_ATOM && n->kind == HD_AT_CAS)
-                add(p->stay, n->cmp);
+                regset_add(p->stay, n->cmp);
         }
         if (hd_opcode_reads(n->op, 1))
             read_reg(p, n->a);
@@ -142,7 +143,7 @@ static void find_staying(const struct hd_kernel *k, struct passing *p)
         if (n->op == HD_I_SET || n->op == HD_I_POKE)
             read_reg(p, n->d);
         else if (hd_opcode_writes(n->op))
-            add(p->fresh, n->d);
+            regset_add(p->fresh, n->d);
         if (n->op >= HD_I_IF)
             memset(p->fresh, 0, sizeof(p->fresh));
     }
@@ -164,8 +165,8 @@ static void number_some(struct hd_kernel *k, const struct passing *p,
 }
 
 /* stay: a bit set of registers that stay, too, or NULL. */
-static void number(struct hd_kernel *k, const uint8_t *cls,
-                   const uint64_t *stay)
+static void number_registers(struct hd_kernel *k, const uint8_t *cls,
+                             const uint64_t *stay)
 {
     struct passing p;
 
@@ -196,14 +197,14 @@ void hd_kernel_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
                 n->op == HD_I_STORE || n->op == HD_I_POKE ||
                 k->type[n->d] == HD_R_BOOL)
                 continue;
-            c = class_of(k, buf, cls, n);
+            c = class_of_result(k, buf, cls, n);
             if (c > cls[n->d]) {
                 cls[n->d] = c;
                 more = true;
             }
         }
     }
-    number(k, cls, stay);
+    number_registers(k, cls, stay);
 }
 
 /* ---- blocks whose threads are regrouped -------------------------------- */
@@ -239,7 +240,7 @@ static bool is_opener(uint8_t op)
     return op == HD_I_IF || op == HD_I_LOOP || op == HD_I_WHILE;
 }
 
-static bool is_end(uint8_t op)
+static bool op_is_end(uint8_t op)
 {
     return op == HD_I_ENDIF || op == HD_I_ENDLOOP || op == HD_I_ENDWHILE;
 }
@@ -251,7 +252,7 @@ static void go_over(struct divider *z, uint32_t at)
 
     if (is_opener(op))
         z->open[z->depth++] = at;
-    else if (is_end(op))
+    else if (op_is_end(op))
         z->depth--;
 }
 
@@ -318,7 +319,7 @@ static void live_to(struct divider *z, uint16_t reg, uint32_t at)
     }
 }
 
-static void written(struct divider *z, uint16_t reg, uint32_t at)
+static void live_written(struct divider *z, uint16_t reg, uint32_t at)
 {
     struct hd_life *l = &z->k->life[reg];
 
@@ -345,13 +346,13 @@ static void find_lives(struct divider *z)
         if ((n->op == HD_I_STORE || n->op == HD_I_POKE) && n->d < k->nreg)
             live_to(z, n->d, at);
         else if (hd_opcode_writes(n->op) && n->d < k->nreg)
-            written(z, n->d, at);
+            live_written(z, n->d, at);
         if (n->op == HD_I_ENDLOOP) { /* steps and compares its counter */
             live_to(z, loop->b, at);
             live_to(z, loop->d, at);
             if (loop->c < k->nreg)
                 live_to(z, loop->c, at);
-            written(z, loop->d, at);
+            live_written(z, loop->d, at);
         }
         go_over(z, at);
     }
@@ -413,7 +414,7 @@ static void classify_apart(const struct divider *z)
         if (z->varies[reg] && k->type[reg] != HD_R_BOOL &&
             lives_at_meeting(z, reg)) {
             cls[reg] = HD_VECTOR;
-            add(stay, (uint16_t)reg);
+            regset_add(stay, (uint16_t)reg);
         }
     for (uint32_t at = 0; at < k->nins; at++) /* threads of several warps */
         if (k->ins[at].op == HD_I_SPEC && z->inside[at] &&

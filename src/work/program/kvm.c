@@ -38,7 +38,8 @@ enum {
 
 /* ---- control flow ------------------------------------------------------ */
 
-static inline struct hd_kvm_frame *push(const struct hd_kvm_at *at, uint32_t pc)
+static inline struct hd_kvm_frame *vm_push(const struct hd_kvm_at *at,
+                                           uint32_t pc)
 {
     struct hd_kvm_frame *f = hd_kvm_frame(at, at->w->depth++);
 
@@ -56,12 +57,12 @@ static inline void push_idle(struct hd_kvm_warp *w)
 }
 
 /* Whether the innermost frame is idle. */
-static inline bool is_idle(const struct hd_kvm_warp *w)
+static inline bool vm_is_idle(const struct hd_kvm_warp *w)
 {
     return w->idle >> (w->depth - 1) & 1;
 }
 
-static void leave(const struct hd_kvm_at *at)
+static void vm_leave(const struct hd_kvm_at *at)
 {
     struct hd_kvm_warp *w = at->w;
     uint32_t bit = UINT32_C(1) << --w->depth;
@@ -72,15 +73,15 @@ static void leave(const struct hd_kvm_at *at)
 }
 
 /* No lane is left here: goes on where the innermost frame has some. */
-static uint32_t unwind(const struct hd_kvm_at *at)
+static uint32_t vm_unwind(const struct hd_kvm_at *at)
 {
     struct hd_kvm_warp *w = at->w;
 
-    for (; w->depth > 0; leave(at)) {
+    for (; w->depth > 0; vm_leave(at)) {
         struct hd_kvm_frame *f = hd_kvm_frame(at, w->depth - 1);
         const struct hd_ins *open;
 
-        if (is_idle(w)) /* whom it had is gone */
+        if (vm_is_idle(w)) /* whom it had is gone */
             continue;
         open = &at->k->ins[f->pc];
         if (open->op == HD_I_IF && f->other != 0) {
@@ -89,7 +90,7 @@ static uint32_t unwind(const struct hd_kvm_at *at)
             return open->other + 1;
         }
         if (f->saved != 0) {
-            leave(at);
+            vm_leave(at);
             return open->end + 1;
         }
     }
@@ -113,7 +114,7 @@ static uint32_t do_if(const struct hd_kvm_at *at, const struct hd_ins *n,
         push_idle(w);
         return n->other + 1;
     }
-    push(at, pc)->other = has_else ? w->mask & ~m : 0;
+    vm_push(at, pc)->other = has_else ? w->mask & ~m : 0;
     w->mask = m;
     return pc + 1;
 }
@@ -123,7 +124,7 @@ static uint32_t do_else(const struct hd_kvm_at *at, const struct hd_ins *n,
 {
     struct hd_kvm_frame *f = hd_kvm_frame(at, at->w->depth - 1);
 
-    if (is_idle(at->w) || f->other == 0)
+    if (vm_is_idle(at->w) || f->other == 0)
         return n->end;
     at->w->mask = f->other;
     f->other = 0;
@@ -143,7 +144,7 @@ static uint32_t do_exit_if(const struct hd_kvm_at *at, const struct hd_ins *n,
     for (uint32_t d = 0; d < w->depth; d++) /* none of them is in an `other` */
         if (!(w->idle >> d & 1))
             hd_kvm_frame(at, d)->saved &= ~gone;
-    return w->mask != 0 ? pc + 1 : unwind(at);
+    return w->mask != 0 ? pc + 1 : vm_unwind(at);
 }
 
 /* Lanes for which the loop goes on. */
@@ -183,7 +184,7 @@ static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     if (rounds == 0)
         return n->end + 1;
     if (rounds > 0) {
-        f = push(at, pc);
+        f = vm_push(at, pc);
         f->other = (uint64_t)rounds;
         f->counted = 1;
         return pc + 1;
@@ -191,7 +192,7 @@ static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     m = loop_lanes(at, n);
     if (m == 0)
         return n->end + 1;
-    push(at, pc);
+    vm_push(at, pc);
     at->w->mask = m;
     return pc + 1;
 }
@@ -229,7 +230,7 @@ static uint32_t end_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
             return n->end + 1;
         }
     }
-    leave(at);
+    vm_leave(at);
     return pc + 1;
 }
 
@@ -242,7 +243,7 @@ static uint32_t do_test(const struct hd_kvm_at *at, const struct hd_ins *n,
         at->w->mask = m;
         return pc + 1;
     }
-    leave(at);
+    vm_leave(at);
     return n->end + 1;
 }
 
@@ -257,14 +258,14 @@ static uint32_t branch(const struct hd_kvm_at *at, const struct hd_ins *n,
     case HD_I_ELSE:
         return do_else(at, n, pc);
     case HD_I_ENDIF:
-        leave(at);
+        vm_leave(at);
         return pc + 1;
     case HD_I_LOOP:
         return do_loop(at, n, pc);
     case HD_I_ENDLOOP:
         return end_loop(at, n, pc);
     case HD_I_WHILE:
-        push(at, pc);
+        vm_push(at, pc);
         return pc + 1;
     case HD_I_TEST:
         return do_test(at, n, pc);
@@ -353,7 +354,7 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
 }
 
 /* Takes the pending and the given waits, and forgets them. */
-static uint32_t take_waits(struct hd_kvm_warp *w, uint32_t wait)
+static uint32_t vm_take_waits(struct hd_kvm_warp *w, uint32_t wait)
 {
     uint32_t need = (wait & w->out) | w->pend;
 
@@ -370,15 +371,15 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
     bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
     uint32_t fills = memory ? n->m.fills : 0, wait = memory ? n->wait : 0;
 
-    *op = (struct hd_op){.kind = (uint8_t)(n->op - HD_I_LOAD + HEDDLE_OP_LOAD),
-                         .slot = memory ? n->slot : HD_NO_SLOT,
-                         .bytes = memory ? n->bytes : 0,
-                         .space = memory ? n->depth : HD_SPACE_GLOBAL,
-                         .wait = take_waits(w, leaves ? w->out : wait | fills),
-                         .count = n->op != HD_I_MEET,
-                         .pc = pc,
-                         .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp)
-                                                    : w->mask};
+    *op = (struct hd_op){
+        .kind = (uint8_t)(n->op - HD_I_LOAD + HEDDLE_OP_LOAD),
+        .slot = memory ? n->slot : HD_NO_SLOT,
+        .bytes = memory ? n->bytes : 0,
+        .space = memory ? n->depth : HD_SPACE_GLOBAL,
+        .wait = vm_take_waits(w, leaves ? w->out : wait | fills),
+        .count = n->op != HD_I_MEET,
+        .pc = pc,
+        .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp) : w->mask};
     w->out |= fills;
     w->pc = leaves ? pc : pc + 1;
 }
@@ -441,7 +442,7 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
                                      .space = HD_SPACE_GLOBAL,
                                      .pc = pc,
                                      .mask = w->mask,
-                                     .wait = take_waits(w, need)};
+                                     .wait = vm_take_waits(w, need)};
             }
             count += (uint32_t)n->imm;
             pc++;

@@ -69,7 +69,7 @@ static inline int64_t last_of(const struct hd_reg *r, uint32_t lanes)
     return r->base + r->stride * (int64_t)(lanes - 1);
 }
 
-static inline bool fits(int64_t v)
+static inline bool fits_int32(int64_t v)
 {
     return v == (int32_t)v;
 }
@@ -109,16 +109,17 @@ const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
 }
 
 /* All lanes of an int as 32 bits each, in the same way; NULL: they are more. */
-static const int32_t *narrow(const struct hd_kvm_at *at, const struct hd_reg *r,
-                             uint32_t n, int32_t *tmp)
+static const int32_t *lane_narrow(const struct hd_kvm_at *at,
+                                  const struct hd_reg *r, uint32_t n,
+                                  int32_t *tmp)
 {
     uint32_t lanes = at->vm->lanes;
     uint32_t base = (uint32_t)r->base, stride = (uint32_t)r->stride;
 
     if (r->tag >= HD_VECTOR)
         return r->tag == HD_VECTOR ? hd_kvm_vec(at, n) : NULL;
-    if (!fits(r->base) ||
-        (r->stride != 0 && !(is_tame(r) && fits(last_of(r, lanes)))))
+    if (!fits_int32(r->base) ||
+        (r->stride != 0 && !(is_tame(r) && fits_int32(last_of(r, lanes)))))
         return NULL;
     for (uint32_t l = 0; l < lanes; l++)
         tmp[l] = (int32_t)(base + stride * l);
@@ -185,9 +186,9 @@ static void choose_narrow(int32_t *d, const int32_t *a, const int32_t *b,
 }
 
 /* Register d = a (register na) in the lanes that are set, b in the others. */
-static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
-                   const struct hd_reg *a, uint32_t na, const struct hd_reg *b,
-                   uint32_t nb)
+static void lane_choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
+                        const struct hd_reg *a, uint32_t na,
+                        const struct hd_reg *b, uint32_t nb)
 {
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
     int32_t sa[HD_MAX_LANES], sb[HD_MAX_LANES];
@@ -196,8 +197,8 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
     uint32_t lanes = at->vm->lanes;
 
     if (!is_float(at, d)) {
-        qa = narrow(at, a, na, sa);
-        qb = narrow(at, b, nb, sb);
+        qa = lane_narrow(at, a, na, sa);
+        qb = lane_narrow(at, b, nb, sb);
         if (HD_LIKELY(qa != NULL && qb != NULL)) {
             choose_narrow(hd_kvm_vector(at, d), qa, qb, set, lanes);
             return;
@@ -211,7 +212,7 @@ static void choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
 }
 
 /* One value in all lanes that run, as far as that is easily seen. */
-static bool same(const struct hd_reg *a, const struct hd_reg *b)
+static bool lane_same(const struct hd_reg *a, const struct hd_reg *b)
 {
     return (a->tag | b->tag) < HD_VECTOR && a->base == b->base &&
            a->stride == b->stride;
@@ -226,12 +227,12 @@ void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
         hd_kvm_uniform(
             at, n->d,
             (int64_t)(((uint64_t)a.base & set) | ((uint64_t)b.base & ~set)));
-    else if ((set & run) == run || same(&a, &b))
+    else if ((set & run) == run || lane_same(&a, &b))
         hd_lane_copy(at, n->d, n->a);
     else if ((set & run) == 0)
         hd_lane_copy(at, n->d, n->b);
     else
-        choose(at, n->d, set, &a, n->a, &b, n->b);
+        lane_choose(at, n->d, set, &a, n->a, &b, n->b);
 }
 
 /* Lanes that may still read a variable: those that ran at its declaration. */
@@ -254,12 +255,12 @@ void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
         hd_kvm_uniform(
             at, n->d,
             (int64_t)(((uint64_t)d.base & ~run) | ((uint64_t)a.base & run)));
-    else if (same(&a, &d))
+    else if (lane_same(&a, &d))
         return;
     else if ((owners(at, n) & ~run) == 0)
         hd_lane_copy(at, n->d, n->a);
     else
-        choose(at, n->d, run, &a, n->a, &d, n->d);
+        lane_choose(at, n->d, run, &a, n->a, &d, n->d);
 }
 
 /* ---- what a warp is --------------------------------------------------- */
@@ -447,7 +448,7 @@ static uint8_t simpler(uint8_t op, struct hd_reg *b)
 }
 
 /* A result that is affine. */
-static inline bool is(struct hd_reg *d, int64_t base, int64_t stride)
+static inline bool lane_affine(struct hd_reg *d, int64_t base, int64_t stride)
 {
     d->base = base;
     d->stride = stride;
@@ -471,8 +472,8 @@ static bool int_divide(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
     if (q != floor_div(last_of(a, lanes), b))
         return false;
     if (op == HD_I_MOD || op == HD_I_AND)
-        return is(d, a->base - q * b, a->stride);
-    return is(d, q, 0);
+        return lane_affine(d, a->base - q * b, a->stride);
+    return lane_affine(d, q, 0);
 }
 
 /* Results that are affine. */
@@ -483,11 +484,11 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
 
     switch (op) {
     case HD_I_ADD:
-        return is(d, wrap((uint64_t)a->base + (uint64_t)b->base),
-                  wrap((uint64_t)a->stride + (uint64_t)b->stride));
+        return lane_affine(d, wrap((uint64_t)a->base + (uint64_t)b->base),
+                           wrap((uint64_t)a->stride + (uint64_t)b->stride));
     case HD_I_SUB:
-        return is(d, wrap((uint64_t)a->base - (uint64_t)b->base),
-                  wrap((uint64_t)a->stride - (uint64_t)b->stride));
+        return lane_affine(d, wrap((uint64_t)a->base - (uint64_t)b->base),
+                           wrap((uint64_t)a->stride - (uint64_t)b->stride));
     case HD_I_MUL:
         if (a->tag == HD_AFFINE && b->tag == HD_AFFINE)
             return false;
@@ -497,12 +498,12 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
             a = b;
             b = swap;
         }
-        return is(d, wrap((uint64_t)a->base * (uint64_t)b->base),
-                  wrap((uint64_t)a->stride * (uint64_t)b->base));
+        return lane_affine(d, wrap((uint64_t)a->base * (uint64_t)b->base),
+                           wrap((uint64_t)a->stride * (uint64_t)b->base));
     case HD_I_SHL:
         return b->tag == HD_UNIFORM &&
-               is(d, wrap((uint64_t)a->base << (b->base & 63)),
-                  wrap((uint64_t)a->stride << (b->base & 63)));
+               lane_affine(d, wrap((uint64_t)a->base << (b->base & 63)),
+                           wrap((uint64_t)a->stride << (b->base & 63)));
     case HD_I_DIV:
     case HD_I_MOD:
     case HD_I_AND:
@@ -518,7 +519,7 @@ static bool int_affine(struct hd_reg *d, uint8_t op, const struct hd_reg *a,
             return false;
         if ((first < 0) != (op == HD_I_MIN))
             a = b;
-        return is(d, a->base, a->stride);
+        return lane_affine(d, a->base, a->stride);
     }
     return false;
 }
@@ -562,11 +563,11 @@ static bool int_narrow(const struct hd_kvm_at *at, const struct hd_ins *n,
                        const struct hd_reg *b)
 {
     int32_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
-    const int32_t *pa = narrow(at, a, n->a, ta), *pb;
+    const int32_t *pa = lane_narrow(at, a, n->a, ta), *pb;
 
     if (pa == NULL)
         return false;
-    pb = narrow(at, b, n->b, tb);
+    pb = lane_narrow(at, b, n->b, tb);
     if (pb == NULL || !narrow_lanes(op, t, pa, pb, at->vm->lanes))
         return false;
     memcpy(hd_kvm_vector(at, n->d), t, at->vm->lanes * sizeof(*t));
@@ -609,7 +610,7 @@ void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
 
 /* The bits of a result.  There is one NaN: which operand's payload and sign
  * survive is up to compilers and processors. */
-static inline int64_t settle(double v)
+static inline int64_t lane_settle(double v)
 {
     return v == v ? bits_of(v) : INT64_C(0x7ff8000000000000);
 }
@@ -628,7 +629,7 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
         for (uint32_t l = 0; l < lanes; l++) {                                 \
             double a = real_of(pa[l]), b = real_of(pb[l]);                     \
                                                                                \
-            d[l] = settle(e);                                                  \
+            d[l] = lane_settle(e);                                             \
         }                                                                      \
         break;
         EACH_FLOAT(X)
@@ -675,7 +676,7 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
     case HD_I_FNEG:
         return bits_of(-real_of(a));
     case HD_I_FSQRT:
-        return settle(round_to(n->rtype, sqrt(real_of(a))));
+        return lane_settle(round_to(n->rtype, sqrt(real_of(a))));
     case HD_I_ITOF:
         return bits_of(round_to(n->rtype, (double)a));
     case HD_I_FTOF:
@@ -862,9 +863,9 @@ static uint64_t compare_narrow(uint8_t op, const int32_t *a, const int32_t *b,
     return m;
 }
 
-static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
-                        const struct hd_reg *a, uint32_t na,
-                        const struct hd_reg *b, uint32_t nb)
+static uint64_t lane_compare(const struct hd_kvm_at *at, uint8_t op,
+                             const struct hd_reg *a, uint32_t na,
+                             const struct hd_reg *b, uint32_t nb)
 {
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES];
     int32_t sa[HD_MAX_LANES], sb[HD_MAX_LANES];
@@ -877,8 +878,8 @@ static uint64_t compare(const struct hd_kvm_at *at, uint8_t op,
         if ((a->tag | b->tag) == HD_AFFINE && is_tame(a) && is_tame(b))
             return compare_affine(op, a->base - b->base, a->stride - b->stride,
                                   lanes);
-        qa = narrow(at, a, na, sa);
-        qb = narrow(at, b, nb, sb);
+        qa = lane_narrow(at, a, na, sa);
+        qb = lane_narrow(at, b, nb, sb);
         if (HD_LIKELY(qa != NULL && qb != NULL))
             return compare_narrow(op, qa, qb, lanes);
     }
@@ -890,12 +891,12 @@ uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
 
-    return compare(at, n->op, &a, n->a, &b, n->b);
+    return lane_compare(at, n->op, &a, n->a, &b, n->b);
 }
 
 uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b)
 {
     struct hd_reg ra = hd_kvm_reg(at, a), rb = hd_kvm_reg(at, b);
 
-    return compare(at, HD_I_LT, &ra, a, &rb, b);
+    return lane_compare(at, HD_I_LT, &ra, a, &rb, b);
 }

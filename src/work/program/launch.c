@@ -42,7 +42,7 @@ static struct hd_kvm_layout layout_of(const struct hd_kernel *k, uint32_t lanes)
 }
 
 /* Sets what follows from the current kernel. */
-static void lay_out(struct hd_kvm *vm)
+static void launch_lay_out(struct hd_kvm *vm)
 {
     bool regroups = vm->divided != NULL && vm->env->compact;
     const struct hd_kernel *k =
@@ -64,7 +64,7 @@ static void undivide(struct hd_kvm *vm)
 }
 
 /* The kernels for blocks whose threads are regrouped.  0 or -1. */
-static int divide(struct hd_kvm *vm)
+static int launch_divide(struct hd_kvm *vm)
 {
     const struct heddle_program *p = vm->prog;
 
@@ -90,7 +90,7 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
         places = 2 * (size_t)slots;
         vm->part =
             hd_arena_take(env->arena, slots, HD_KVM_HOMES * sizeof(*vm->part));
-        if (vm->part == NULL || divide(vm) != 0)
+        if (vm->part == NULL || launch_divide(vm) != 0)
             return hd_err_memory(env->err);
     }
     for (uint32_t i = 0; i < vm->prog->nkernel; i++) {
@@ -204,7 +204,7 @@ static int kvm_restart(void *self)
 }
 
 /* Asks the host, or walks the list.  1, 0 or an error. */
-static int choose(struct hd_kvm *vm, struct heddle_launch *l)
+static int launch_choose(struct hd_kvm *vm, struct heddle_launch *l)
 {
     struct heddle_program *p = vm->prog;
     struct heddle_host h = {vm};
@@ -256,7 +256,7 @@ static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
     }
     hd_numbers_clear(&vm->numbers);
     st->started = 1;
-    lay_out(vm);
+    launch_lay_out(vm);
     if (vm->contexts == 0)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "kernel %s: a block of %u warps; the machine holds "
@@ -270,7 +270,7 @@ static int kvm_launch(void *self, struct hd_launch *out)
     struct hd_kvm *vm = self;
     struct heddle_launch l;
     const struct hd_kernel *k;
-    int r = choose(vm, &l);
+    int r = launch_choose(vm, &l);
 
     if (r <= 0)
         return r;
@@ -328,7 +328,7 @@ static void kvm_block_end(void *self, uint32_t ctx)
 
 /* ---- what the host may do between launches ----------------------------- */
 
-static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
+static struct hd_buffer *host_find(heddle_host *h, uint32_t buffer, uint64_t i)
 {
     struct hd_kvm *vm = h->vm;
     struct hd_buffer *b;
@@ -361,7 +361,7 @@ static struct hd_buffer *find(heddle_host *h, uint32_t buffer, uint64_t i)
 int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
                      union heddle_value *v)
 {
-    struct hd_buffer *b = find(h, buffer, i);
+    struct hd_buffer *b = host_find(h, buffer, i);
 
     if (b == NULL)
         return HEDDLE_EPROGRAM;
@@ -372,7 +372,7 @@ int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
 int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
                       union heddle_value v)
 {
-    struct hd_buffer *b = find(h, buffer, i);
+    struct hd_buffer *b = host_find(h, buffer, i);
 
     if (b == NULL)
         return HEDDLE_EPROGRAM;
@@ -383,7 +383,7 @@ int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
 
 int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
 {
-    struct hd_buffer *b = find(h, buffer, 0);
+    struct hd_buffer *b = host_find(h, buffer, 0);
     int e = b == NULL ? HEDDLE_EPROGRAM : 0;
 
     for (uint64_t i = 0; e == 0 && i < b->def->count; i++)
@@ -507,7 +507,7 @@ static int kvm_restored(void *self)
 
     vm->k = NULL;
     if (vm->st->started)
-        lay_out(vm);
+        launch_lay_out(vm);
     return 0;
 }
 

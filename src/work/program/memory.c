@@ -51,7 +51,7 @@ static uint64_t lane_of(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
                : (uint64_t)hd_kvm_high(at, reg)[l] << 32 | (uint32_t)low[l];
 }
 
-static int64_t index_of(const struct act *c, uint32_t l)
+static int64_t act_index(const struct act *c, uint32_t l)
 {
     const struct hd_ins *n = c->n;
 
@@ -60,14 +60,15 @@ static int64_t index_of(const struct act *c, uint32_t l)
 }
 
 /* The offset in the buffer of lane l's element. */
-static inline uint64_t offset_of(const struct act *c, uint32_t l)
+static inline uint64_t act_offset(const struct act *c, uint32_t l)
 {
     return c->apart ? c->at->vm->lane[l].v - c->n->m.va
                     : (c->base + c->stride * l) << c->n->shift;
 }
 
 /* Sets the lanes' addresses; true if all active lanes stay in the buffer. */
-static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
+static bool act_place(struct act *c, const struct hd_reg *a,
+                      const struct hd_reg *b)
 {
     const struct hd_ins *n = c->n;
     uint64_t top = n->m.top, va = n->m.va, bad = 0, plus = (uint64_t)n->imm;
@@ -86,7 +87,7 @@ static bool place(struct act *c, const struct hd_reg *a, const struct hd_reg *b)
     if (HD_LIKELY(bad >> 63 == 0))
         return true;
     for (uint64_t m = c->mask; m != 0; m &= m - 1)
-        if ((uint64_t)index_of(c, hd_bit_first(m)) > top)
+        if ((uint64_t)act_index(c, hd_bit_first(m)) > top)
             return false;
     return true;
 }
@@ -106,8 +107,8 @@ static inline bool ends_inside(uint64_t base, uint64_t stride, uint64_t mask,
 }
 
 /* Finds the indices; true if all active lanes stay inside the buffer. */
-static bool begin(struct act *c, const struct hd_kvm_at *at,
-                  const struct hd_ins *n)
+static bool act_begin(struct act *c, const struct hd_kvm_at *at,
+                      const struct hd_ins *n)
 {
     struct hd_reg a = {0, 0, HD_UNIFORM, 0}, b = a;
 
@@ -120,14 +121,14 @@ static bool begin(struct act *c, const struct hd_kvm_at *at,
     c->buf = &at->vm->buf.v[n->buf];
     c->mask = at->w->mask;
     if ((a.tag | b.tag) >= HD_VECTOR)
-        return place(c, &a, &b);
+        return act_place(c, &a, &b);
     c->apart = false;
     c->base = (uint64_t)a.base + (uint64_t)b.base + (uint64_t)n->imm;
     c->stride = (uint64_t)a.stride + (uint64_t)b.stride;
     return ends_inside(c->base, c->stride, c->mask, n->m.top);
 }
 
-static void outside(const struct act *c)
+static void act_outside(const struct act *c)
 {
     const struct hd_kvm_at *at = c->at;
     const struct hd_kvm_block *b = &at->vm->block[at->ctx];
@@ -135,13 +136,13 @@ static void outside(const struct act *c)
     uint32_t l = 0;
 
     while (l < at->vm->lanes &&
-           (!(c->mask >> l & 1) || (uint64_t)index_of(c, l) <= top))
+           (!(c->mask >> l & 1) || (uint64_t)act_index(c, l) <= top))
         l++;
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
                "kernel %s, instruction %u (%s): index %lld of buffer %s; "
                "expected 0 to %llu (block %u,%u,%u, thread %u)",
                at->k->name, (unsigned)(c->n - at->k->ins),
-               hd_opcode_name(c->n->op), (long long)index_of(c, l),
+               hd_opcode_name(c->n->op), (long long)act_index(c, l),
                c->buf->def->name, (unsigned long long)top, b->at[0], b->at[1],
                b->at[2],
                hd_kvm_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
@@ -153,7 +154,7 @@ static void spread(struct act *c)
     hd_va *lane = c->at->vm->lane;
 
     for (uint32_t l = 0; l < c->at->vm->lanes && !c->apart; l++)
-        lane[l].v = c->n->m.va + offset_of(c, l);
+        lane[l].v = c->n->m.va + act_offset(c, l);
     c->apart = true;
 }
 
@@ -164,7 +165,7 @@ static void spread(struct act *c)
      : (type) == HEDDLE_F32 ? f(__VA_ARGS__, HEDDLE_F32)                       \
                             : f(__VA_ARGS__, type))
 
-static inline size_t bytes_of(uint8_t type)
+static inline size_t type_bytes(uint8_t type)
 {
     return type == HEDDLE_U8                          ? 1
            : type == HEDDLE_I64 || type == HEDDLE_F64 ? 8
@@ -180,8 +181,8 @@ static inline bool is_narrow(uint8_t type)
 }
 
 /* Lane l of d = an element of a type. */
-static inline void take(void *d, uint32_t l, const unsigned char *p,
-                        uint8_t type)
+static inline void value_take(void *d, uint32_t l, const unsigned char *p,
+                              uint8_t type)
 {
     int64_t v = hd_element_get(type, p).i;
 
@@ -191,7 +192,7 @@ static inline void take(void *d, uint32_t l, const unsigned char *p,
         ((int64_t *)d)[l] = v;
 }
 
-static void clear(void *d, uint32_t lanes, uint8_t type)
+static void value_clear(void *d, uint32_t lanes, uint8_t type)
 {
     memset(d, 0, lanes * (is_narrow(type) ? sizeof(int32_t) : sizeof(int64_t)));
 }
@@ -201,7 +202,7 @@ static HD_INLINE void copy_in(void *d, const unsigned char *p, uint32_t lanes,
                               uint8_t type)
 {
     for (uint32_t l = 0; l < lanes; l++)
-        take(d, l, p + (size_t)l * bytes_of(type), type);
+        value_take(d, l, p + (size_t)l * type_bytes(type), type);
 }
 
 /* Lanes side by side that are read from one place: no look-up for each. */
@@ -233,14 +234,15 @@ static HD_INLINE void load_each(const struct act *c, void *d, bool paged,
     const hd_va *lane = c->at->vm->lane;
     uint64_t va = c->n->m.va;
 
-    clear(d, c->at->vm->lanes, type);
+    value_clear(d, c->at->vm->lanes, type);
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
         uint64_t at = lane[l].v - va;
 
-        take(d, l,
-             paged ? view[at / HD_PAGE_BYTES] + at % HD_PAGE_BYTES : first + at,
-             type);
+        value_take(d, l,
+                   paged ? view[at / HD_PAGE_BYTES] + at % HD_PAGE_BYTES
+                         : first + at,
+                   type);
     }
 }
 
@@ -249,13 +251,13 @@ static void load_scarce(const struct act *c, void *d)
 {
     uint8_t type = c->buf->def->type;
 
-    clear(d, c->at->vm->lanes, type);
+    value_clear(d, c->at->vm->lanes, type);
     for (uint64_t m = c->mask; m != 0 && c->buf->first_bytes > 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
-        const unsigned char *p = hd_buffer_at(c->buf, offset_of(c, l));
+        const unsigned char *p = hd_buffer_at(c->buf, act_offset(c, l));
 
         if (p != NULL)
-            take(d, l, p, type);
+            value_take(d, l, p, type);
     }
 }
 
@@ -296,7 +298,7 @@ static void load_values(struct act *c)
 
 /* ---- stores ----------------------------------------------------------- */
 
-static void no_memory(const struct act *c)
+static void act_no_memory(const struct act *c)
 {
     hd_err_memory(c->at->vm->env->err);
 }
@@ -306,7 +308,7 @@ static HD_INLINE void copy_out(unsigned char *p, const int64_t *v, uint32_t n,
                                uint8_t type)
 {
     for (uint32_t l = 0; l < n; l++)
-        hd_element_set(type, p + (size_t)l * bytes_of(type),
+        hd_element_set(type, p + (size_t)l * type_bytes(type),
                        (union heddle_value){.i = v[l]});
 }
 
@@ -316,7 +318,7 @@ static bool store_run(const struct act *c, const int64_t *v)
 {
     uint8_t shift = c->n->shift, type = c->buf->def->type;
     uint32_t first = hd_bit_first(c->mask), n = hd_bit_count(c->mask);
-    uint64_t run = c->mask >> first, at = offset_of(c, first);
+    uint64_t run = c->mask >> first, at = act_offset(c, first);
     unsigned char *p;
 
     if (c->apart || c->stride != 1 || (run & (run + 1)) != 0 ||
@@ -332,10 +334,10 @@ static bool store_run(const struct act *c, const int64_t *v)
 static void store_one(const struct act *c, uint32_t l, int64_t v)
 {
     unsigned char *p =
-        hd_buffer_write(&c->at->vm->buf, c->buf, offset_of(c, l));
+        hd_buffer_write(&c->at->vm->buf, c->buf, act_offset(c, l));
 
     if (p == NULL)
-        no_memory(c);
+        act_no_memory(c);
     else
         hd_element_set(c->buf->def->type, p, (union heddle_value){.i = v});
 }
@@ -411,7 +413,7 @@ static void atomic_values(const struct act *c)
     }
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
-        uint64_t i = offset_of(c, l) >> n->shift;
+        uint64_t i = act_offset(c, l) >> n->shift;
         union heddle_value old = hd_buffer_get(c->buf, i), put = {.i = v[l]};
 
         result[l] = old.i;
@@ -420,7 +422,7 @@ static void atomic_values(const struct act *c)
         else
             put.i = combine_int(n->kind, old.i, put.i, cmp[l]);
         if (hd_buffer_set(&at->vm->buf, c->buf, i, put) != 0) {
-            no_memory(c);
+            act_no_memory(c);
             return;
         }
     }
@@ -445,8 +447,8 @@ void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
 {
     struct act c;
 
-    if (HD_UNLIKELY(!begin(&c, at, n))) {
-        outside(&c);
+    if (HD_UNLIKELY(!act_begin(&c, at, n))) {
+        act_outside(&c);
         if (n->op == HD_I_PEEK)
             hd_kvm_uniform(at, n->d, 0);
     } else if (n->op == HD_I_PEEK) {
@@ -464,8 +466,8 @@ HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
     const struct hd_ins *n = &vm->k->ins[at.w->pc - 1];
     struct act c;
 
-    if (HD_UNLIKELY(!begin(&c, &at, n))) {
-        outside(&c);
+    if (HD_UNLIKELY(!act_begin(&c, &at, n))) {
+        act_outside(&c);
         *acc = (struct hd_access){.base = c.buf->def->va};
         no_result(&at, n);
         return;

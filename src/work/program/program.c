@@ -20,7 +20,7 @@
 #include "kit/line.h"
 #include "points/source.h"
 
-static void mix(heddle_program *p, const void *what, size_t bytes)
+static void program_mix(heddle_program *p, const void *what, size_t bytes)
 {
     XXH3_64bits_update(p->xxh, what, bytes);
 }
@@ -41,7 +41,7 @@ heddle_program *heddle_program_new(const char *name)
         return NULL;
     }
     XXH3_64bits_reset(p->xxh);
-    mix(p, p->name, sizeof(p->name));
+    program_mix(p, p->name, sizeof(p->name));
     return p;
 }
 
@@ -68,7 +68,7 @@ const char *heddle_program_error(const heddle_program *p)
 }
 
 /* A new error replaces the one before; nothing may change once frozen. */
-static int begin(heddle_program *p)
+static int program_begin(heddle_program *p)
 {
     hd_err_clear(&p->err);
     if (p->frozen)
@@ -80,7 +80,7 @@ static int begin(heddle_program *p)
 
 int heddle_program_align(heddle_program *p, uint64_t bytes)
 {
-    if (begin(p) != 0)
+    if (program_begin(p) != 0)
         return p->err.code;
     if (!hd_is_pow2(bytes) || bytes < 16 || bytes > UINT64_C(1) << 30)
         return hd_err_set(&p->err, HEDDLE_EINVAL,
@@ -109,7 +109,7 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     char what[128];
     uint64_t va;
 
-    if (begin(p) != 0)
+    if (program_begin(p) != 0)
         return p->err.code;
     snprintf(what, sizeof what, "program %s: buffer", p->name);
     if (hd_line_check(what, name, HEDDLE_EPROGRAM, &p->err) != 0)
@@ -160,10 +160,10 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     b->contents = data != NULL || b->scratch || (flags & HEDDLE_CONTENTS);
     b->count = count;
     b->va.v = b->scratch ? 0 : va;
-    mix(p, b, offsetof(struct hd_bufdef, data));
+    program_mix(p, b, offsetof(struct hd_bufdef, data));
     if (data != NULL) {
         b->data = heddle_data_ref(data);
-        mix(p, data->mem, data->count * width);
+        program_mix(p, data->mem, data->count * width);
     }
     if (!b->scratch)
         p->next_va = va + count * width;
@@ -174,7 +174,7 @@ int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
 {
     struct hd_kernel *k;
 
-    if (begin(p) != 0)
+    if (program_begin(p) != 0)
         return p->err.code;
     k = hd_grow(&p->kernel, p->nkernel, &p->room_kernel, sizeof(*k));
     if (k == NULL)
@@ -182,7 +182,7 @@ int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
     if (hd_verify_kernel(&k[p->nkernel], code, bytes, p->buf, p->nbuf,
                          &p->err) != 0)
         return p->err.code;
-    mix(p, code, bytes);
+    program_mix(p, code, bytes);
     return (int)p->nkernel++;
 }
 
@@ -190,7 +190,7 @@ int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
 {
     struct heddle_launch *to;
 
-    if (begin(p) != 0)
+    if (program_begin(p) != 0)
         return p->err.code;
     if (l->kernel >= p->nkernel || l->args > p->kernel[l->kernel].nargs)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
@@ -201,9 +201,9 @@ int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
     if (to == NULL)
         return hd_err_memory(&p->err);
     to[p->nlaunch++] = *l;
-    mix(p, &l->kernel, sizeof(l->kernel));
-    mix(p, l->grid, sizeof(l->grid));
-    mix(p, l->arg, l->args * sizeof(l->arg[0]));
+    program_mix(p, &l->kernel, sizeof(l->kernel));
+    program_mix(p, l->grid, sizeof(l->grid));
+    program_mix(p, l->arg, l->args * sizeof(l->arg[0]));
     return 0;
 }
 
@@ -211,7 +211,7 @@ int heddle_program_host(heddle_program *p, heddle_host_fn *fn, void *ud,
                         void (*release)(void *ud), const void *text,
                         size_t bytes)
 {
-    if (begin(p) != 0)
+    if (program_begin(p) != 0)
         return p->err.code;
     if (p->host != NULL)
         return hd_err_set(&p->err, HEDDLE_EINVAL,
@@ -220,7 +220,7 @@ int heddle_program_host(heddle_program *p, heddle_host_fn *fn, void *ud,
     p->host_ud = ud;
     p->host_free = release;
     if (text != NULL)
-        mix(p, text, bytes);
+        program_mix(p, text, bytes);
     return 0;
 }
 

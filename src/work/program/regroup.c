@@ -72,7 +72,7 @@ uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
 
 /* ---- frames ------------------------------------------------------------ */
 
-static inline bool is_idle(const struct hd_kvm_warp *w, uint32_t depth)
+static inline bool regroup_is_idle(const struct hd_kvm_warp *w, uint32_t depth)
 {
     return w->idle >> depth & 1;
 }
@@ -87,7 +87,7 @@ static uint32_t base_of(const struct meeting *z)
     for (; d > 0; d--) {
         const struct hd_ins *n;
 
-        if (is_idle(h->w, d - 1))
+        if (regroup_is_idle(h->w, d - 1))
             continue;
         n = &z->k->ins[hd_kvm_frame(h, d - 1)->pc];
         if (n->op == HD_I_MEET || (n->op == HD_I_WHILE && n->kind != 0))
@@ -102,12 +102,12 @@ static uint64_t alive(const struct hd_kvm_at *h)
     uint64_t m = h->w->mask;
 
     for (uint32_t d = 0; d < h->w->depth; d++)
-        if (!is_idle(h->w, d))
+        if (!regroup_is_idle(h->w, d))
             m |= hd_kvm_frame(h, d)->saved;
     return m;
 }
 
-static void push(const struct hd_kvm_at *h, uint32_t pc, uint64_t other)
+static void regroup_push(const struct hd_kvm_at *h, uint32_t pc, uint64_t other)
 {
     uint32_t d = h->w->depth++;
 
@@ -120,7 +120,7 @@ static void pop_all(struct meeting *z)
     for (uint32_t w = 0; w < z->vm->warps; w++) {
         struct hd_kvm_warp *x = z->home[w].w;
 
-        if (!is_idle(x, --x->depth))
+        if (!regroup_is_idle(x, --x->depth))
             x->mask = hd_kvm_frame(&z->home[w], x->depth)->saved;
         x->idle &= ~(UINT32_C(1) << x->depth);
     }
@@ -163,8 +163,8 @@ static void blend(const struct hd_kvm_at *to, const struct hd_kvm_at *from,
 }
 
 /* The register of a formed warp's threads. */
-static void gather(const struct meeting *z, const struct hd_kvm_at *to,
-                   const uint64_t *part, uint32_t reg)
+static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
+                           const uint64_t *part, uint32_t reg)
 {
     int64_t tmp[HD_MAX_LANES], t[HD_MAX_LANES] = {0};
     struct hd_reg first = {0, 0, HD_WIDE, 0};
@@ -254,7 +254,7 @@ static void put_back(struct meeting *z, const struct hd_kvm_at *f,
             struct hd_kvm_frame *to = hd_kvm_frame(h, d);
             uint64_t saved = any ? hd_kvm_frame(f, d)->saved : 0;
 
-            if (!is_idle(h->w, d))
+            if (!regroup_is_idle(h->w, d))
                 to->saved = (to->saved & ~part[w]) | (saved & part[w]);
         }
         for (uint32_t reg = 0; any && reg < z->k->nreg; reg++)
@@ -336,7 +336,7 @@ static uint64_t lanes_left(const struct hd_kvm_at *h, const struct hd_ins *n)
 
 /* The instruction at pc, of all homes; returns where those go on whose masks
  * are not empty. */
-static uint32_t step(struct meeting *z, uint32_t pc)
+static uint32_t regroup_step(struct meeting *z, uint32_t pc)
 {
     const struct hd_ins *n = &z->k->ins[pc], *loop = n;
     uint64_t any = 0;
@@ -347,8 +347,9 @@ static uint32_t step(struct meeting *z, uint32_t pc)
 
         switch (n->kind) {
         case HD_I_IF:
-            push(h, pc,
-                 n->other != n->end ? x->mask & ~hd_kvm_bool(h, n->a) : 0);
+            regroup_push(h, pc,
+                         n->other != n->end ? x->mask & ~hd_kvm_bool(h, n->a)
+                                            : 0);
             x->mask &= hd_kvm_bool(h, n->a);
             break;
         case HD_I_ELSE:
@@ -356,7 +357,7 @@ static uint32_t step(struct meeting *z, uint32_t pc)
             hd_kvm_frame(h, x->depth - 1u)->other = 0;
             break;
         case HD_I_LOOP:
-            push(h, pc, 0);
+            regroup_push(h, pc, 0);
             if (x->mask != 0) {
                 hd_lane_copy(h, n->d, n->a);
                 x->mask = lanes_left(h, n);
@@ -397,18 +398,18 @@ static uint32_t step(struct meeting *z, uint32_t pc)
 
 /* All threads of the entry have exited: goes on where others wait.  False:
  * there are none. */
-static bool unwind(struct meeting *z)
+static bool regroup_unwind(struct meeting *z)
 {
     while (z->home[0].w->depth > 0) {
         uint32_t d = z->home[0].w->depth - 1u;
-        bool idle = is_idle(z->home[0].w, d); /* whom it had is gone */
+        bool idle = regroup_is_idle(z->home[0].w, d); /* whom it had is gone */
         uint32_t pc = idle ? 0 : hd_kvm_frame(&z->home[0], d)->pc;
         const struct hd_ins *n = &z->k->ins[pc];
         uint64_t any = 0;
 
         if (!idle && n->op == HD_I_MEET && n->kind == HD_I_IF &&
             n->other != n->end) {
-            z->pc = step(z, n->other);
+            z->pc = regroup_step(z, n->other);
             if (z->pc != n->end)
                 return true;
         }
@@ -447,14 +448,15 @@ static void form(const struct meeting *z, uint32_t i)
     }
     for (uint32_t reg = 0; reg < z->k->nreg; reg++)
         if (lives(z->k, reg, z->pc))
-            gather(z, &f, part, reg);
+            regroup_gather(z, &f, part, reg);
 }
 
 /* Takes the threads of the next formed warp out of those that are left.  False:
  * there were none.  Nobody is asked for those of the first one's own warp, so
  * that each formed warp leaves none of the oldest warp's behind, and the block
  * has place for all. */
-static bool choose(const struct meeting *z, uint64_t *left, uint64_t *part)
+static bool regroup_choose(const struct meeting *z, uint64_t *left,
+                           uint64_t *part)
 {
     const struct hd_group *g = z->g;
     uint64_t taken, members;
@@ -491,7 +493,7 @@ static uint32_t form_all(struct meeting *z)
 
     for (uint32_t w = 0; w < z->vm->warps; w++)
         left[w] = z->home[w].w->mask;
-    while (n < z->vm->warps && choose(z, left, parts(z->vm, z->ctx, n)))
+    while (n < z->vm->warps && regroup_choose(z, left, parts(z->vm, z->ctx, n)))
         form(z, n++);
     return n;
 }
@@ -499,7 +501,7 @@ static uint32_t form_all(struct meeting *z)
 /* ---- the whole --------------------------------------------------------- */
 
 /* Warps formed are of the entry's threads, each once, in its lane. */
-static void check(const struct meeting *z, uint32_t formed)
+static void regroup_check(const struct meeting *z, uint32_t formed)
 {
     for (uint32_t w = 0; w < z->vm->warps; w++) {
         uint64_t m = 0;
@@ -522,7 +524,7 @@ static void check(const struct meeting *z, uint32_t formed)
 
 /* What the next run of the entry can write: where it begins, and the end of the
  * loops that it can go round in without a MEET. */
-static void remember(const struct meeting *z)
+static void regroup_remember(const struct meeting *z)
 {
     struct hd_kvm_block *b = &z->vm->block[z->ctx];
     const struct hd_kvm_at *h = &z->home[0];
@@ -532,7 +534,8 @@ static void remember(const struct meeting *z)
     for (uint32_t d = base_of(z) - (base_of(z) > 0); d < h->w->depth; d++) {
         const struct hd_ins *n = &z->k->ins[hd_kvm_frame(h, d)->pc];
 
-        if (is_idle(h->w, d) || (n->op != HD_I_LOOP && n->op != HD_I_WHILE))
+        if (regroup_is_idle(h->w, d) ||
+            (n->op != HD_I_LOOP && n->op != HD_I_WHILE))
             continue;
         b->from = (uint32_t)(n - z->k->ins);
         b->to = n->end + 1;
@@ -542,7 +545,7 @@ static void remember(const struct meeting *z)
 
 /* All threads have exited: warps that ended without an EXIT of their own, since
  * their threads had, have it now. */
-static uint64_t finish(const struct meeting *z)
+static uint64_t regroup_finish(const struct meeting *z)
 {
     uint64_t run = 0;
 
@@ -561,7 +564,7 @@ static uint64_t finish(const struct meeting *z)
 static void step_all(struct meeting *z)
 {
     for (uint32_t n = 0; z->k->ins[z->pc].op == HD_I_MEET; n++) {
-        z->pc = step(z, z->pc);
+        z->pc = regroup_step(z, z->pc);
         if (n == SPIN_LIMIT) {
             hd_err_set(z->vm->env->err, HEDDLE_EPROGRAM,
                        "kernel %s: more than %d rounds without an instruction",
@@ -572,7 +575,7 @@ static void step_all(struct meeting *z)
 }
 
 /* Warps of the entry that go on. */
-static uint64_t go_on(struct meeting *z, uint32_t formed)
+static uint64_t regroup_proceed(struct meeting *z, uint32_t formed)
 {
     uint32_t warps = z->vm->warps;
     bool same = true, whole = true;
@@ -606,11 +609,11 @@ static uint64_t go_on(struct meeting *z, uint32_t formed)
         formed = 0;
     }
     if (formed > 0 && z->vm->env->check)
-        check(z, formed);
+        regroup_check(z, formed);
     z->vm->block[z->ctx].formed = formed;
     z->vm->block[z->vm->contexts + z->ctx] = z->vm->block[z->ctx];
     z->g->ctx = formed > 0 ? z->vm->contexts + z->ctx : z->ctx;
-    remember(z);
+    regroup_remember(z);
     return run;
 }
 
@@ -630,12 +633,12 @@ uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g)
     for (uint32_t w = 0; w < vm->warps; w++)
         z.was[w] = z.home[w].w->mask;
     any = z.pc != vm->k->nins - 1;
-    if (!any && !(any = unwind(&z))) {
+    if (!any && !(any = regroup_unwind(&z))) {
         vm->block[ctx].formed = 0;
         g->ctx = ctx;
         g->moved = false;
-        return finish(&z);
+        return regroup_finish(&z);
     }
     step_all(&z);
-    return hd_err_breaks(vm->env->err->code) ? 0 : go_on(&z, formed);
+    return hd_err_breaks(vm->env->err->code) ? 0 : regroup_proceed(&z, formed);
 }

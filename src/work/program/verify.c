@@ -52,7 +52,7 @@ bool hd_opcode_reads(uint8_t op, unsigned field)
 }
 
 /* An integer of so many bytes; 0 where the bytes end. */
-static uint64_t take(struct hd_cursor *c, unsigned bytes)
+static uint64_t verify_take(struct hd_cursor *c, unsigned bytes)
 {
     const uint8_t *p = hd_cursor_take(c, bytes);
     uint64_t n = 0;
@@ -77,15 +77,15 @@ static void take_name(struct hd_cursor *c, char *out, size_t bytes)
 
 static void read_ins(struct hd_cursor *r, struct hd_ins *n)
 {
-    n->op = (uint8_t)take(r, 1);
-    n->aux = (uint8_t)take(r, 1);
-    n->d = (uint16_t)take(r, 2);
-    n->a = (uint16_t)take(r, 2);
-    n->b = (uint16_t)take(r, 2);
-    n->c = (uint16_t)take(r, 2);
-    n->buf = (uint16_t)take(r, 2);
-    n->wait = (uint32_t)take(r, 4);
-    n->imm = (int64_t)take(r, 8);
+    n->op = (uint8_t)verify_take(r, 1);
+    n->aux = (uint8_t)verify_take(r, 1);
+    n->d = (uint16_t)verify_take(r, 2);
+    n->a = (uint16_t)verify_take(r, 2);
+    n->b = (uint16_t)verify_take(r, 2);
+    n->c = (uint16_t)verify_take(r, 2);
+    n->buf = (uint16_t)verify_take(r, 2);
+    n->wait = (uint32_t)verify_take(r, 4);
+    n->imm = (int64_t)verify_take(r, 8);
     n->k.base = n->imm;
 }
 
@@ -95,9 +95,9 @@ static int read_args(struct hd_cursor *r, struct hd_kernel *k,
                      struct hd_err *err)
 {
     for (uint32_t n = 0; n < k->nargs; n++) {
-        k->arg[n].type = (uint8_t)take(r, 1);
+        k->arg[n].type = (uint8_t)verify_take(r, 1);
         take_name(r, k->arg[n].name, 31);
-        k->arg[n].def.i = (int64_t)take(r, 8);
+        k->arg[n].def.i = (int64_t)verify_take(r, 8);
         if (k->arg[n].type >= HD_R_BOOL)
             return hd_err_set(err, HEDDLE_EPROGRAM,
                               "kernel %s: argument %s must be int, f32 or f64",
@@ -111,21 +111,21 @@ static int read_header(struct hd_cursor *r, struct hd_kernel *k,
 {
     uint64_t threads = 1;
 
-    if (take(r, 4) != 0x314b4448)
+    if (verify_take(r, 4) != 0x314b4448)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "bytecode does not begin with HDK1");
     take_name(r, k->name, 60);
     for (int n = 0; n < 3; n++)
-        k->grid[n] = (uint32_t)take(r, 4);
+        k->grid[n] = (uint32_t)verify_take(r, 4);
     for (int n = 0; n < 3; n++) {
-        k->block[n] = (uint32_t)take(r, 4);
+        k->block[n] = (uint32_t)verify_take(r, 4);
         threads = k->block[n] > HD_MAX_THREADS ? 0 : threads * k->block[n];
     }
-    k->regs = (uint32_t)take(r, 4);
-    k->shared_bytes = (uint32_t)take(r, 4);
-    k->nreg = (uint32_t)take(r, 2);
-    k->nargs = (uint32_t)take(r, 2);
-    k->nins = (uint32_t)take(r, 4);
+    k->regs = (uint32_t)verify_take(r, 4);
+    k->shared_bytes = (uint32_t)verify_take(r, 4);
+    k->nreg = (uint32_t)verify_take(r, 2);
+    k->nargs = (uint32_t)verify_take(r, 2);
+    k->nins = (uint32_t)verify_take(r, 4);
     if (r->bad)
         return hd_err_set(err, HEDDLE_EPROGRAM, "bytecode ends in its header");
     if (threads == 0 || threads > HD_MAX_THREADS)
@@ -170,7 +170,7 @@ struct verifier {
     struct hd_err *err;
 };
 
-static int wrong(struct verifier *z, const char *what)
+static int verify_wrong(struct verifier *z, const char *what)
 {
     const struct hd_ins *n = &z->k->ins[z->at];
 
@@ -179,7 +179,7 @@ static int wrong(struct verifier *z, const char *what)
                       hd_opcode_name(n->op), what);
 }
 
-static bool known(const struct verifier *z, uint16_t reg)
+static bool verify_known(const struct verifier *z, uint16_t reg)
 {
     return z->known[reg >> 6] >> (reg & 63) & 1;
 }
@@ -201,33 +201,34 @@ static int check_field(struct verifier *z, uint8_t form, uint16_t reg,
     if (reg == HD_NO_REG) {
         if (form >= 'A' && form <= 'Z')
             return 0;
-        return wrong(z, "a register is missing");
+        return verify_wrong(z, "a register is missing");
     }
     if (reg >= z->k->nreg)
-        return wrong(z, "no such register");
+        return verify_wrong(z, "no such register");
     t = z->k->type[reg];
     switch (form | 0x20) {
     case 'i':
         if (t != HD_R_INT)
-            return wrong(z, "expected an int register");
+            return verify_wrong(z, "expected an int register");
         break;
     case 'b':
         if (t != HD_R_BOOL)
-            return wrong(z, "expected a bool register");
+            return verify_wrong(z, "expected a bool register");
         break;
     case 'f':
     case 'x':
         if (t != HD_R_F32 && t != HD_R_F64)
-            return wrong(z, "expected a register of f32 or f64");
+            return verify_wrong(z, "expected a register of f32 or f64");
         /* fall through */
     default:
         if ((form | 0x20) != 'x' && *same >= 0 && *same != t)
-            return wrong(z, "registers of different types");
+            return verify_wrong(z, "registers of different types");
         if ((form | 0x20) != 'x')
             *same = t;
     }
-    if (read && !known(z, reg))
-        return wrong(z, "reads a register that nothing has written here");
+    if (read && !verify_known(z, reg))
+        return verify_wrong(z,
+                            "reads a register that nothing has written here");
     return 0;
 }
 
@@ -257,7 +258,8 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     const struct hd_bufdef *def = &z->buf[n->buf];
 
     if (n->c > def->count)
-        return wrong(z, "the buffer has fewer elements than a lane reads");
+        return verify_wrong(z,
+                            "the buffer has fewer elements than a lane reads");
     n->shift = def->shift;
     n->depth =
         n->op == HD_I_LOAD && def->texture ? HD_SPACE_TEXTURE : HD_SPACE_GLOBAL;
@@ -273,28 +275,29 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     return 0;
 }
 
-static int check_memory(struct verifier *z, struct hd_ins *n)
+static int verify_memory(struct verifier *z, struct hd_ins *n)
 {
     enum hd_rtype want;
     int same = -1;
 
     if (n->buf >= z->nbuf)
-        return wrong(z, "no such buffer");
+        return verify_wrong(z, "no such buffer");
     want = hd_program_rtype(z->buf[n->buf].type);
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
-        return wrong(z, "the register does not have the type of the buffer");
+        return verify_wrong(
+            z, "the register does not have the type of the buffer");
     if ((n->op == HD_I_PEEK || n->op == HD_I_POKE) &&
         (!z->buf[n->buf].contents || n->c != 1))
-        return wrong(z, "one element of a buffer with contents");
+        return verify_wrong(z, "one element of a buffer with contents");
     if (z->buf[n->buf].scratch && n->op != HD_I_PEEK && n->op != HD_I_POKE)
-        return wrong(z, "a scratch buffer has no address");
+        return verify_wrong(z, "a scratch buffer has no address");
     if (n->op != HD_I_ATOM) {
         if (check_field(z, 'I', n->b, true, &same) != 0)
             return z->err->code;
         if (n->c != 1 && n->c != 2 && n->c != 4)
-            return wrong(z, "1, 2 or 4 elements a lane");
+            return verify_wrong(z, "1, 2 or 4 elements a lane");
         if (((uint32_t)n->c << z->buf[n->buf].shift) > 16)
-            return wrong(z, "more than 16 bytes a lane");
+            return verify_wrong(z, "more than 16 bytes a lane");
         return place_memory(z, n);
     }
     n->c = 1;
@@ -302,23 +305,24 @@ static int check_memory(struct verifier *z, struct hd_ins *n)
     n->cmp = (uint16_t)((uint64_t)n->imm >> 48);
     n->imm = (int32_t)(uint32_t)n->imm;
     if (n->kind >= HD_AT_COUNT)
-        return wrong(z, "no such atomic operation");
+        return verify_wrong(z, "no such atomic operation");
     if (n->b == HD_NO_REG || z->k->type[n->b] != want)
-        return wrong(z, "the value does not have the type of the buffer");
+        return verify_wrong(z,
+                            "the value does not have the type of the buffer");
     if (want != HD_R_INT && n->kind != HD_AT_ADD && n->kind != HD_AT_MIN &&
         n->kind != HD_AT_MAX && n->kind != HD_AT_EXCH)
-        return wrong(z, "not an operation on f32 and f64");
+        return verify_wrong(z, "not an operation on f32 and f64");
     if (n->kind == HD_AT_CAS &&
         (n->cmp >= z->k->nreg || z->k->type[n->cmp] != want ||
-         !known(z, n->cmp)))
-        return wrong(z, "the compared value is not there");
+         !verify_known(z, n->cmp)))
+        return verify_wrong(z, "the compared value is not there");
     return place_memory(z, n);
 }
 
 /* ---- constructs ------------------------------------------------------- */
 
 /* Forgets what was written since the scope began. */
-static void leave(struct verifier *z, const struct scope *s)
+static void verify_leave(struct verifier *z, const struct scope *s)
 {
     memcpy(z->known, s->known, sizeof(s->known));
     for (uint32_t n = 0; n < z->k->nreg; n++)
@@ -332,7 +336,7 @@ static int open_scope(struct verifier *z, uint8_t op)
 
     _Static_assert(HD_MAX_DEPTH == 32, "the message says it");
     if (z->depth == HD_MAX_DEPTH)
-        return wrong(z, "constructs nest too deeply: more than 32");
+        return verify_wrong(z, "constructs nest too deeply: more than 32");
     s = &z->scope[z->depth++];
     s->at = z->at;
     s->op = op;
@@ -352,19 +356,19 @@ static int close_scope(struct verifier *z, struct hd_ins *n)
     struct scope *s;
 
     if (z->depth == 0)
-        return wrong(z, "nothing is open");
+        return verify_wrong(z, "nothing is open");
     s = &z->scope[--z->depth];
     if (s->op != open && !(s->op == HD_I_ELSE && open == HD_I_IF))
-        return wrong(z, "ends a construct of another kind");
+        return verify_wrong(z, "ends a construct of another kind");
     if (open == HD_I_WHILE && !s->tested)
-        return wrong(z, "a while without TEST");
+        return verify_wrong(z, "a while without TEST");
     n->end = s->at;
     if (s->op == HD_I_ELSE)
         ins[ins[s->at].other].end = z->at;
     else
         ins[s->at].other = z->at;
     ins[s->at].end = z->at;
-    leave(z, s);
+    verify_leave(z, s);
     return 0;
 }
 
@@ -373,11 +377,11 @@ static int check_else(struct verifier *z)
     struct scope *s = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
 
     if (s == NULL || s->op != HD_I_IF)
-        return wrong(z, "ELSE without IF");
+        return verify_wrong(z, "ELSE without IF");
     s->op = HD_I_ELSE;
     z->k->ins[s->at].other = z->at;
     z->depth--;
-    leave(z, s);
+    verify_leave(z, s);
     z->depth++;
     return 0;
 }
@@ -399,11 +403,11 @@ static void round_number(struct hd_ins *n)
 static int check_loop(struct verifier *z, const struct hd_ins *n)
 {
     if (n->aux > 1)
-        return wrong(z, "no such direction");
+        return verify_wrong(z, "no such direction");
     if (n->c == HD_NO_REG && (n->aux ? n->imm >= 0 : n->imm <= 0))
-        return wrong(z, "the step goes the wrong way");
+        return verify_wrong(z, "the step goes the wrong way");
     if (n->d == n->b || n->d == n->c)
-        return wrong(z, "the counter is its own bound or step");
+        return verify_wrong(z, "the counter is its own bound or step");
     if (open_scope(z, n->op) != 0)
         return z->err->code;
     write_reg(z, n->d);
@@ -415,7 +419,7 @@ static int check_test(struct verifier *z, struct hd_ins *n)
     struct scope *top = z->depth > 0 ? &z->scope[z->depth - 1] : NULL;
 
     if (top == NULL || top->op != HD_I_WHILE || top->tested)
-        return wrong(z, "a while has exactly one TEST");
+        return verify_wrong(z, "a while has exactly one TEST");
     top->tested = true;
     n->end = top->at;
     return 0;
@@ -426,16 +430,16 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
     switch (n->op) {
     case HD_I_SPEC:
         if ((uint64_t)n->imm >= HD_S_COUNT)
-            return wrong(z, "no such special register");
+            return verify_wrong(z, "no such special register");
         break;
     case HD_I_ARG:
         if ((uint64_t)n->imm >= z->k->nargs ||
             z->k->arg[n->imm].type != n->rtype)
-            return wrong(z, "no such argument of this type");
+            return verify_wrong(z, "no such argument of this type");
         break;
     case HD_I_SET:
         if (z->var[n->d] == 0)
-            return wrong(z, "sets what is not a variable");
+            return verify_wrong(z, "sets what is not a variable");
         n->depth = (uint8_t)(z->var[n->d] - 1);
         return 0;
     case HD_I_LOOP:
@@ -454,21 +458,21 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
     case HD_I_ALU:
     case HD_I_SHARED:
         if (n->imm < 0 || n->imm > 1 << 30)
-            return wrong(z, "a count from 0 to 2^30");
+            return verify_wrong(z, "a count from 0 to 2^30");
         return 0;
     case HD_I_PEEK:
     case HD_I_POKE:
     case HD_I_LOAD:
     case HD_I_STORE:
     case HD_I_ATOM:
-        if (check_memory(z, n) != 0)
+        if (verify_memory(z, n) != 0)
             return z->err->code;
         if (n->op == HD_I_STORE || n->op == HD_I_POKE || n->d == HD_NO_REG)
             return 0;
         break;
     case HD_I_EXIT:
         if (z->at + 1 != z->k->nins || z->depth != 0)
-            return wrong(z, "only at the very end");
+            return verify_wrong(z, "only at the very end");
         return 0;
     }
     if (op_form[n->op][0] != '_')
@@ -486,7 +490,7 @@ static int check_all(struct verifier *z)
         struct hd_ins *n = &k->ins[z->at];
 
         if (n->op >= HD_I_COUNT)
-            return wrong(z, "no such instruction");
+            return verify_wrong(z, "no such instruction");
         if (check_fields(z, n) != 0)
             return z->err->code;
         round_number(n);
@@ -495,7 +499,7 @@ static int check_all(struct verifier *z)
     }
     z->at = k->nins - 1;
     if (k->ins[z->at].op != HD_I_EXIT)
-        return wrong(z, "the last instruction must be EXIT");
+        return verify_wrong(z, "the last instruction must be EXIT");
     for (uint32_t n = 0; n < k->nins; n++) /* TEST: the end of its WHILE */
         if (k->ins[n].op == HD_I_TEST)
             k->ins[n].end = k->ins[k->ins[n].end].end;
@@ -504,12 +508,12 @@ static int check_all(struct verifier *z)
 
 /* ---- the whole -------------------------------------------------------- */
 
-static int verify(struct hd_kernel *k, struct hd_cursor *r,
-                  const struct hd_bufdef *buf, uint32_t nbuf,
-                  struct verifier *z)
+static int verify_kernel(struct hd_kernel *k, struct hd_cursor *r,
+                         const struct hd_bufdef *buf, uint32_t nbuf,
+                         struct verifier *z)
 {
     for (uint32_t n = 0; n < k->nreg; n++) {
-        k->type[n] = (uint8_t)take(r, 1);
+        k->type[n] = (uint8_t)verify_take(r, 1);
         if (k->type[n] >= HD_R_TYPES)
             return hd_err_set(z->err, HEDDLE_EPROGRAM,
                               "kernel %s: register %u has no known type",
@@ -548,7 +552,7 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
         z.var == NULL || z.scope == NULL)
         e = hd_err_memory(err);
     else
-        e = verify(k, &r, buf, nbuf, &z);
+        e = verify_kernel(k, &r, buf, nbuf, &z);
     free(z.var);
     free(z.scope);
     if (e != 0)

@@ -28,7 +28,7 @@ static int ahead_step(void *ud, const struct hd_step *s)
     return a->stop != NULL && ++a->asked % 65536 == 0 ? a->stop(a->ud) : 0;
 }
 
-static void forget(struct ahead *a, void **saved)
+static void ahead_forget(struct ahead *a, void **saved)
 {
     if (*saved != NULL)
         a->src->ops->drop(*saved);
@@ -36,9 +36,9 @@ static void forget(struct ahead *a, void **saved)
 }
 
 /* What was saved last is kept if its launch is the one. */
-static void take(struct ahead *a)
+static void ahead_take(struct ahead *a)
 {
-    forget(a, &a->kept);
+    ahead_forget(a, &a->kept);
     a->kept = a->saved;
     a->saved = NULL;
     a->best = a->next;
@@ -50,8 +50,8 @@ static int ahead_between(void *ud, uint32_t next)
     struct ahead *a = ud;
 
     if (a->saved != NULL && (a->kept == NULL || a->memory > a->most))
-        take(a);
-    forget(a, &a->saved);
+        ahead_take(a);
+    ahead_forget(a, &a->saved);
     a->next = next;
     a->memory = 0;
     if (a->goal != 0 && next < a->goal)
@@ -60,7 +60,7 @@ static int ahead_between(void *ud, uint32_t next)
         return HEDDLE_ENOMEM;
     if (next != a->goal)
         return 0;
-    take(a);
+    ahead_take(a);
     return THERE;
 }
 
@@ -88,13 +88,13 @@ int heddle_ahead(heddle_workload *workload, uint32_t lanes, uint32_t launch,
         rc = hd_err_set(&err, HEDDLE_EINVAL,
                         "workload %s: launch %u is expected to be at most %u",
                         src->name, launch, a.next - 1);
-    forget(&a, &a.saved);
+    ahead_forget(&a, &a.saved);
     if (rc < 0) {
-        forget(&a, &a.kept);
+        ahead_forget(&a, &a.kept);
         hd_err_tell(&err, error, room);
         return rc;
     }
-    forget(&a, &src->kept);
+    ahead_forget(&a, &src->kept);
     src->kept = a.kept;
     src->ahead = a.best;
     src->ahead_lanes = lanes != 0 ? lanes : 32;

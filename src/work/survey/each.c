@@ -18,7 +18,7 @@ struct each {
     uint64_t address[HD_MAX_LANES];
 };
 
-static int on_step(void *ud, const struct hd_step *s)
+static int each_step(void *ud, const struct hd_step *s)
 {
     struct each *w = ud;
     const struct hd_op *op = s->op;
@@ -50,7 +50,7 @@ int heddle_each(heddle_workload *workload, const struct heddle_each_options *o,
     struct each w = {.fn = fn, .ud = ud};
     struct hd_functional run = {.src = hd_workload_source(workload),
                                 .name = "run",
-                                .v = {.step = on_step, .ud = &w}};
+                                .v = {.step = each_step, .ud = &w}};
     struct hd_err err = {0};
     int rc;
 

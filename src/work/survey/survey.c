@@ -29,7 +29,7 @@
 enum {
     LINE_SHIFT = 7,
     MOST_ALLOCS = 1024,
-    CUT = 1,             /* what count() returns at the limit */
+    CUT = 1,             /* what survey_count() returns at the limit */
     STOP_EVERY = 1 << 16 /* instructions between two calls of stop() */
 };
 
@@ -133,7 +133,7 @@ static void fold(struct heddle_survey *s)
     s->r.column_accesses *= 2;
 }
 
-static void draw(struct heddle_survey *s, uint64_t vpn)
+static void survey_draw(struct heddle_survey *s, uint64_t vpn)
 {
     uint64_t column = s->memory / s->r.column_accesses;
     uint64_t row = (vpn - (s->r.base >> HD_PAGE_SHIFT)) / s->r.row_pages;
@@ -149,8 +149,8 @@ static void draw(struct heddle_survey *s, uint64_t vpn)
 /* ---- counting ------------------------------------------------------------ */
 
 /* A page that this launch touches for the first time. */
-static void touch(struct heddle_survey *s, struct heddle_survey_kernel *k,
-                  struct hd_seen_page *p)
+static void survey_touch(struct heddle_survey *s,
+                         struct heddle_survey_kernel *k, struct hd_seen_page *p)
 {
     uint32_t index = (uint32_t)(k - s->kernel);
     uint64_t own = 1ull << (index < 64 ? index : 63);
@@ -180,9 +180,9 @@ static int count_pages(struct heddle_survey *s, struct heddle_survey_kernel *k,
         s->r.reuse[hd_seen_access(&s->seen, page[i])]++;
         p = &s->seen.page[page[i]];
         if (p->launch != s->current)
-            touch(s, k, p);
+            survey_touch(s, k, p);
         if (s->cell != NULL)
-            draw(s, l->page[i].vpn);
+            survey_draw(s, l->page[i].vpn);
     }
     for (uint32_t i = 0; i < l->n; i++) {
         const struct hd_lsu_line *x = hd_lines_at(l, i);
@@ -225,8 +225,9 @@ static void count_use(struct heddle_survey *s,
     }
 }
 
-static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
-                        const struct hd_step *t)
+static int survey_memory(struct heddle_survey *s,
+                         struct heddle_survey_kernel *k,
+                         const struct hd_step *t)
 {
     const struct hd_op *op = t->op;
     uint64_t lanes = hd_bit_count(op->mask);
@@ -255,7 +256,7 @@ static int count_memory(struct heddle_survey *s, struct heddle_survey_kernel *k,
     return rc;
 }
 
-static int count(void *ud, const struct hd_step *t)
+static int survey_count(void *ud, const struct hd_step *t)
 {
     struct heddle_survey *s = ud;
     const struct hd_op *op = t->op;
@@ -277,7 +278,7 @@ static int count(void *ud, const struct hd_step *t)
     else if (op->kind == HEDDLE_OP_BARRIER)
         k->barriers += op->count;
     else if (op->kind != HEDDLE_OP_EXIT)
-        rc = count_memory(s, k, t);
+        rc = survey_memory(s, k, t);
     if (rc == 0 && s->o.stop != NULL &&
         s->instructions - s->asked >= STOP_EVERY) {
         s->asked = s->instructions;
@@ -402,7 +403,7 @@ static int survey(struct heddle_survey *s, struct hd_source *src,
                                  .shared_bytes = o->shared_bytes};
     struct hd_functional run = {.src = src,
                                 .name = "survey",
-                                .v = {.step = count, .ud = s},
+                                .v = {.step = survey_count, .ud = s},
                                 .lanes = s->o.lanes,
                                 .launches = s->o.launches,
                                 .every = s->o.every,

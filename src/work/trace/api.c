@@ -73,7 +73,7 @@ static int check_options(const struct heddle_trace_options *o,
 }
 
 /* Forgets a note, if there is any. */
-static void forget(struct hd_trace_context *x, enum hd_trace_note n)
+static void note_forget(struct hd_trace_context *x, enum hd_trace_note n)
 {
     if (n < x->notes)
         x->note[n].count = 0;
@@ -91,9 +91,9 @@ static int repair(struct hd_box *b, const struct heddle_trace_options *o,
     }
     for (size_t i = 0; i < b->contexts; i++) {
         if (o->registers != 0)
-            forget(&b->context[i], HD_TN_BAD_REGISTERS);
+            note_forget(&b->context[i], HD_TN_BAD_REGISTERS);
         if (o->binary_version != 0)
-            forget(&b->context[i], HD_TN_BAD_BINARY);
+            note_forget(&b->context[i], HD_TN_BAD_BINARY);
     }
     bool any = o->registers != 0 || o->binary_version != 0 || o->repair_shared;
     return any ? hd_box_hash(b, err) : 0;
@@ -499,8 +499,8 @@ static int on_block_end(void *ud)
 }
 
 /* Packs a memory operation and counts its pages. */
-static int put_memory(struct record *r, const struct hd_step *s,
-                      struct hd_top *o)
+static int record_memory(struct record *r, const struct hd_step *s,
+                         struct hd_top *o)
 {
     uint64_t a[HD_MAX_LANES] = {0};
     unsigned n = 0;
@@ -522,7 +522,7 @@ static int put_memory(struct record *r, const struct hd_step *s,
     return r->pages.oom ? hd_err_memory(r->err) : 0;
 }
 
-static int on_step(void *ud, const struct hd_step *s)
+static int record_step(void *ud, const struct hd_step *s)
 {
     struct record *r = ud;
     const struct hd_op *op = s->op;
@@ -548,7 +548,7 @@ static int on_step(void *ud, const struct hd_step *s)
     r->k->insts += o.count;
     r->k->thread_insts += (uint64_t)o.count * hd_bit_count(o.mask);
     if (memory)
-        return put_memory(r, s, &o);
+        return record_memory(r, s, &o);
     hd_pack_op(r->pack, s->warp, &o, NULL);
     return 0;
 }
@@ -558,7 +558,7 @@ static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
     struct hd_functional run = {
         .src = s,
         .name = "recording",
-        .v = {on_step, on_launch, on_block, on_block_end, r},
+        .v = {record_step, on_launch, on_block, on_block_end, r},
         .lanes = lanes};
     struct hd_err *err = r->err;
     struct hd_alloc a = {0};

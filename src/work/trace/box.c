@@ -54,8 +54,8 @@ enum { HEADER = 64, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
 
-static int io_error(const struct hd_box *b, int code, const char *what,
-                    struct hd_err *err)
+static int container_io_error(const struct hd_box *b, int code,
+                              const char *what, struct hd_err *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
                       b->io.path != NULL ? b->io.path : "temporary file", what,
@@ -73,7 +73,7 @@ static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
         while ((did = pwrite(b->io.fd, s, n, (off_t)at)) < 0 && errno == EINTR)
             ;
         if (did <= 0)
-            return io_error(b, HEDDLE_EIO, "cannot write", err);
+            return container_io_error(b, HEDDLE_EIO, "cannot write", err);
     }
     return 0;
 }
@@ -89,7 +89,7 @@ static int read_at(struct hd_box *b, size_t n, uint64_t at, struct hd_err *err)
         while ((did = pread(b->io.fd, s, n, (off_t)at)) < 0 && errno == EINTR)
             ;
         if (did < 0)
-            return io_error(b, HEDDLE_EIO, "cannot read", err);
+            return container_io_error(b, HEDDLE_EIO, "cannot read", err);
         if (did == 0)
             return hd_err_set(err, HEDDLE_EDATA, "%s: cut off at byte %llu",
                               b->io.path != NULL ? b->io.path : "?",
@@ -395,7 +395,7 @@ struct index {
 const char hd_index_memory[] = "memory";
 
 /* A number that must not pass `most`. */
-static uint64_t number(struct index *x, uint64_t v, uint64_t most)
+static uint64_t index_number(struct index *x, uint64_t v, uint64_t most)
 {
     if (x->out == NULL)
         return hd_cursor_max(&x->in, most);
@@ -409,7 +409,7 @@ static uint64_t table(struct index *x, uint64_t n, size_t least, void *list,
                       size_t size)
 {
     if (x->out != NULL)
-        return number(x, n, UINT64_MAX);
+        return index_number(x, n, UINT64_MAX);
     n = hd_cursor_count(&x->in, least);
     void *p = calloc(n + 1, size);
     memcpy(list, &p, sizeof p);
@@ -420,7 +420,7 @@ static uint64_t table(struct index *x, uint64_t n, size_t least, void *list,
 }
 
 /* n bytes as they are. */
-static void plain(struct index *x, void *bytes, size_t n)
+static void index_plain(struct index *x, void *bytes, size_t n)
 {
     if (x->out != NULL) {
         hd_bytes_add(x->out, bytes, n);
@@ -437,7 +437,7 @@ static void name(struct index *x, const char **s)
     struct hd_box *b = x->b;
     uint64_t i = x->out != NULL ? string_number(b, *s) : 0;
 
-    i = number(x, i, b->strings - 1);
+    i = index_number(x, i, b->strings - 1);
     *s = b->strings != 0 ? b->string[i] : "";
     x->in.bad |= b->strings == 0;
 }
@@ -452,7 +452,7 @@ static void index_strings(struct index *x)
         size_t n = table(x, *s != NULL ? strlen(*s) : 0, 1, s, 1);
         if (*s == NULL)
             return;
-        plain(x, *s, n);
+        index_plain(x, *s, n);
         x->in.bad |= strlen(*s) != n;
     }
 }
@@ -463,21 +463,21 @@ static void index_context(struct index *x, struct hd_trace_context *c)
     uint64_t words = HD_TRACE_WINDOW / 4;
 
     name(x, &c->name);
-    c->local_low = number(x, c->local_low, words);
-    c->local_words = number(x, c->local_words, words - c->local_low);
-    c->local_base = number(x, c->local_base, HD_TRACE_VA_END - 1);
+    c->local_low = index_number(x, c->local_low, words);
+    c->local_words = index_number(x, c->local_words, words - c->local_low);
+    c->local_base = index_number(x, c->local_base, HD_TRACE_VA_END - 1);
     c->allocs = table(x, c->allocs, 3, &c->alloc, sizeof *c->alloc);
     for (size_t i = 0; i < c->allocs && !x->in.bad; i++) {
         struct hd_trace_alloc *a = &c->alloc[i];
         name(x, &a->name);
-        a->base = number(x, a->base, HD_TRACE_VA_END - 1);
-        a->bytes = number(x, a->bytes, HD_TRACE_VA_END - a->base);
+        a->base = index_number(x, a->base, HD_TRACE_VA_END - 1);
+        a->bytes = index_number(x, a->bytes, HD_TRACE_VA_END - a->base);
     }
     c->ranges = table(x, c->ranges, 2, &c->range, sizeof *c->range);
     for (size_t i = 0; i < c->ranges && !x->in.bad; i++) {
         struct hd_trace_range *r = &c->range[i];
-        r->page = next + number(x, r->page - next, end - next);
-        r->n = number(x, r->n, end - r->page);
+        r->page = next + index_number(x, r->page - next, end - next);
+        r->n = index_number(x, r->n, end - r->page);
         next = r->page + r->n;
     }
 }
@@ -525,7 +525,7 @@ static void index_kernels(struct index *x)
     for (size_t i = 0; i < b->kernels && !x->in.bad; i++) {
         struct hd_trace_kernel *k = &b->kernel[i];
         name(x, &k->name);
-#define X(field, most) k->field = number(x, k->field, most);
+#define X(field, most) k->field = index_number(x, k->field, most);
         KERNEL_FIELDS(X)
 #undef X
         k->frame0 = (uint32_t)x->frames;
@@ -556,10 +556,10 @@ static void index_frames(struct index *x)
             unsigned char hash[8];
             f->kernel = (uint32_t)i;
             f->first = blocks;
-            f->blocks = (uint32_t)number(x, f->blocks, 1u << 24);
-            f->raw = (uint32_t)number(x, f->raw, INT32_MAX);
+            f->blocks = (uint32_t)index_number(x, f->blocks, 1u << 24);
+            f->raw = (uint32_t)index_number(x, f->raw, INT32_MAX);
             hd_store64(hash, f->hash);
-            plain(x, hash, 8);
+            index_plain(x, hash, 8);
             f->hash = hd_load64(hash);
             blocks += f->blocks;
         }
@@ -571,7 +571,7 @@ static void index_storage(struct index *x)
 {
     for (size_t i = 0; i < x->b->frames && !x->in.bad; i++) {
         struct hd_box_frame *f = &x->b->frame[i];
-        f->stored = (uint32_t)number(x, f->stored, x->to - x->from);
+        f->stored = (uint32_t)index_number(x, f->stored, x->to - x->from);
         if (x->out != NULL)
             continue;
         f->at = x->from;
@@ -587,8 +587,9 @@ static void index_context_notes(struct index *x, struct hd_trace_context *c)
     x->in.bad |= c->notes > HD_TN_COUNT;
     for (size_t i = 0; i < c->notes && !x->in.bad; i++) {
         struct hd_trace_note_row *r = &c->note[i];
-        r->count = number(x, r->count, UINT64_MAX);
-        plain(x, r->where, number(x, strlen(r->where), sizeof r->where - 1));
+        r->count = index_number(x, r->count, UINT64_MAX);
+        index_plain(x, r->where,
+                    index_number(x, strlen(r->where), sizeof r->where - 1));
     }
 }
 
@@ -734,7 +735,8 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
     return n == raw ? out->p : NULL;
 }
 
-static int bad(const struct hd_box *b, const char *what, struct hd_err *err)
+static int container_bad(const struct hd_box *b, const char *what,
+                         struct hd_err *err)
 {
     return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io.path, what);
 }
@@ -751,14 +753,15 @@ static int read_index(struct hd_box *b, const unsigned char *head,
                           b->io.path, (unsigned long long)size,
                           (unsigned long long)(at + stored));
     if (at + stored != size)
-        return bad(b, "there is something behind its index", err);
+        return container_bad(b, "there is something behind its index", err);
     if (raw > (64 << 10) + stored * 4096 || raw >= 1u << 31)
-        return bad(b, "the size of its index (byte 32) cannot be", err);
+        return container_bad(b, "the size of its index (byte 32) cannot be",
+                             err);
     if (read_at(b, stored, at, err) != 0)
         return err->code;
     const unsigned char *p = expand(b, b->io.packed.p, stored, raw, err);
     if (p == NULL || XXH3_64bits(p, raw) != hd_load64(head + 40))
-        return bad(b, "its index is corrupt (the hash differs)", err);
+        return container_bad(b, "its index is corrupt (the hash differs)", err);
     b->hash = hd_load64(head + 48);
     b->file_bytes = size;
     const char *what = hd_index_read(b, p, raw, HEADER, at);
@@ -776,17 +779,18 @@ static int read_head(struct hd_box *b, struct hd_err *err)
 
     b->io.fd = open(b->io.path, O_RDONLY | O_CLOEXEC);
     if (b->io.fd < 0 || fstat(b->io.fd, &st) != 0)
-        return io_error(b, HEDDLE_ENOINPUT, "cannot open", err);
+        return container_io_error(b, HEDDLE_ENOINPUT, "cannot open", err);
     if (st.st_size < HEADER)
-        return bad(b, "cut off inside its header", err);
+        return container_bad(b, "cut off inside its header", err);
     if (read_at(b, HEADER, 0, err) != 0)
         return err->code;
     unsigned char head[HEADER];
     memcpy(head, b->io.packed.p, HEADER);
     if (memcmp(head, magic, sizeof magic) != 0)
-        return bad(b, "not a heddle trace", err);
+        return container_bad(b, "not a heddle trace", err);
     if (XXH3_64bits(head, 56) != hd_load64(head + 56))
-        return bad(b, "its header is corrupt (the hash differs)", err);
+        return container_bad(b, "its header is corrupt (the hash differs)",
+                             err);
     if (head[8] != HD_BOX_VERSION || head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: version %u of the container; this heddle reads "

@@ -106,14 +106,14 @@ struct coder {
     uint32_t warp;
 };
 
-static void begin_warp(struct coder *c)
+static void coder_begin_warp(struct coder *c)
 {
     c->warp++;
     c->at = &c->after[PLACES];
 }
 
 /* Where the expected operation begins. */
-static inline uint64_t expected(const struct coder *c)
+static inline uint64_t coder_expected(const struct coder *c)
 {
     const struct follower *f = c->at;
 
@@ -121,7 +121,7 @@ static inline uint64_t expected(const struct coder *c)
 }
 
 /* It has come. */
-static inline void again(struct coder *c, uint64_t first)
+static inline void coder_again(struct coder *c, uint64_t first)
 {
     struct follower *f = c->at;
 
@@ -133,7 +133,7 @@ static inline void again(struct coder *c, uint64_t first)
 }
 
 /* Another has. */
-static void learn(struct coder *c, const struct hd_top *o)
+static void coder_learn(struct coder *c, const struct hd_top *o)
 {
     struct follower *f = c->at;
 
@@ -246,10 +246,10 @@ static void put_op(struct hd_pack *k, const struct hd_top *o)
     struct hd_top e = k->c.at->op;
     uint64_t differs = 0;
 
-    e.first = expected(&k->c);
+    e.first = coder_expected(&k->c);
     if (HD_LIKELY(memcmp(&e, o, sizeof e) == 0 && k->c.at->warp != 0)) {
         hd_bytes_u8(&k->out, 0);
-        again(&k->c, e.first);
+        coder_again(&k->c, e.first);
         return;
     }
     for (unsigned i = 0; i < HD_LEN(fields); i++)
@@ -260,7 +260,7 @@ static void put_op(struct hd_pack *k, const struct hd_top *o)
         struct field f = fields[hd_bit_first(differs)];
         hd_bytes_puts(&k->out, (int64_t)(load_field(o, f) - load_field(&e, f)));
     }
-    learn(&k->c, o);
+    coder_learn(&k->c, o);
 }
 
 static void put_list(struct hd_pack *k, const uint64_t *a, unsigned n)
@@ -294,7 +294,7 @@ int hd_pack_block_end(struct hd_pack *k)
     for (uint32_t i = 0; i < k->warps; i++) {
         const struct pack_warp *w = &k->w[i];
         const uint64_t *a = w->addr;
-        begin_warp(&k->c);
+        coder_begin_warp(&k->c);
         for (const struct hd_top *o = w->op; o < w->op + w->n; o++) {
             put_op(k, o);
             if (!o->list)
@@ -356,7 +356,7 @@ const char hd_frame_memory[] = "memory";
 
 /* Where an operation may begin so that its lanes' addresses lie in the 48 bits:
  * f->room addresses from f->low on. */
-static void bound(struct follower *f, const struct hd_top *o)
+static void follower_bound(struct follower *f, const struct hd_top *o)
 {
     int64_t span = o->mask == 0 ? 0 : hd_log2(o->mask) - hd_bit_first(o->mask);
     int64_t most = (int64_t)HD_TRACE_VA_END, last = 0;
@@ -418,8 +418,8 @@ static inline uint64_t list_at(const struct list *l, const unsigned char *p,
 
 /* The list of an operation: where it is, once its addresses are known to be
  * good. */
-static bool check_list(struct hd_unpack *u, const struct hd_top *o,
-                       struct hd_frame_op *op)
+static bool unpack_check_list(struct hd_unpack *u, const struct hd_top *o,
+                              struct hd_frame_op *op)
 {
     unsigned n = hd_bit_count(o->mask);
     unsigned char last[HD_MAX_LANES * 6 + 8] = {0};
@@ -465,12 +465,13 @@ static const struct hd_top *get_op(struct hd_unpack *u, struct hd_frame_op *op,
     struct follower *at = u->coder.at;
     struct hd_top o;
 
-    op->first = expected(&u->coder);
+    op->first = coder_expected(&u->coder);
     op->list = 0;
     if (HD_LIKELY(differs == 0 && op->first - at->low < at->room)) {
         op->record = at->record;
-        again(&u->coder, op->first);
-        return at->op.list == 0 || check_list(u, &at->op, op) ? &at->op : NULL;
+        coder_again(&u->coder, op->first);
+        return at->op.list == 0 || unpack_check_list(u, &at->op, op) ? &at->op
+                                                                     : NULL;
     }
     o = at->op;
     o.first = op->first;
@@ -482,15 +483,15 @@ static const struct hd_top *get_op(struct hd_unpack *u, struct hd_frame_op *op,
         if (!store_field(&o, f, v))
             return NULL;
     }
-    bound(at, &o);
+    follower_bound(at, &o);
     if (u->c.bad || !good_op(u, &o) || o.first - at->low >= at->room)
         return NULL;
     if (differs != 1 && (at->record = add_record(u, &o, what)) == HD_NONE)
         return NULL;
     op->first = o.first;
     op->record = at->record;
-    learn(&u->coder, &o);
-    return o.list == 0 || check_list(u, &o, op) ? &at->op : NULL;
+    coder_learn(&u->coder, &o);
+    return o.list == 0 || unpack_check_list(u, &o, op) ? &at->op : NULL;
 }
 
 /* What is wrong, or NULL. */
@@ -505,7 +506,7 @@ static const char *get_blocks(struct hd_unpack *u)
             f->number[w / u->warps] = next + (uint64_t)hd_cursor_gets(&u->c);
             next = f->number[w / u->warps] + 1;
         }
-        begin_warp(&u->coder);
+        coder_begin_warp(&u->coder);
         f->start[w] = (uint32_t)(u->op - f->op);
         do {
             const char *what = "operations";
@@ -523,7 +524,7 @@ static const char *get_blocks(struct hd_unpack *u)
 
 /* Takes the memory of all but the records in one piece, and brings the bytes
  * along that lists are read from.  What is wrong, or NULL. */
-static const char *take(struct hd_unpack *u, size_t n, size_t limit)
+static const char *unpack_take(struct hd_unpack *u, size_t n, size_t limit)
 {
     size_t kept = u->addrs != 0 ? n + 8 : 0; /* so many are read behind them */
     const size_t bytes[] = {sizeof(struct hd_frame), u->ops * sizeof *u->f->op,
@@ -581,7 +582,7 @@ struct hd_frame *hd_frame_unpack(struct hd_unpack *u, const unsigned char *p,
     u->addrs = hd_cursor_count(&u->c, 1);
     bool bad = u->c.bad || u->blocks == 0 || u->ops >= UINT32_MAX ||
                u->addrs >= UINT32_MAX || n >= UINT32_MAX;
-    if ((*what = bad ? "counts" : take(u, n, limit)) == NULL)
+    if ((*what = bad ? "counts" : unpack_take(u, n, limit)) == NULL)
         *what = get_blocks(u);
     if (*what == NULL) {
         u->f->bytes += u->room * sizeof *u->f->record;

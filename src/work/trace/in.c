@@ -62,8 +62,8 @@ struct hd_trace_in {
     char path[];
 };
 
-static int io_error(struct hd_trace_in *in, const char *what, int code,
-                    struct hd_err *err)
+static int in_io_error(struct hd_trace_in *in, const char *what, int code,
+                       struct hd_err *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s", in->path, what,
                       strerror(errno));
@@ -98,7 +98,7 @@ static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n,
     do {
         got = read(in->fd, (char *)p + sum, n - (size_t)sum);
         if (got < 0 && errno != EINTR)
-            return io_error(in, "cannot read", HEDDLE_EIO, err);
+            return in_io_error(in, "cannot read", HEDDLE_EIO, err);
         sum += got > 0 ? got : 0;
     } while (got != 0 && (size_t)sum < n);
     return sum;
@@ -127,7 +127,7 @@ static const char *other_form(const unsigned char *p, ssize_t n)
 }
 
 /* The first bytes decide whether the file is compressed.  0 or an error. */
-static int start(struct hd_trace_in *in, struct hd_err *err)
+static int in_start(struct hd_trace_in *in, struct hd_err *err)
 {
     static const unsigned char magic[6] = {0xfd, '7', 'z', 'X', 'Z', 0};
     struct hd_bytes *before = &in->text[TEXTS - 1].buf; /* the first text */
@@ -166,13 +166,13 @@ struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
     in->z = (lzma_stream)LZMA_STREAM_INIT;
     in->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
-        io_error(in, "cannot open", HEDDLE_ENOINPUT, err);
+        in_io_error(in, "cannot open", HEDDLE_ENOINPUT, err);
     else if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
         hd_err_set(err, HEDDLE_ENOINPUT, "%s: is a directory", path);
     else if (n > 7 && strcmp(path + n - 8, ".tracez") == 0)
         in->tracez = hd_tracez_open(in->fd, in->path, err);
     else
-        start(in, err);
+        in_start(in, err);
     if (err->code == 0)
         return in;
     hd_trace_in_close(in);
@@ -207,7 +207,8 @@ static ssize_t read_xz(struct hd_trace_in *in, unsigned char *p, size_t n,
 }
 
 /* Reads more; in->eof when there is none.  0 or an error. */
-static int fill(struct hd_trace_in *in, struct hd_bytes *b, struct hd_err *err)
+static int in_fill(struct hd_trace_in *in, struct hd_bytes *b,
+                   struct hd_err *err)
 {
     ssize_t got;
 
@@ -230,7 +231,7 @@ static int fill(struct hd_trace_in *in, struct hd_bytes *b, struct hd_err *err)
 
 /* Fills the next text with what follows the one before.  What it gives; the
  * last one may be empty, or an error. */
-static int make(struct hd_trace_in *in)
+static int in_make(struct hd_trace_in *in)
 {
     struct text *t = &in->text[in->made % TEXTS];
     const struct text *before = &in->text[(in->made + TEXTS - 1) % TEXTS];
@@ -243,7 +244,7 @@ static int make(struct hd_trace_in *in)
         hd_bytes_add(b, before->buf.p + before->done,
                      before->buf.n - before->done);
     for (;; seen = b->n) {
-        if (!in->eof && fill(in, b, &t->err) != 0)
+        if (!in->eof && in_fill(in, b, &t->err) != 0)
             return t->more = t->err.code;
         for (n = b->n; n > seen && b->p[n - 1] != '\n'; n--)
             ;
@@ -275,7 +276,7 @@ static void *help(void *self)
             continue;
         }
         pthread_mutex_unlock(&in->lock);
-        bool last = make(in) <= 0;
+        bool last = in_make(in) <= 0;
         pthread_mutex_lock(&in->lock);
         in->made++;
         in->stop |= last;
@@ -313,7 +314,7 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
         in->taken++;
         pthread_mutex_unlock(&in->lock);
     } else {
-        make(in);
+        in_make(in);
         in->taken = ++in->made;
     }
     *p = (const char *)t->buf.p;

@@ -68,7 +68,7 @@ struct hd_lines {
 };
 
 /* Records what was expected at a place in a line; returns NULL. */
-static void *expected(struct hd_lines *c, const char *what, const char *at)
+static void *line_expected(struct hd_lines *c, const char *what, const char *at)
 {
     size_t n = strcspn(at, " \t\r\n");
 
@@ -120,7 +120,7 @@ static const char *const none[] = {
     "SULD", "SUST", "SUATOM", "SURED", "CCTL", "CCTLL", "CCTLT", "LDTM", "STTM",
 };
 
-static bool is(const char *name, size_t n, const char *word)
+static bool line_is(const char *name, size_t n, const char *word)
 {
     return strlen(word) == n && memcmp(name, word, n) == 0;
 }
@@ -162,7 +162,7 @@ static bool second(const char *name, size_t base, size_t n, const char *word)
 
     while (end < n && name[end] != '.')
         end++;
-    return base < n && is(name + base + 1, end - base - 1, word);
+    return base < n && line_is(name + base + 1, end - base - 1, word);
 }
 
 void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out)
@@ -175,26 +175,28 @@ void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out)
     for (size_t i = 0; i < HD_LEN(table); i++) {
         bool found = table[i].where == HD_OW_TMA
                          ? contains(name, n, table[i].name)
-                         : is(name, base, table[i].name);
+                         : line_is(name, base, table[i].name);
         if (found) {
             out->where = table[i].where;
             out->kind = table[i].kind;
         }
     }
     for (size_t i = 0; i < HD_LEN(none); i++)
-        if (is(name, base, none[i]))
+        if (line_is(name, base, none[i]))
             out->where = HD_OW_NONE;
     for (size_t at = base, end; at < n && out->bytes == 0; at = end) {
         for (end = at + 1; end < n && name[end] != '.'; end++)
             ;
         out->bytes = (uint8_t)part_bytes(name + at + 1, end - at - 1);
     }
-    if (is(name, base, "BAR") && !second(name, base, n, "ARV"))
+    if (line_is(name, base, "BAR") && !second(name, base, n, "ARV"))
         out->kind = HEDDLE_OP_BARRIER;
-    out->exit = is(name, base, "EXIT");
-    out->replay = is(name, n, "REPLAY_START") || is(name, n, "REPLAY_END");
+    out->exit = line_is(name, base, "EXIT");
+    out->replay =
+        line_is(name, n, "REPLAY_START") || line_is(name, n, "REPLAY_END");
     out->gmma = contains(name, n, "GMMA");
-    out->collect = is(name, base, "DEPBAR") || is(name, base, "SYNCS");
+    out->collect =
+        line_is(name, base, "DEPBAR") || line_is(name, base, "SYNCS");
     out->async = (out->where == HD_OW_TMA && out->kind == HEDDLE_OP_LOAD &&
                   !contains(name, base, "PF")) ||
                  out->where == HD_OW_STAGED;
@@ -239,21 +241,21 @@ static const char *scan_regs(struct hd_lines *c, const char *p,
     const char *q = hd_scan_dec(p, &n);
 
     if (q == NULL || n > HD_TINST_REGS)
-        return expected(c, what, p);
+        return line_expected(c, what, p);
     for (; n != 0; n--) {
         uint16_t reg;
         p = hd_scan_blank(q);
         q = p != NULL ? scan_reg(p, &reg) : NULL;
         if (q == NULL)
-            return expected(c, "a register", p != NULL ? p : "\n");
+            return line_expected(c, "a register", p != NULL ? p : "\n");
         if (reg == HD_TREGS)
             continue;
         if (i->regs == HD_TINST_REGS)
-            return expected(c, "at most 24 registers", p);
+            return line_expected(c, "at most 24 registers", p);
         i->reg[i->regs++] = reg;
     }
     p = hd_scan_blank(q);
-    return p != NULL ? p : expected(c, "a blank after the registers", q);
+    return p != NULL ? p : line_expected(c, "a blank after the registers", q);
 }
 
 /* How many registers each written one stands for: a load of 256 bits names two
@@ -274,12 +276,12 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     uint64_t width, flag;
 
     if ((p = hd_scan_blank(p)) == NULL)
-        return expected(c, "a blank after the mask", from);
+        return line_expected(c, "a blank after the mask", from);
     if ((p = scan_regs(c, p, &s->i, "the number of written registers")) == NULL)
         return NULL;
     s->i.dsts = s->i.regs;
     if ((q = hd_scan_word(p)) == NULL)
-        return expected(c, "an opcode", p);
+        return line_expected(c, "an opcode", p);
     hd_opcode_read(p, (size_t)(q - p), &s->i.op);
     s->i.opcode = hd_box_string(c->box, p, (size_t)(q - p), &c->err);
     if (s->i.opcode == HD_NONE)
@@ -292,11 +294,11 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     if (s->i.op.gmma && c->version >= 6) {
         q = hd_scan_dec(p, &flag);
         if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-            return expected(c, "a commit flag", p);
+            return line_expected(c, "a commit flag", p);
         p = q;
     }
     if ((q = hd_scan_dec(p, &width)) == NULL || hd_scan_word(q) != NULL)
-        return expected(c, "the access width", p);
+        return line_expected(c, "the access width", p);
     uint64_t bytes = s->i.op.bytes != 0 ? s->i.op.bytes : hd_min_u64(width, 64);
     for (s->i.bytes = 1; s->i.bytes < bytes;)
         s->i.bytes *= 2;
@@ -315,20 +317,20 @@ static const char *scan_pre(struct hd_lines *c, const char *p, struct inst *s)
     if (c->lineinfo) {
         q = hd_scan_dec(p, &v);
         if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-            return expected(c, "a line number", p);
+            return line_expected(c, "a line number", p);
         p = q;
     }
     q = hd_scan_hex(p, &v);
     if (q == NULL || (q = hd_scan_blank(q)) == NULL)
-        return expected(c, "a program counter", p);
+        return line_expected(c, "a program counter", p);
     s->i.pc = (uint32_t)v;
     return q;
 }
 
 /* Remembers the instruction parsed just now, with its texts from pre, digits
  * (eight) and post on, unless these are too long. */
-static void keep(struct hd_lines *c, const char *pre, const char *digits,
-                 const char *post, const char *end)
+static void line_keep(struct hd_lines *c, const char *pre, const char *digits,
+                      const char *post, const char *end)
 {
     struct inst *s = &(*c->next)[(*c->next)[0].pre_len != 0];
 
@@ -360,17 +362,17 @@ static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask)
         return NULL;
     q = hd_scan_hex(m, mask);
     if (q == NULL || *mask > UINT32_MAX)
-        return expected(c, "a mask of 32 lanes", m);
+        return line_expected(c, "a mask of 32 lanes", m);
     const char *end = scan_post(c, q, s);
     s->mask = *mask;
     if (end != NULL && !s->i.op.replay)
-        keep(c, p, m, q, end);
+        line_keep(c, p, m, q, end);
     return end;
 }
 
 /* What follows the width where a line begins like instruction s, else NULL. */
-static inline const char *fits(const struct inst *s, const char *p,
-                               uint64_t *mask)
+static inline const char *line_fits(const struct inst *s, const char *p,
+                                    uint64_t *mask)
 {
     if (s->pre_len == 0 || !hd_scan_same(p, s->pre, s->pre_len))
         return NULL;
@@ -465,7 +467,7 @@ static const char *scan_list(struct hd_lines *c, const char *p, uint64_t n)
         const char *q = next_hex(p, &c->addr[i]);
 
         if (q == NULL || (prefix && (p[1] != '0' || p[2] != 'x')))
-            return expected(c, "an address", hd_skip_blank(p));
+            return line_expected(c, "an address", hd_skip_blank(p));
         p = q;
     }
     return p;
@@ -479,7 +481,7 @@ static const char *scan_deltas(struct hd_lines *c, const char *p, uint64_t n)
         const char *q = next_dec(p, &d);
 
         if (q == NULL)
-            return expected(c, "an address delta", hd_skip_blank(p));
+            return line_expected(c, "an address delta", hd_skip_blank(p));
         c->addr[i] = c->addr[i - 1] + (uint64_t)d;
         p = q;
     }
@@ -492,10 +494,10 @@ static const char *scan_stride(struct hd_lines *c, const char *p,
     const char *q = next_hex(p, &out->first);
 
     if (q == NULL)
-        return expected(c, "a base address", hd_skip_blank(p));
+        return line_expected(c, "a base address", hd_skip_blank(p));
     p = next_dec(q, &out->stride);
     if (p == NULL)
-        return expected(c, "a stride", hd_skip_blank(q));
+        return line_expected(c, "a stride", hd_skip_blank(q));
     uint64_t run = out->mask == 0 ? 0 : out->mask >> hd_bit_first(out->mask);
     out->affine = true;
     if (out->n < 2)
@@ -518,10 +520,10 @@ static const char *scan_bulk(struct hd_lines *c, const char *p,
     const char *q = p;
 
     if (mode == 4 && (q = next_hex(p, &base)) == NULL)
-        return expected(c, "a base address", hd_skip_blank(p));
+        return line_expected(c, "a base address", hd_skip_blank(p));
     p = next_dec(q, &n);
     if (p == NULL || n < 0 || n > MAX_BULK)
-        return expected(c, "a count of addresses", hd_skip_blank(q));
+        return line_expected(c, "a count of addresses", hd_skip_blank(q));
     if ((size_t)n >= c->room_addr) {
         uint64_t *a = hd_grow(&c->addr, (size_t)n, &c->room_addr, sizeof *a);
         if (a == NULL)
@@ -549,7 +551,8 @@ static const char *scan_transfer(struct hd_lines *c, const char *p,
     p = p != NULL ? next_dec(p, &bytes) : NULL;
     p = p != NULL ? next_dec(p, &outside) : NULL;
     if (p == NULL || bytes < 0)
-        return expected(c, "the fields of a bulk copy", hd_skip_blank(from));
+        return line_expected(c, "the fields of a bulk copy",
+                             hd_skip_blank(from));
     out->bytes = (uint64_t)bytes;
     return p;
 }
@@ -575,7 +578,7 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
         return NULL;
     q = next_dec(p, &mode);
     if (q == NULL || mode < 0 || mode > 4 || (s->bulk && mode < 3))
-        return expected(c, "an address mode", hd_skip_blank(p));
+        return line_expected(c, "an address mode", hd_skip_blank(p));
     out->n = hd_bit_count(out->mask);
     switch (mode) {
     case 0:
@@ -593,7 +596,8 @@ static const char *scan_addresses(struct hd_lines *c, const char *p,
         q = scan_bulk(c, q, out, (uint64_t)mode);
         out->odd = !s->bulk;
         if (q != NULL && !s->bulk && out->n != hd_bit_count(out->mask))
-            return expected(c, "an address for each lane", hd_skip_blank(p));
+            return line_expected(c, "an address for each lane",
+                                 hd_skip_blank(p));
     }
     out->addr = c->addr;
     if (q != NULL && !s->bulk)
@@ -620,7 +624,7 @@ static const char *scan_tail(struct hd_lines *c, const char *p)
             break;
         q = hd_scan_hex(p + (*p == '-'), &v);
         if (q == NULL || hd_scan_word(q) != NULL || words++ == 2)
-            return expected(c, "the end of the line", from);
+            return line_expected(c, "the end of the line", from);
     }
     for (;;) {
         p = hd_skip_blank(q);
@@ -628,7 +632,7 @@ static const char *scan_tail(struct hd_lines *c, const char *p)
             return p + 1;
         q = hd_scan_hex(p, &v);
         if (q == NULL || hd_scan_word(q) != NULL)
-            return expected(c, "a register value", p);
+            return line_expected(c, "a register value", p);
     }
 }
 
@@ -639,9 +643,9 @@ static const char *skip_prefix(struct hd_lines *c, const char *p)
 {
     const char *q = hd_scan_prefix(p);
 
-    return q != NULL
-               ? q
-               : expected(c, "block x y z and warp before the instruction", p);
+    return q != NULL ? q
+                     : line_expected(
+                           c, "block x y z and warp before the instruction", p);
 }
 
 static const char *read_line(struct hd_lines *c, const char *p,
@@ -652,8 +656,8 @@ static const char *read_line(struct hd_lines *c, const char *p,
 
     if (HD_UNLIKELY(c->prefix) && (p = skip_prefix(c, p)) == NULL)
         return NULL;
-    if ((q = fits(s = &(*c->next)[0], p, &out->mask)) == NULL &&
-        (q = fits(s = &(*c->next)[1], p, &out->mask)) == NULL) {
+    if ((q = line_fits(s = &(*c->next)[0], p, &out->mask)) == NULL &&
+        (q = line_fits(s = &(*c->next)[1], p, &out->mask)) == NULL) {
         if ((q = scan_head(c, p, &out->mask)) == NULL)
             return NULL;
         s = &c->fresh;
@@ -673,8 +677,8 @@ static const char *read_line(struct hd_lines *c, const char *p,
 }
 
 /* The first instruction, whose line was read as q: perhaps the version lies. */
-static const char *settle(struct hd_lines *c, const char *p, const char *q,
-                          struct hd_line *out)
+static const char *line_settle(struct hd_lines *c, const char *p, const char *q,
+                               struct hd_line *out)
 {
     struct hd_err first = c->err;
 
@@ -694,5 +698,5 @@ const char *hd_lines_read(struct hd_lines *c, const char *p,
 {
     const char *q = read_line(c, p, out);
 
-    return HD_LIKELY(c->settled) ? q : settle(c, p, q, out);
+    return HD_LIKELY(c->settled) ? q : line_settle(c, p, q, out);
 }

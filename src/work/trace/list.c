@@ -45,8 +45,8 @@ static const char *base_name(const char *path)
 }
 
 /* dir/name; dir is what precedes `dir_len`.  Owned, or NULL. */
-static char *join(const char *dir, size_t dir_len, const char *name,
-                  size_t name_len, const char *tail)
+static char *path_join(const char *dir, size_t dir_len, const char *name,
+                       size_t name_len, const char *tail)
 {
     size_t n = dir_len + name_len + strlen(tail) + 1;
     char *s = malloc(n);
@@ -93,7 +93,7 @@ static int read_dir(const char *path, struct hd_trace_input *in,
 {
     DIR *d = opendir(path);
     struct dirent *e;
-    char *dir = join(path, strlen(path), "/", 1, "");
+    char *dir = path_join(path, strlen(path), "/", 1, "");
 
     if (d == NULL)
         hd_err_set(err, hd_err_errno(HEDDLE_ENOINPUT), "%s: cannot open: %s",
@@ -103,7 +103,7 @@ static int read_dir(const char *path, struct hd_trace_input *in,
     while (err->code == 0 && (e = readdir(d)) != NULL) {
         const char *s = e->d_name;
         if (strncmp(s, "kernelslist", 11) == 0 && ends(s, ".g"))
-            add_path(in, join(dir, strlen(dir), s, strlen(s), ""), err);
+            add_path(in, path_join(dir, strlen(dir), s, strlen(s), ""), err);
     }
     if (err->code == 0 && in->n == 0)
         hd_err_set(err, HEDDLE_ENOINPUT,
@@ -166,7 +166,7 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
             return r;
         in->form = r ? HD_TF_KERNEL : HD_TF_LISTS;
     }
-    r = add_path(in, join(path, strlen(path), "", 0, ""), err);
+    r = add_path(in, path_join(path, strlen(path), "", 0, ""), err);
     if (r != 0)
         hd_trace_input_free(in);
     return r;
@@ -231,7 +231,7 @@ struct list {
     char odd[64];
 };
 
-static int bad_line(struct list *l, const char *p, const char *what)
+static int list_bad_line(struct list *l, const char *p, const char *what)
 {
     size_t n = strcspn(p, "\n");
 
@@ -249,9 +249,9 @@ static int alloc_line(struct list *l, const char *line, const char *p,
     p = *p == ',' ? hd_scan_hex(p + 1, &base) : NULL;
     p = p != NULL && *p == ',' ? hd_scan_dec(p + 1, &bytes) : NULL;
     if (p == NULL || *hd_skip_blank(p) != '\n')
-        return bad_line(l, line, "expected an address and a size");
+        return list_bad_line(l, line, "expected an address and a size");
     if (base >= HD_TRACE_VA_END || bytes > HD_TRACE_VA_END - base)
-        return bad_line(l, line, "this is not below 2^48");
+        return list_bad_line(l, line, "this is not below 2^48");
     if (bytes == 0)
         return 0;
     return hd_box_alloc(l->box, (uint32_t)l->box->contexts - 1, name, base,
@@ -262,12 +262,13 @@ static int kernel_line(struct list *l, const char *p)
 {
     size_t n = strcspn(p, " \t\r\n");
     size_t dir = (size_t)(base_name(l->path) - l->path);
-    char *path = join(l->path, dir, p, n, "");
+    char *path = path_join(l->path, dir, p, n, "");
     int r;
 
     if (path != NULL && access(path, F_OK) != 0) {
         bool xz = ends(path, ".xz");
-        char *other = join(l->path, dir, p, xz ? n - 3 : n, xz ? "" : ".xz");
+        char *other =
+            path_join(l->path, dir, p, xz ? n - 3 : n, xz ? "" : ".xz");
         if (other != NULL && access(other, F_OK) == 0) {
             free(path);
             path = other;
@@ -301,7 +302,7 @@ static int list_line(struct list *l, const char *p)
         return kernel_line(l, p);
     for (q = p; *q != '\n'; q++) {
         if (*q == '\0')
-            return bad_line(l, p, "this is not a list of kernels");
+            return list_bad_line(l, p, "this is not a list of kernels");
     }
     if (l->odd_line == 0) {
         l->odd_line = l->line;
@@ -324,7 +325,7 @@ static int no_kernel(struct list *l)
                       l->path, (unsigned long long)l->odd_line, l->odd);
 }
 
-static int read_list(struct list *l)
+static int list_read(struct list *l)
 {
     struct hd_trace_in *in = hd_trace_in_open(l->path, l->err);
     const char *p, *end;
@@ -392,7 +393,7 @@ static int load_one(const struct hd_trace_input *in, size_t i,
         return r;
     hd_pages_init(&l.pages);
     r = kernel ? hd_trace_text_kernel(text, l.path, &l.pages, err)
-               : read_list(&l);
+               : list_read(&l);
     struct hd_trace_context *x = &box->context[box->contexts - 1];
     if (r == 0)
         r = merge_allocs(x, err);

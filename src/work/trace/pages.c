@@ -25,7 +25,7 @@ void hd_pages_free(struct hd_pages *s)
     hd_pages_init(s);
 }
 
-static struct hd_region *find(struct hd_pages *s, uint64_t number)
+static struct hd_region *pages_find(struct hd_pages *s, uint64_t number)
 {
     uint32_t *row = hd_map_at(&s->map, number);
 
@@ -41,7 +41,7 @@ static struct hd_region *find(struct hd_pages *s, uint64_t number)
 
 void hd_pages_add_slow(struct hd_pages *s, uint64_t page)
 {
-    struct hd_region *r = find(s, page >> REGION_SHIFT);
+    struct hd_region *r = pages_find(s, page >> REGION_SHIFT);
 
     if (r == NULL) {
         s->oom = true;
@@ -52,7 +52,7 @@ void hd_pages_add_slow(struct hd_pages *s, uint64_t page)
     s->last = page;
 }
 
-static int by_number(const void *a, const void *b)
+static int pages_by_number(const void *a, const void *b)
 {
     uint64_t x = ((const struct hd_region *)a)->number;
     uint64_t y = ((const struct hd_region *)b)->number;
@@ -87,7 +87,7 @@ static struct hd_trace_range *covered(const struct hd_trace_context *x)
     return r;
 }
 
-static bool add_page(struct hd_trace_context *x, uint64_t page)
+static bool pages_add(struct hd_trace_context *x, uint64_t page)
 {
     if (x->ranges != 0) {
         struct hd_trace_range *last = &x->range[x->ranges - 1];
@@ -111,7 +111,7 @@ int hd_pages_ranges(struct hd_pages *s, struct hd_trace_context *x)
     bool ok = c != NULL && !s->oom;
 
     if (s->n != 0)
-        qsort(s->region, s->n, sizeof *s->region, by_number);
+        qsort(s->region, s->n, sizeof *s->region, pages_by_number);
     for (size_t i = 0; i < s->n && ok; i++) {
         for (unsigned k = 0; k < 1u << REGION_SHIFT && ok; k++) {
             uint64_t page = s->region[i].number << REGION_SHIFT | k;
@@ -120,7 +120,7 @@ int hd_pages_ranges(struct hd_pages *s, struct hd_trace_context *x)
             for (; at->page <= page; at++)
                 reach = hd_max_u64(reach, at->page + at->n);
             if (page >= reach)
-                ok = add_page(x, page);
+                ok = pages_add(x, page);
         }
     }
     free(c);

@@ -165,8 +165,8 @@ static void unbind(void *self)
     t->local_bytes = 0;
 }
 
-static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
-                uint32_t slots)
+static int replay_bind(void *self, struct hd_env *env, uint32_t app,
+                       uint32_t lanes, uint32_t slots)
 {
     struct replayer *t = self;
 
@@ -203,19 +203,19 @@ static int bind(void *self, struct hd_env *env, uint32_t app, uint32_t lanes,
 }
 
 /* A name of the file, which may be anything, as it can be shown. */
-static void show(const char *name, char *out, size_t room)
+static void replay_name(const char *name, char *out, size_t room)
 {
     heddle_line_escape(name, strlen(name), "", out, room);
 }
 
-static bool alloc(void *self, uint32_t i, struct hd_alloc *out)
+static bool replay_alloc(void *self, uint32_t i, struct hd_alloc *out)
 {
     struct replayer *t = self;
     const struct hd_trace_context *x = &t->box->context[t->context];
 
     *out = (struct hd_alloc){.name = "pages"};
     if (i < x->allocs) {
-        show(x->alloc[i].name, out->name, sizeof out->name);
+        replay_name(x->alloc[i].name, out->name, sizeof out->name);
         out->base.v = x->alloc[i].base;
         out->bytes = x->alloc[i].bytes;
         return true;
@@ -242,7 +242,7 @@ static int restart(void *self)
     return 0;
 }
 
-static int launch(void *self, struct hd_launch *out)
+static int replay_launch(void *self, struct hd_launch *out)
 {
     struct replayer *t = self;
 
@@ -261,7 +261,7 @@ static int launch(void *self, struct hd_launch *out)
                               .lanes = k->lanes,
                               .regs = k->regs,
                               .shared_bytes = k->shared_bytes};
-    show(k->name, out->name, sizeof out->name);
+    replay_name(k->name, out->name, sizeof out->name);
     memcpy(out->grid, k->grid, sizeof out->grid);
     memcpy(out->block, k->block, sizeof out->block);
     t->s->warps = out->warps;
@@ -287,7 +287,8 @@ static uint32_t frame_of(const struct hd_box *b,
 }
 
 /* Points the warps of a context at what they execute. */
-static void wire(struct replayer *t, uint32_t ctx, const struct hd_frame *f)
+static void replay_wire(struct replayer *t, uint32_t ctx,
+                        const struct hd_frame *f)
 {
     const uint32_t *start = f->start + (size_t)t->c[ctx].block * f->warps;
     struct replay *r = t->warp + (size_t)ctx * t->s->warps;
@@ -316,11 +317,11 @@ static int block_start(void *self, uint64_t block, uint32_t *ctx)
     t->c[*ctx].frame = frame;
     t->c[*ctx].block = (uint32_t)(block - t->box->frame[frame].first);
     memset(t->pos + (size_t)*ctx * s->warps, 0, s->warps * sizeof *t->pos);
-    wire(t, *ctx, f);
+    replay_wire(t, *ctx, f);
     return 0;
 }
 
-static void block_end(void *self, uint32_t ctx)
+static void replay_block_end(void *self, uint32_t ctx)
 {
     struct replayer *t = self;
 
@@ -330,7 +331,7 @@ static void block_end(void *self, uint32_t ctx)
     hd_numbers_give(&t->ctx, ctx);
 }
 
-static int restored(void *self)
+static int replay_restored(void *self)
 {
     struct replayer *t = self;
 
@@ -342,14 +343,15 @@ static int restored(void *self)
         struct hd_frame *f = acquire(t, t->c[i].frame, t->env->err);
         if (f == NULL)
             return t->env->err->code;
-        wire(t, i, f);
+        replay_wire(t, i, f);
     }
     return 0;
 }
 
 /* ---- instructions -------------------------------------------------------- */
 
-static void next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op)
+static void replay_next(void *self, uint32_t ctx, uint32_t warp,
+                        struct hd_op *op)
 {
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
@@ -380,7 +382,7 @@ static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
 {
     const struct hd_trace_context *x = &t->box->context[t->context];
     uint64_t threads = (uint64_t)t->slots * 32, slot = i * 32;
-    /* a window holds no more words than bind() laid out */
+    /* a window holds no more words than replay_bind() laid out */
     uint64_t low = x->local_low * 4;
     uint64_t last = x->local_words != 0 ? x->local_words * 4 - 1 : 0;
 
@@ -400,8 +402,8 @@ static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
     acc->lane = t->lane;
 }
 
-static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
-                         struct hd_access *acc)
+static void replay_access_lanes(void *self, uint32_t ctx, uint32_t warp,
+                                struct hd_access *acc)
 {
     struct replayer *t = self;
     size_t i = (size_t)ctx * t->s->warps + warp;
@@ -415,15 +417,15 @@ static void access_lanes(void *self, uint32_t ctx, uint32_t warp,
 }
 
 static const struct hd_source_ops ops = {
-    .bind = bind,
-    .alloc = alloc,
+    .bind = replay_bind,
+    .alloc = replay_alloc,
     .restart = restart,
-    .launch = launch,
+    .launch = replay_launch,
     .block_start = block_start,
-    .block_end = block_end,
-    .next = next,
-    .access = access_lanes,
-    .restored = restored,
+    .block_end = replay_block_end,
+    .next = replay_next,
+    .access = replay_access_lanes,
+    .restored = replay_restored,
     .unbind = unbind,
 };
 
@@ -462,7 +464,8 @@ struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
                                    .self = t,
                                    .hash = XXH3_64bits(id, sizeof id),
                                    .free = free_source};
-    show(box->context[context].name, t->source.name, sizeof t->source.name);
+    replay_name(box->context[context].name, t->source.name,
+                sizeof t->source.name);
     return &t->source;
 }
 

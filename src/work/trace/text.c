@@ -196,7 +196,8 @@ __attribute__((format(printf, 2, 3))) static int wrong(struct hd_trace_text *t,
 }
 
 /* What was expected instead of the line at p. */
-static int bad_line(struct hd_trace_text *t, const char *p, const char *what)
+static int text_bad_line(struct hd_trace_text *t, const char *p,
+                         const char *what)
 {
     size_t n = 0;
 
@@ -215,7 +216,7 @@ static void warp_begin(struct warp *w, uint32_t warp)
 }
 
 /* The slots that an instruction must find empty. */
-static uint32_t waits(struct warp *w, const struct hd_tinst *i)
+static uint32_t text_waits(struct warp *w, const struct hd_tinst *i)
 {
     uint32_t wait = i->op.collect ? w->copies : 0;
 
@@ -227,7 +228,7 @@ static uint32_t waits(struct warp *w, const struct hd_tinst *i)
     return wait;
 }
 
-static void release(struct warp *w, uint32_t slots)
+static void text_release(struct warp *w, uint32_t slots)
 {
     w->busy &= ~slots;
     w->copies &= ~slots;
@@ -247,7 +248,7 @@ static unsigned take_slot(struct warp *w, uint32_t *wait)
                 s = k;
         }
         *wait |= 1u << s;
-        release(w, 1u << s);
+        text_release(w, 1u << s);
     }
     w->busy |= 1u << s;
     w->age[s] = w->clock++;
@@ -326,7 +327,7 @@ static void not_last(struct warp *w)
 /* An instruction that touches no memory. */
 static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
 {
-    uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
+    uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
 
     if (HD_LIKELY(w->in_run && wait == 0 && w->run.mask == mask &&
                   i->op.kind != HEDDLE_OP_BARRIER && !i->op.exit &&
@@ -337,7 +338,7 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
     }
     if (HD_UNLIKELY(w->at_exit))
         not_last(w);
-    release(w, wait);
+    text_release(w, wait);
     close_run(w);
     if (i->op.kind == HEDDLE_OP_BARRIER) {
         struct hd_top o = plain_op(i, HEDDLE_OP_BARRIER, mask, wait);
@@ -358,7 +359,7 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
                         unsigned kind, unsigned bytes,
                         enum hd_trace_space space, struct hd_top *o)
 {
-    uint32_t wait = w->busy != 0 ? waits(w, i) : 0;
+    uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
     unsigned slot = HD_NO_SLOT;
     unsigned lanes = hd_bit_count(mask);
 
@@ -368,7 +369,7 @@ static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
     w->lane_addrs += lanes;
     if (HD_UNLIKELY(w->at_exit))
         not_last(w);
-    release(w, wait);
+    text_release(w, wait);
     close_run(w);
     if (lanes != 0 && kind != HEDDLE_OP_STORE && (i->dsts != 0 || i->op.async))
         slot = take_slot(w, &wait);
@@ -580,7 +581,7 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
 enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_LOCAL };
 
 /* Where a generic access goes.  Lanes elsewhere lose their bit in l->mask. */
-static enum place classify(struct hd_trace_text *t, struct hd_line *l)
+static enum place text_classify(struct hd_trace_text *t, struct hd_line *l)
 {
     uint64_t sh = t->k->shared_base, lo = t->k->local_base, to[3] = {0};
     const uint64_t *a = as_list(t, l);
@@ -653,7 +654,7 @@ static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
 }
 
 /* An instruction with addresses. */
-static int put_memory(struct hd_trace_text *t, const struct hd_line *line)
+static int text_put_memory(struct hd_trace_text *t, const struct hd_line *line)
 {
     struct hd_line l = *line;
     const struct hd_tinst *i = l.inst;
@@ -666,7 +667,7 @@ static int put_memory(struct hd_trace_text *t, const struct hd_line *line)
     if (l.bulk)
         return put_bulk(t, &l);
     if (i->op.where == HD_OW_GENERIC || i->op.where == HD_OW_STAGED)
-        place = classify(t, &l);
+        place = text_classify(t, &l);
     else if (i->op.where == HD_OW_LOCAL)
         place = PLACE_LOCAL;
     if (place == PLACE_SHARED) {
@@ -688,19 +689,19 @@ static int put_memory(struct hd_trace_text *t, const struct hd_line *line)
 static int flush_held(struct hd_trace_text *t)
 {
     t->held.any = false;
-    return put_memory(t, &t->held.line);
+    return text_put_memory(t, &t->held.line);
 }
 
 /* Keeps an LDGSTS until the next instruction shows whether it was the first
  * of two. */
-static int hold(struct hd_trace_text *t, const struct hd_line *l)
+static int text_hold(struct hd_trace_text *t, const struct hd_line *l)
 {
     struct held *h = &t->held;
 
     if (h->any && h->line.inst->pc == l->inst->pc) {
         note(t, HD_TN_LDGSTS_TWICE);
         h->any = false;
-        return put_memory(t, l);
+        return text_put_memory(t, l);
     }
     if (h->any && flush_held(t) != 0)
         return t->err->code;
@@ -724,12 +725,12 @@ static int put_inst(struct hd_trace_text *t, const struct hd_line *l)
         return 0;
     }
     if (i->op.where == HD_OW_STAGED && l->addressed)
-        return hold(t, l);
+        return text_hold(t, l);
     if (HD_UNLIKELY(t->held.any) && flush_held(t) != 0)
         return t->err->code;
     if (i->op.where > HD_OW_UNKNOWN && i->op.where != HD_OW_SHARED) {
         if (l->addressed)
-            return put_memory(t, l);
+            return text_put_memory(t, l);
         note(t, HD_TN_NO_WIDTH);
     } else if (l->addressed && i->op.where == HD_OW_UNKNOWN) {
         note(t, HD_TN_UNKNOWN_OPCODE);
@@ -761,7 +762,7 @@ static int end_warp(struct hd_trace_text *t)
     return 0;
 }
 
-static int begin_warp(struct hd_trace_text *t, const char *line)
+static int text_begin_warp(struct hd_trace_text *t, const char *line)
 {
     uint64_t w;
     const char *p = hd_scan_is(line, "warp = ");
@@ -769,14 +770,14 @@ static int begin_warp(struct hd_trace_text *t, const char *line)
     if (end_warp(t) != 0)
         return t->err->code;
     if (!t->numbered)
-        return bad_line(t, line, "expected `thread block = x,y,z' first");
+        return text_bad_line(t, line, "expected `thread block = x,y,z' first");
     p = p != NULL ? hd_scan_dec(p, &w) : NULL;
     if (p == NULL || *hd_skip_blank(p) != '\n')
-        return bad_line(t, line, "expected `warp = w'");
+        return text_bad_line(t, line, "expected `warp = w'");
     if (w >= t->warps)
-        return bad_line(t, line, "the block has no such warp");
+        return text_bad_line(t, line, "the block has no such warp");
     if (t->seen >> w & 1)
-        return bad_line(t, line, "the block has this warp twice");
+        return text_bad_line(t, line, "the block has this warp twice");
     t->seen |= 1ull << w;
     t->in_warp = true;
     t->sized = false;
@@ -792,15 +793,15 @@ static int set_insts(struct hd_trace_text *t, const char *line)
 
     p = p != NULL ? hd_scan_dec(p, &t->insts) : NULL;
     if (p == NULL || *hd_skip_blank(p) != '\n')
-        return bad_line(t, line, "expected `insts = n'");
+        return text_bad_line(t, line, "expected `insts = n'");
     if (!t->in_warp || t->sized)
-        return bad_line(t, line, "expected `warp = w' first");
+        return text_bad_line(t, line, "expected `warp = w' first");
     t->sized = true;
     return 0;
 }
 
 /* Does nothing but a comment follow? */
-static bool at_end(const char *p)
+static bool text_at_end(const char *p)
 {
     p = hd_skip_blank(p);
     return *p == '\n' || *p == '#';
@@ -822,7 +823,7 @@ static const char *scan_dim(const char *p, uint32_t out[3])
     }
     if (paren && *p++ != ')')
         return NULL;
-    return at_end(p) ? p : NULL;
+    return text_at_end(p) ? p : NULL;
 }
 
 /* Adds a block to those of the kernel; false if it was there. */
@@ -859,20 +860,20 @@ static int number_block(struct hd_trace_text *t, const char *line)
     const uint32_t *g = t->k->grid;
 
     if (!t->in_block || t->numbered)
-        return bad_line(t, line, "expected #BEGIN_TB first");
+        return text_bad_line(t, line, "expected #BEGIN_TB first");
     if (p == NULL || scan_dim(p, at) == NULL)
-        return bad_line(t, line, "expected `thread block = x,y,z'");
+        return text_bad_line(t, line, "expected `thread block = x,y,z'");
     if (at[0] >= g[0] || at[1] >= g[1] || at[2] >= g[2])
-        return bad_line(t, line, "the grid has no such block");
+        return text_bad_line(t, line, "the grid has no such block");
     uint64_t number = at[0] + g[0] * (at[1] + (uint64_t)g[1] * at[2]);
     if (!add_block(t, number))
-        return bad_line(t, line, "the kernel has this block twice");
+        return text_bad_line(t, line, "the kernel has this block twice");
     t->numbered = true;
     hd_pack_block(t->pack, number);
     return 0;
 }
 
-static int end_block(struct hd_trace_text *t)
+static int text_end_block(struct hd_trace_text *t)
 {
     if (end_warp(t) != 0)
         return t->err->code;
@@ -895,12 +896,12 @@ struct header {
     uint64_t lines;
 };
 
-static int set_number(const char *p, uint64_t max, uint64_t *out)
+static int text_number(const char *p, uint64_t max, uint64_t *out)
 {
     uint64_t v;
 
     p = p[0] == '0' && p[1] == 'x' ? hd_scan_hex(p, &v) : hd_scan_dec(p, &v);
-    if (p == NULL || !at_end(p) || v > max)
+    if (p == NULL || !text_at_end(p) || v > max)
         return -1;
     *out = v;
     return 0;
@@ -938,8 +939,8 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         if ((p = hd_scan_is(line, field[i].name)) == NULL)
             continue;
         uint64_t max = field[i].wide ? UINT64_MAX : UINT32_MAX;
-        if (set_number(p, max, &v) != 0)
-            return bad_line(t, line, "expected a number");
+        if (text_number(p, max, &v) != 0)
+            return text_bad_line(t, line, "expected a number");
         if (field[i].most != 0 && (v < field[i].least || v > field[i].most))
             note(t, (enum hd_trace_note)field[i].note);
         char *to = (char *)&h->k + field[i].offset;
@@ -961,15 +962,15 @@ static int header_line(struct hd_trace_text *t, struct header *h,
     }
     if ((p = hd_scan_is(line, "-grid dim = ")) != NULL) {
         h->grid = scan_dim(p, h->k.grid) != NULL;
-        return h->grid ? 0 : bad_line(t, line, "expected (x,y,z)");
+        return h->grid ? 0 : text_bad_line(t, line, "expected (x,y,z)");
     }
     if ((p = hd_scan_is(line, "-block dim = ")) != NULL) {
         h->block = scan_dim(p, h->k.block) != NULL;
-        return h->block ? 0 : bad_line(t, line, "expected (x,y,z)");
+        return h->block ? 0 : text_bad_line(t, line, "expected (x,y,z)");
     }
     if ((p = hd_scan_is(line, "-enable lineinfo = ")) != NULL) {
-        if (set_number(p, 1, &v) != 0)
-            return bad_line(t, line, "expected 0 or 1");
+        if (text_number(p, 1, &v) != 0)
+            return text_bad_line(t, line, "expected 0 or 1");
         h->lineinfo = v != 0;
         return 0;
     }
@@ -1016,14 +1017,14 @@ static int other_line(struct hd_trace_text *t, const char *p)
     if (*hd_skip_blank(p) == '\n')
         return 0;
     if (*p == 'w')
-        return begin_warp(t, p);
+        return text_begin_warp(t, p);
     if (*p == 'i')
         return set_insts(t, p);
     if (*p == 't')
         return number_block(t, p);
     if (hd_scan_is(p, "#BEGIN_TB") != NULL) {
         if (t->in_block)
-            return bad_line(t, p, "expected #END_TB first");
+            return text_bad_line(t, p, "expected #END_TB first");
         t->in_block = true;
         t->numbered = false;
         t->seen = 0;
@@ -1031,9 +1032,9 @@ static int other_line(struct hd_trace_text *t, const char *p)
     }
     if (hd_scan_is(p, "#END_TB") != NULL)
         return t->in_block && t->numbered
-                   ? end_block(t)
-                   : bad_line(t, p,
-                              "expected #BEGIN_TB and a thread block first");
+                   ? text_end_block(t)
+                   : text_bad_line(
+                         t, p, "expected #BEGIN_TB and a thread block first");
     if (hd_scan_is(p, "cluster ") != NULL)
         return 0;
     if (!t->in_block && hd_scan_prefix(p) != NULL)
@@ -1041,7 +1042,7 @@ static int other_line(struct hd_trace_text *t, const char *p)
                         "thread blocks; run the tracer's post-processing "
                         "(post-traces-processing) on its list first");
     if (t->in_warp && *p != '#' && *p != '-')
-        return bad_line(t, p, "expected `insts = n' before instructions");
+        return text_bad_line(t, p, "expected `insts = n' before instructions");
     note(t, HD_TN_BODY_LINE);
     return 0;
 }
@@ -1100,8 +1101,9 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
         } else if (*p == '-') {
             if (header_line(t, h, p) != 0)
                 return t->err->code;
-        } else if (!at_end(p)) {
-            return bad_line(t, p, "expected a header line that begins with -");
+        } else if (!text_at_end(p)) {
+            return text_bad_line(t, p,
+                                 "expected a header line that begins with -");
         }
         p = next + 1;
     }
@@ -1118,7 +1120,7 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
         bool cut = t->in_warp && (!t->sized || t->lines_read < t->insts);
         if (!t->numbered || t->seen != hd_ones(t->warps) || cut)
             return wrong(t, "the file ends inside a thread block");
-        if (end_block(t) != 0)
+        if (text_end_block(t) != 0)
             return t->err->code;
         note(t, HD_TN_UNENDED_BLOCK);
     }

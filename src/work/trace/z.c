@@ -51,7 +51,8 @@ struct hd_tracez {
     uint32_t left, warps, warp, chunks; /* blocks to come; of the block; .. */
 };
 
-static int wrong(struct hd_tracez *z, const char *what, struct hd_err *err)
+static int tracez_wrong(struct hd_tracez *z, const char *what,
+                        struct hd_err *err)
 {
     return hd_err_set(err, HEDDLE_EDATA, "%s: byte %llu of the .tracez: %s",
                       z->path, (unsigned long long)z->pos, what);
@@ -64,7 +65,7 @@ static const unsigned char *take(struct hd_tracez *z, size_t n,
     struct hd_bytes *w = &z->window;
 
     if (n > z->size - z->pos) {
-        wrong(z, "the file is cut off", err);
+        tracez_wrong(z, "the file is cut off", err);
         return NULL;
     }
     if (w->p == NULL || z->pos < z->at || z->pos + n > z->at + w->n) {
@@ -78,8 +79,8 @@ static const unsigned char *take(struct hd_tracez *z, size_t n,
             if (got < 0 && errno == EINTR)
                 got = 0;
             else if (got <= 0) {
-                wrong(z, got < 0 ? strerror(errno) : "the file is cut off",
-                      err);
+                tracez_wrong(
+                    z, got < 0 ? strerror(errno) : "the file is cut off", err);
                 return NULL;
             }
         }
@@ -127,13 +128,13 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
     zero = memchr(p, 0, most);
     z->pos = 0;
     if (zero == NULL || (*p != '-' && *p != '#'))
-        return wrong(z, "expected header lines and a zero byte", err);
+        return tracez_wrong(z, "expected header lines and a zero byte", err);
     z->header = (size_t)(zero - p);
     z->pos = z->header + 1;
     n = take32(z, err);
     take32(z, err);
     if (err->code == 0 && n > DICTIONARY)
-        return wrong(z, "the dictionary is larger than 1 MB", err);
+        return tracez_wrong(z, "the dictionary is larger than 1 MB", err);
     if (n != 0 && (p = take(z, n, err)) != NULL &&
         (z->dict = ZSTD_createDDict(p, n)) == NULL)
         return hd_err_memory(err);
@@ -144,11 +145,11 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
     z->index = hd_load64(p);
     z->pos = z->size - 8;
     if (z->index < data || z->index > z->size - 8 || z->size - 8 - z->index < 4)
-        return wrong(z, "the index does not lie in the file", err);
+        return tracez_wrong(z, "the index does not lie in the file", err);
     n = z->size - 8 - z->index;
     z->pos = z->index;
     if (n >= 1u << 31)
-        return wrong(z, "the index is larger than 2 GB", err);
+        return tracez_wrong(z, "the index is larger than 2 GB", err);
     if ((p = take(z, n, err)) == NULL)
         return err->code;
     hd_bytes_add(&z->blocks, p, n);
@@ -189,7 +190,8 @@ static int put_chunk(struct hd_tracez *z, struct hd_bytes *out,
         return err->code;
     unsigned long long bytes = ZSTD_getFrameContentSize(p, n);
     if (bytes > CHUNK)
-        return wrong(z, "a chunk that is empty, or has more than 64 MB", err);
+        return tracez_wrong(z, "a chunk that is empty, or has more than 64 MB",
+                            err);
     if (!hd_bytes_room(out, bytes + 1))
         return hd_err_memory(err);
     size_t did = z->dict != NULL
@@ -197,7 +199,7 @@ static int put_chunk(struct hd_tracez *z, struct hd_bytes *out,
                                                   p, n, z->dict)
                      : ZSTD_decompressDCtx(z->d, out->p + out->n, bytes, p, n);
     if (did != bytes)
-        return wrong(z, "a chunk is corrupt", err);
+        return tracez_wrong(z, "a chunk is corrupt", err);
     out->n += did;
     if (did != 0 && out->p[out->n - 1] != '\n')
         out->p[out->n++] = '\n';
@@ -221,7 +223,7 @@ static int put_next(struct hd_tracez *z, struct hd_bytes *out,
         hd_cursor_take(&z->c, (size_t)a[1] * 4);
         if (!z->c.bad && z->pos <= z->index &&
             (take32(z, err) != a[0] || take32(z, err) != a[1]))
-            return wrong(z, "a warp is not what the index says", err);
+            return tracez_wrong(z, "a warp is not what the index says", err);
         snprintf(text, sizeof text, "warp = %u\ninsts = %u\n", z->warp++, a[0]);
     } else if (z->in_block) {
         z->in_block = false;
@@ -238,10 +240,10 @@ static int put_next(struct hd_tracez *z, struct hd_bytes *out,
     }
     if (z->c.bad || z->pos > z->size) {
         z->pos = pos;
-        return wrong(z,
-                     z->c.bad ? "the index is truncated"
-                              : "the index points outside the file",
-                     err);
+        return tracez_wrong(z,
+                            z->c.bad ? "the index is truncated"
+                                     : "the index points outside the file",
+                            err);
     }
     hd_bytes_add(out, text, strlen(text));
     return err->code;
