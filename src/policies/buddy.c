@@ -45,19 +45,19 @@ struct buddy {
 };
 
 /* The word with the bit of block b of an order. */
-static uint64_t *word(struct buddy *s, uint32_t o, uint64_t b)
+static uint64_t *buddy_word(struct buddy *s, uint32_t o, uint64_t b)
 {
     return &s->bits[s->at[o] + b / 64];
 }
 
 static bool test(struct buddy *s, uint32_t o, uint64_t b)
 {
-    return *word(s, o, b) >> b % 64 & 1;
+    return *buddy_word(s, o, b) >> b % 64 & 1;
 }
 
 static void flip(struct buddy *s, uint32_t o, uint64_t b)
 {
-    *word(s, o, b) ^= 1ull << b % 64;
+    *buddy_word(s, o, b) ^= 1ull << b % 64;
     if (test(s, o, b)) {
         s->blocks[o]++;
         if (b / 64 < s->low[o])
@@ -67,7 +67,7 @@ static void flip(struct buddy *s, uint32_t o, uint64_t b)
     }
 }
 
-static void give(struct buddy *s, uint64_t frame)
+static void buddy_give(struct buddy *s, uint64_t frame)
 {
     uint64_t b = frame;
     uint32_t o = 0;
@@ -78,7 +78,7 @@ static void give(struct buddy *s, uint64_t frame)
 }
 
 /* Takes a frame out of its block, which is halved until it is alone. */
-static void take(struct buddy *s, uint64_t frame)
+static void buddy_take(struct buddy *s, uint64_t frame)
 {
     uint32_t o = 0;
 
@@ -91,7 +91,7 @@ static void take(struct buddy *s, uint64_t frame)
         flip(s, o, frame >> o ^ 1);
 }
 
-static int64_t frame_place(void *self, const void *question)
+static int64_t buddy_frame_place(void *self, const void *question)
 {
     const struct heddle_q_frame_place *q = question;
     struct buddy *s = self;
@@ -112,11 +112,11 @@ static int64_t frame_place(void *self, const void *question)
         s->low[o]++;
     for (b = s->low[o] * 64; !test(s, o, b);)
         b++;
-    take(s, b << o);
+    buddy_take(s, b << o);
     return (int64_t)(b << o);
 }
 
-static int64_t page_size(void *self, const void *question)
+static int64_t buddy_page_size(void *self, const void *question)
 {
     (void)self, (void)question;
     return 0; /* base pages */
@@ -155,7 +155,7 @@ static int64_t target(void *self, const void *question)
     return (int64_t)best;
 }
 
-static int64_t copy(void *self, const void *question)
+static int64_t buddy_copy(void *self, const void *question)
 {
     const struct heddle_q_compact_copy *q = question;
 
@@ -166,30 +166,30 @@ static int64_t copy(void *self, const void *question)
 
 /* ---- what happens to frames ---------------------------------------------- */
 
-static void page_freed(void *self, const void *note)
+static void buddy_page_freed(void *self, const void *note)
 {
-    give(self, ((const struct heddle_n_page_freed *)note)->frame);
+    buddy_give(self, ((const struct heddle_n_page_freed *)note)->frame);
 }
 
-static void page_moved(void *self, const void *note)
+static void buddy_page_moved(void *self, const void *note)
 {
     const struct heddle_n_page_moved *x = note;
 
-    give(self, x->frame);
-    take(self, x->to);
+    buddy_give(self, x->frame);
+    buddy_take(self, x->to);
 }
 
-static void frames_taken(void *self, const void *note)
+static void buddy_frames_taken(void *self, const void *note)
 {
     const struct heddle_n_frames_taken *x = note;
 
     for (uint64_t f = x->frame; f < x->frame + x->frames; f++)
-        take(self, f);
+        buddy_take(self, f);
 }
 
 /* ---- the policy ---------------------------------------------------------- */
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t buddy_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     uint64_t words = 0;
 
@@ -199,8 +199,8 @@ static size_t bytes(const struct heddle_place *p, const uint64_t *params)
     return sizeof(struct buddy) + words * sizeof(uint64_t);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int buddy_init(void *state, const struct heddle_place *p,
+                      const uint64_t *params)
 {
     struct buddy *s = state;
     uint64_t words = 0, f = 0;
@@ -234,14 +234,14 @@ const struct heddle_policy hd_policy_buddy = {
     .summary = "frames from a buddy allocator of orders 0 to 10",
     .source = "Linux, mm/page_alloc.c; MESC VI.A",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .answer = {[HEDDLE_POINT_page_size] = page_size,
-               [HEDDLE_POINT_frame_place] = frame_place,
+    .state_bytes = buddy_bytes,
+    .init = buddy_init,
+    .answer = {[HEDDLE_POINT_page_size] = buddy_page_size,
+               [HEDDLE_POINT_frame_place] = buddy_frame_place,
                [HEDDLE_POINT_compact_source] = source,
                [HEDDLE_POINT_compact_target] = target,
-               [HEDDLE_POINT_compact_copy] = copy},
-    .watch = {[HEDDLE_NOTE_page_freed] = page_freed,
-              [HEDDLE_NOTE_page_moved] = page_moved,
-              [HEDDLE_NOTE_frames_taken] = frames_taken},
+               [HEDDLE_POINT_compact_copy] = buddy_copy},
+    .watch = {[HEDDLE_NOTE_page_freed] = buddy_page_freed,
+              [HEDDLE_NOTE_page_moved] = buddy_page_moved,
+              [HEDDLE_NOTE_frames_taken] = buddy_frames_taken},
 };

@@ -51,19 +51,19 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+static uint64_t ccws_most(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t ccws_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     return sizeof(struct keeper) + p->cores * sizeof(struct core) +
            p->cores * p->warps * params[ENTRIES] * sizeof(uint64_t);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int ccws_init(void *state, const struct heddle_place *p,
+                     const uint64_t *params)
 {
     struct keeper *k = state;
 
@@ -88,7 +88,8 @@ static uint64_t *tags_of(struct keeper *k, uint64_t core, uint64_t warp,
 }
 
 /* Where in a set a line or page is; its ways: nowhere. */
-static uint64_t find(const struct keeper *k, const uint64_t *set, uint64_t key)
+static uint64_t ccws_find(const struct keeper *k, const uint64_t *set,
+                          uint64_t key)
 {
     uint64_t i = 0;
 
@@ -105,19 +106,19 @@ static void lose(struct keeper *k, uint64_t core, uint64_t warp, uint64_t key,
                  uint64_t pages)
 {
     uint64_t *set = tags_of(k, core, warp, key);
-    uint64_t at = least(find(k, set, key), k->param[WAYS] - 1);
+    uint64_t at = least(ccws_find(k, set, key), k->param[WAYS] - 1);
 
     memmove(set + 1, set, at * sizeof *set);
     set[0] = key | pages << PAGES_SHIFT;
 }
 
 /* Takes a line that was written out of all warps' tags. */
-static void forget(struct keeper *k, uint64_t core, uint64_t key)
+static void ccws_forget(struct keeper *k, uint64_t core, uint64_t key)
 {
     uint64_t last = k->param[WAYS] - 1;
 
     for (uint64_t w = 0; w < k->warps; w++) {
-        uint64_t *set = tags_of(k, core, w, key), i = find(k, set, key);
+        uint64_t *set = tags_of(k, core, w, key), i = ccws_find(k, set, key);
         if (i > last)
             continue;
         memmove(set + i, set + i + 1, (last - i) * sizeof *set);
@@ -128,22 +129,23 @@ static void forget(struct keeper *k, uint64_t core, uint64_t key)
 /* ---- scores -------------------------------------------------------------- */
 
 /* Points of a warp's score above the base. */
-static uint64_t above(const struct core *c, uint64_t w)
+static uint64_t ccws_above(const struct core *c, uint64_t w)
 {
-    return most(c->warp[w].back, c->now) - c->now;
+    return ccws_most(c->warp[w].back, c->now) - c->now;
 }
 
 /* The running warps above the base, the highest score first, of equal ones the
  * lowest number. */
-static uint32_t sort(const struct core *c, uint8_t *order)
+static uint32_t ccws_sort(const struct core *c, uint8_t *order)
 {
     uint32_t n = 0;
 
     for (uint64_t w = 0; w < MOST_WARPS; w++) {
         uint32_t i;
-        if (!(c->running >> w & 1) || above(c, w) == 0)
+        if (!(c->running >> w & 1) || ccws_above(c, w) == 0)
             continue;
-        for (i = n++; i > 0 && above(c, order[i - 1]) < above(c, w); i--)
+        for (i = n++; i > 0 && ccws_above(c, order[i - 1]) < ccws_above(c, w);
+             i--)
             order[i] = order[i - 1];
         order[i] = (uint8_t)w;
     }
@@ -151,8 +153,8 @@ static uint32_t sort(const struct core *c, uint8_t *order)
 }
 
 /* Which warps may load, and the cycle until which decay leaves them alone. */
-static void choose(const struct keeper *k, const struct core *c, uint64_t *set,
-                   uint64_t *holds)
+static void ccws_choose(const struct keeper *k, const struct core *c,
+                        uint64_t *set, uint64_t *holds)
 {
     uint64_t base = k->param[BASE], decay = k->param[DECAY];
     uint64_t warps = 0, sum = 0, cutoff, first = UINT64_MAX, steps;
@@ -164,19 +166,19 @@ static void choose(const struct keeper *k, const struct core *c, uint64_t *set,
     for (uint64_t m = c->running; m != 0; m &= m - 1)
         warps++;
     cutoff = warps * base;
-    n = sort(c, order);
+    n = ccws_sort(c, order);
     for (uint32_t j = 0; j < n; j++)
-        sum += above(c, order[j]);
+        sum += ccws_above(c, order[j]);
     if (sum < base)
         return; /* it takes all to come to the cutoff */
     *set = sum = 0;
     while (i < n && sum < cutoff) {
-        first = above(c, order[i]);
+        first = ccws_above(c, order[i]);
         sum += base + first;
         *set |= 1ull << order[i++];
     }
     for (uint64_t w = 0; sum < cutoff; w++) {
-        if (!(c->running >> w & 1) || above(c, w) != 0)
+        if (!(c->running >> w & 1) || ccws_above(c, w) != 0)
             continue;
         sum += base;
         *set |= 1ull << w;
@@ -190,9 +192,9 @@ static void choose(const struct keeper *k, const struct core *c, uint64_t *set,
     *holds = c->now / decay + steps;
 }
 
-static void advance(const struct keeper *k, struct core *c, uint64_t cycle)
+static void ccws_advance(const struct keeper *k, struct core *c, uint64_t cycle)
 {
-    c->now = most(c->now, cycle * k->param[DECAY]);
+    c->now = ccws_most(c->now, cycle * k->param[DECAY]);
 }
 
 /* Warps that have come begin at the base, with no lost line or page. */
@@ -228,7 +230,7 @@ static uint64_t lost(const struct keeper *k, const struct core *c,
         warps++;
     }
     return hits * k->param[THROTTLE] * warps * k->param[BASE] /
-           most(issued, 1);
+           ccws_most(issued, 1);
 }
 
 /* `weight`: the most that a hit counts. */
@@ -239,35 +241,35 @@ static int64_t limit(struct keeper *k, const void *question, uint64_t weight)
     uint64_t base = k->param[BASE], score;
     struct core *c = &k->core[q->core];
 
-    advance(k, c, q->cycle);
+    ccws_advance(k, c, q->cycle);
     meet(k, q);
     score = lost(k, c, q);
-    c->top = most(score * weight, base) - base;
+    c->top = ccws_most(score * weight, base) - base;
     for (uint64_t w = 0; w < q->n; w++) {
         struct warp *x = &c->warp[w];
         if (!(c->running >> w & 1))
             continue;
-        x->back =
-            most(x->back, c->now + most(score * x->raise, base) - base);
+        x->back = ccws_most(x->back,
+                            c->now + ccws_most(score * x->raise, base) - base);
         x->back = least(x->back, c->now + c->top);
         x->raise = 0;
     }
-    choose(k, c, &c->set, &c->holds);
+    ccws_choose(k, c, &c->set, &c->holds);
     /* the one thing of a question that may be written */
     ((struct heddle_q_warp_limit *)(uintptr_t)question)->holds = c->holds;
     return (int64_t)((c->set | ~c->running) & mask);
 }
 
 /* A warp misses what it may have lost. */
-static void miss(struct keeper *k, uint64_t core, uint64_t w, uint64_t key,
-                 uint64_t weight, heddle_sim *sim)
+static void ccws_miss(struct keeper *k, uint64_t core, uint64_t w, uint64_t key,
+                      uint64_t weight, heddle_sim *sim)
 {
     struct warp *x = &k->core[core].warp[w];
 
-    if (find(k, tags_of(k, core, w, key), key) == k->param[WAYS])
+    if (ccws_find(k, tags_of(k, core, w, key), key) == k->param[WAYS])
         return;
     x->hits++;
-    x->raise = most(x->raise, weight);
+    x->raise = ccws_most(x->raise, weight);
     heddle_renew_limit(sim, core);
 }
 
@@ -288,10 +290,10 @@ static void cache_miss(void *state, const void *note)
     if (n->level != 1)
         return;
     if (n->kind != HEDDLE_REQUEST_READ)
-        forget(k, n->instance, n->line);
+        ccws_forget(k, n->instance, n->line);
     else if (n->warp < k->warps)
-        miss(k, n->instance, n->warp, n->line,
-             n->waited ? k->param[WEIGHT] : 1, n->sim);
+        ccws_miss(k, n->instance, n->warp, n->line,
+                  n->waited ? k->param[WEIGHT] : 1, n->sim);
 }
 
 static void cache_hit(void *state, const void *note)
@@ -299,7 +301,7 @@ static void cache_hit(void *state, const void *note)
     const struct heddle_n_cache_hit *n = note;
 
     if (n->level == 1 && n->kind != HEDDLE_REQUEST_READ)
-        forget(state, n->instance, n->line);
+        ccws_forget(state, n->instance, n->line);
 }
 
 static void cache_evict(void *state, const void *note)
@@ -324,7 +326,7 @@ static void tlb_miss(void *state, const void *note)
     struct keeper *k = state;
 
     if (n->level == 1 && n->warp < k->warps)
-        miss(k, n->core, n->warp, n->vpn, 1, n->sim);
+        ccws_miss(k, n->core, n->warp, n->vpn, 1, n->sim);
 }
 
 /* The points of a hit: a digit of `lru`, from the left. */
@@ -349,13 +351,13 @@ static void tlb_hit(void *state, const void *note)
     if (n->level != 1 || n->warp >= k->warps || c->top == 0 ||
         !(c->running >> n->warp & 1))
         return;
-    advance(k, c, n->cycle);
-    score = above(c, n->warp);
+    ccws_advance(k, c, n->cycle);
+    score = ccws_above(c, n->warp);
     if (score >= c->top || k->param[WEIGHT] == 0)
         return;
     c->warp[n->warp].back =
         c->now + least(score + points(k->param[WEIGHT], n->depth), c->top);
-    choose(k, c, &set, &holds);
+    ccws_choose(k, c, &set, &holds);
     if (set != c->set || holds < c->holds)
         heddle_renew_limit(n->sim, n->core);
 }
@@ -399,8 +401,8 @@ const struct heddle_policy hd_policy_ccws = {
     .summary = "warps that lose lines of the L1 cache may load, others wait",
     .source = "Rogers et al., MICRO 2012; TA-CCWS: Pichai et al., ASPLOS 2014",
     .params = ccws_params,
-    .state_bytes = bytes,
-    .init = init,
+    .state_bytes = ccws_bytes,
+    .init = ccws_init,
     .answer = {[HEDDLE_POINT_warp_limit] = ccws_limit},
     .watch = {[HEDDLE_NOTE_cache_miss] = cache_miss,
               [HEDDLE_NOTE_cache_hit] = cache_hit,
@@ -422,8 +424,8 @@ const struct heddle_policy hd_policy_tcws = {
     .summary = "warps that lose pages of the L1 TLB may load, others wait",
     .source = "Pichai et al., ASPLOS 2014, section 7.2",
     .params = tcws_params,
-    .state_bytes = bytes,
-    .init = init,
+    .state_bytes = ccws_bytes,
+    .init = ccws_init,
     .answer = {[HEDDLE_POINT_warp_limit] = tcws_limit},
     .watch = {[HEDDLE_NOTE_tlb_miss] = tlb_miss,
               [HEDDLE_NOTE_tlb_hit] = tlb_hit,

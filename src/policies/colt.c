@@ -12,14 +12,14 @@ struct colt {
     uint64_t param[PARAMS];
 };
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t colt_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct colt);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int colt_init(void *state, const struct heddle_place *p,
+                     const uint64_t *params)
 {
     struct colt *s = state;
 
@@ -60,7 +60,7 @@ const struct heddle_policy hd_policy_colt = {
     .summary = "TLB entries cover contiguous pages of an aligned group",
     .source = "CoLT: Pham et al., MICRO 2012; as MESC has it in a GPU",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
+    .state_bytes = colt_bytes,
+    .init = colt_init,
     .answer = {[HEDDLE_POINT_tlb_merge] = tlb_merge},
 };

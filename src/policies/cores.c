@@ -23,14 +23,14 @@ struct cores {
     uint64_t end[NAMED]; /* first core behind those of each application */
 };
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t cores_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct cores);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int cores_init(void *state, const struct heddle_place *p,
+                      const uint64_t *params)
 {
     struct cores *s = state;
     uint64_t open = 0, at = 0, rest, k = 0;
@@ -44,7 +44,7 @@ static int init(void *state, const struct heddle_place *p,
     for (uint64_t i = s->apps; i < NAMED; i++)
         if (params[i] != 0)
             s->beyond = i + 1;
-    if (s->named > p->cores) /* start() says so */
+    if (s->named > p->cores) /* cores_start() says so */
         return 0;
     rest = p->cores - s->named;
     for (uint64_t i = 0; i < s->apps; i++) {
@@ -60,7 +60,7 @@ static int init(void *state, const struct heddle_place *p,
 }
 
 /* What cannot be had, in words. */
-static void start(void *state, heddle_sim *sim)
+static void cores_start(void *state, heddle_sim *sim)
 {
     const struct cores *s = state;
     char text[128];
@@ -80,7 +80,7 @@ static void start(void *state, heddle_sim *sim)
     heddle_policy_fail(sim, text);
 }
 
-static int64_t answer(void *state, const void *question)
+static int64_t cores_answer(void *state, const void *question)
 {
     const struct heddle_q_core_partition *q = question;
     const struct cores *s = state;
@@ -109,8 +109,8 @@ const struct heddle_policy hd_policy_cores = {
     .summary = "gives each application a fixed number of cores",
     .source = "MASK, ASPLOS 2018, section 6: partitions found by search",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .start = start,
-    .answer = {[HEDDLE_POINT_core_partition] = answer},
+    .state_bytes = cores_bytes,
+    .init = cores_init,
+    .start = cores_start,
+    .answer = {[HEDDLE_POINT_core_partition] = cores_answer},
 };

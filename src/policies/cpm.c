@@ -28,33 +28,33 @@ struct cpm {
     uint64_t window[];
 };
 
-static uint64_t cells(uint64_t warps)
+static uint64_t cpm_cells(uint64_t warps)
 {
     return warps * (warps - 1);
 }
 
-static uint8_t *counters(struct cpm *s, uint64_t core)
+static uint8_t *cpm_counters(struct cpm *s, uint64_t core)
 {
-    return (uint8_t *)(s->window + s->cores) + core * cells(s->warps);
+    return (uint8_t *)(s->window + s->cores) + core * cpm_cells(s->warps);
 }
 
-static struct history *entry(struct cpm *s, uint64_t core, uint64_t e)
+static struct history *cpm_entry(struct cpm *s, uint64_t core, uint64_t e)
 {
-    size_t at = (s->cores * cells(s->warps) + 7) / 8;
+    size_t at = (s->cores * cpm_cells(s->warps) + 7) / 8;
     struct history *h = (void *)(s->window + s->cores + at);
 
     return &h[core * s->param[ENTRIES] + e];
 }
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t cpm_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     return sizeof(struct cpm) + p->cores * sizeof(uint64_t) +
-           p->cores * cells(p->warps) + 8 +
+           p->cores * cpm_cells(p->warps) + 8 +
            p->cores * params[ENTRIES] * sizeof(struct history);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int cpm_init(void *state, const struct heddle_place *p,
+                    const uint64_t *params)
 {
     struct cpm *s = state;
 
@@ -62,7 +62,7 @@ static int init(void *state, const struct heddle_place *p,
     s->cores = p->cores;
     s->warps = p->warps;
     for (uint64_t i = 0; i < s->cores * params[ENTRIES]; i++)
-        entry(s, 0, i)->last = NOBODY;
+        cpm_entry(s, 0, i)->last = NOBODY;
     return 0;
 }
 
@@ -71,16 +71,16 @@ static int init(void *state, const struct heddle_place *p,
 static uint8_t *counter(struct cpm *s, uint64_t core, uint64_t cycle,
                         uint64_t a, uint64_t b)
 {
-    uint8_t *v = counters(s, core);
+    uint8_t *v = cpm_counters(s, core);
 
     if (s->window[core] != cycle / s->param[FLUSH]) {
         s->window[core] = cycle / s->param[FLUSH];
-        memset(v, 0, cells(s->warps));
+        memset(v, 0, cpm_cells(s->warps));
     }
     return &v[a * (s->warps - 1) + b - (b > a)];
 }
 
-static uint8_t most(const struct cpm *s)
+static uint8_t cpm_most(const struct cpm *s)
 {
     return (uint8_t)((1u << s->param[BITS]) - 1);
 }
@@ -93,12 +93,12 @@ static void share(struct cpm *s, const struct heddle_n_tlb_hit *n, uint64_t h)
     if (h == NOBODY || h == n->warp)
         return;
     c = counter(s, n->core, n->cycle, n->warp, h);
-    *c = (uint8_t)(*c + (*c < most(s)));
+    *c = (uint8_t)(*c + (*c < cpm_most(s)));
     c = counter(s, n->core, n->cycle, h, n->warp);
-    *c = (uint8_t)(*c + (*c < most(s)));
+    *c = (uint8_t)(*c + (*c < cpm_most(s)));
 }
 
-static void hit(void *state, const void *note)
+static void cpm_hit(void *state, const void *note)
 {
     const struct heddle_n_tlb_hit *n = note;
     struct cpm *s = state;
@@ -106,7 +106,7 @@ static void hit(void *state, const void *note)
 
     if (n->level != 1 || n->entry >= s->param[ENTRIES])
         return;
-    e = entry(s, n->core, n->entry);
+    e = cpm_entry(s, n->core, n->entry);
     if (e->last == NOBODY || e->filler != n->filler)
         *e = (struct history){(uint32_t)n->filler,
                               (uint8_t)(n->filler & 0xffff), NOBODY};
@@ -118,23 +118,23 @@ static void hit(void *state, const void *note)
     }
 }
 
-static void gone(void *state, const void *note)
+static void cpm_gone(void *state, const void *note)
 {
     const struct heddle_n_tlb_evict *n = note;
     struct cpm *s = state;
 
     if (n->level == 1 && n->entry < s->param[ENTRIES])
-        entry(s, n->core, n->entry)->last = NOBODY;
+        cpm_entry(s, n->core, n->entry)->last = NOBODY;
 }
 
-static int64_t join(void *state, const void *question)
+static int64_t cpm_join(void *state, const void *question)
 {
     const struct heddle_q_thread_join *q = question;
     struct cpm *s = state;
 
     for (uint64_t b = 0; b < q->n; b++)
         if ((q->members >> b & 1) && b != q->warp &&
-            *counter(s, q->core, q->cycle, q->warp, b) < most(s))
+            *counter(s, q->core, q->cycle, q->warp, b) < cpm_most(s))
             return 0;
     return 1;
 }
@@ -156,8 +156,9 @@ const struct heddle_policy hd_policy_cpm = {
                "(TLB-aware thread block compaction)",
     .source = "Pichai et al., ASPLOS 2014, section 8",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .answer = {[HEDDLE_POINT_thread_join] = join},
-    .watch = {[HEDDLE_NOTE_tlb_hit] = hit, [HEDDLE_NOTE_tlb_evict] = gone},
+    .state_bytes = cpm_bytes,
+    .init = cpm_init,
+    .answer = {[HEDDLE_POINT_thread_join] = cpm_join},
+    .watch =
+        {[HEDDLE_NOTE_tlb_hit] = cpm_hit, [HEDDLE_NOTE_tlb_evict] = cpm_gone},
 };

@@ -13,14 +13,15 @@ struct delayed {
     uint64_t param[PARAMS];
 };
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t delayed_bytes(const struct heddle_place *p,
+                            const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct delayed);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int delayed_init(void *state, const struct heddle_place *p,
+                        const uint64_t *params)
 {
     struct delayed *s = state;
 
@@ -67,7 +68,7 @@ const struct heddle_policy hd_policy_delayed = {
     .summary = "pages come when they have been accessed from afar often enough",
     .source = "Ganguly et al., DATE 2020",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
+    .state_bytes = delayed_bytes,
+    .init = delayed_init,
     .answer = {[HEDDLE_POINT_migrate] = migrate},
 };

@@ -18,14 +18,14 @@ struct etc {
     uint8_t is[HEDDLE_MAX_APPS]; /* enum heddle_app_class */
 };
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t etc_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct etc);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int etc_init(void *state, const struct heddle_place *p,
+                    const uint64_t *params)
 {
     struct etc *e = state;
 
@@ -36,7 +36,7 @@ static int init(void *state, const struct heddle_place *p,
 }
 
 /* What the list says of an application. */
-static uint64_t listed(const struct etc *e, uint64_t app)
+static uint64_t etc_listed(const struct etc *e, uint64_t app)
 {
     uint64_t list = e->param[CLASSES];
 
@@ -45,11 +45,11 @@ static uint64_t listed(const struct etc *e, uint64_t app)
     return list % 10 <= HEDDLE_APP_CLASS_IRREGULAR ? list % 10 : 0;
 }
 
-static int64_t classify(void *state, const void *question)
+static int64_t etc_classify(void *state, const void *question)
 {
     struct etc *e = state;
     const struct heddle_q_app_classify *q = question;
-    uint64_t is = listed(e, q->app);
+    uint64_t is = etc_listed(e, q->app);
 
     if (is == HEDDLE_APP_CLASS_UNKNOWN && q->lines > 0)
         is = q->lanes < e->param[THRESHOLD] * q->lines
@@ -81,13 +81,13 @@ static int64_t compress(void *state, const void *question)
     return e->is[q->app] >= HEDDLE_APP_CLASS_SHARING;
 }
 
-static uint64_t period(const void *state)
+static uint64_t etc_period(const void *state)
 {
     return ((const struct etc *)state)->param[SAMPLE];
 }
 
 /* What there is to do at its end the engine asks for. */
-static void epoch(void *state, heddle_sim *s, uint64_t cycle)
+static void etc_epoch(void *state, heddle_sim *s, uint64_t cycle)
 {
     (void)state, (void)s, (void)cycle;
 }
@@ -115,11 +115,11 @@ const struct heddle_policy hd_policy_etc = {
     .summary = "eviction ahead of need, or compression, by kind of program",
     .source = "Li et al. (ETC), ASPLOS 2019, section 4",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .period = period,
-    .epoch = epoch,
-    .answer = {[HEDDLE_POINT_app_classify] = classify,
+    .state_bytes = etc_bytes,
+    .init = etc_init,
+    .period = etc_period,
+    .epoch = etc_epoch,
+    .answer = {[HEDDLE_POINT_app_classify] = etc_classify,
                [HEDDLE_POINT_evict_trigger] = trigger,
                [HEDDLE_POINT_page_compress] = compress},
 };

@@ -19,7 +19,7 @@ struct rank {
 };
 
 /* Whether a goes before b. */
-static bool before(const struct rank *a, const struct rank *b)
+static bool frfcfs_before(const struct rank *a, const struct rank *b)
 {
     if (a->at != b->at)
         return a->at < b->at;
@@ -30,7 +30,7 @@ static bool before(const struct rank *a, const struct rank *b)
     return a->arrived < b->arrived;
 }
 
-static int64_t pick(void *self, const void *question)
+static int64_t frfcfs_pick(void *self, const void *question)
 {
     const struct heddle_q_dram_pick *q = question;
     struct rank best = {UINT64_MAX, 0, 0, 0};
@@ -43,7 +43,7 @@ static int64_t pick(void *self, const void *question)
         /* candidates of a bank follow one another, the hit first */
         if (!q->hit[i] && i > 0 && q->bank[i - 1] == q->bank[i])
             continue;
-        if (before(&r, &best)) {
+        if (frfcfs_before(&r, &best)) {
             best = r;
             pick = (int64_t)i;
         }
@@ -56,5 +56,5 @@ const struct heddle_policy hd_policy_frfcfs = {
     .name = "frfcfs",
     .summary = "the soonest command; open rows first, then the oldest request",
     .source = "Rixner et al., ISCA 2000",
-    .answer = {[HEDDLE_POINT_dram_pick] = pick},
+    .answer = {[HEDDLE_POINT_dram_pick] = frfcfs_pick},
 };

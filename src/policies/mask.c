@@ -106,13 +106,14 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static size_t state_bytes(const struct heddle_place *p, const uint64_t *v)
+static size_t mask_bytes(const struct heddle_place *p, const uint64_t *v)
 {
     (void)p, (void)v;
     return sizeof(struct mask);
 }
 
-static int init(void *self, const struct heddle_place *p, const uint64_t *v)
+static int mask_init(void *self, const struct heddle_place *p,
+                     const uint64_t *v)
 {
     struct mask *m = self;
 
@@ -165,7 +166,8 @@ static int64_t tokens(void *self, const void *question)
 
 /* ---- L2 bypass -------------------------------------------------------- */
 
-static uint64_t count(const heddle_sim *s, const char *what, const char *result)
+static uint64_t mask_count(const heddle_sim *s, const char *what,
+                           const char *result)
 {
     char name[48];
     uint64_t v;
@@ -183,14 +185,14 @@ static struct l2_use use_of(const heddle_sim *s, uint32_t level)
     struct l2_use u = {0, 0};
 
     for (uint32_t i = 0; i < (level == 0 ? 3 : 1); i++) {
-        u.hits += count(s, what[i], "hits");
-        u.lookups += count(s, what[i], "lookups");
+        u.hits += mask_count(s, what[i], "hits");
+        u.lookups += mask_count(s, what[i], "lookups");
     }
     return u;
 }
 
 /* What the uses have grown by. */
-static struct l2_use grown(struct l2_use *last, struct l2_use now)
+static struct l2_use mask_grown(struct l2_use *last, struct l2_use now)
 {
     struct l2_use d = {now.hits - last->hits, now.lookups - last->lookups};
 
@@ -199,7 +201,8 @@ static struct l2_use grown(struct l2_use *last, struct l2_use now)
 }
 
 /* Says whether a level goes past the L2 cache, for all applications. */
-static void skip(const struct mask *m, heddle_sim *s, uint32_t level, bool yes)
+static void mask_skip(const struct mask *m, heddle_sim *s, uint32_t level,
+                      bool yes)
 {
     uint64_t cell = yes ? larger(1, m->param[SAMPLE]) : 0;
 
@@ -209,11 +212,12 @@ static void skip(const struct mask *m, heddle_sim *s, uint32_t level, bool yes)
 
 static void choose_levels(struct mask *m, heddle_sim *s)
 {
-    struct l2_use data = grown(&m->use[0], use_of(s, 0));
+    struct l2_use data = mask_grown(&m->use[0], use_of(s, 0));
 
     for (uint32_t level = 1; level < LEVELS; level++) {
-        struct l2_use walk = grown(&m->use[level], use_of(s, level));
-        skip(m, s, level, walk.hits * data.lookups < data.hits * walk.lookups);
+        struct l2_use walk = mask_grown(&m->use[level], use_of(s, level));
+        mask_skip(m, s, level,
+                  walk.hits * data.lookups < data.hits * walk.lookups);
     }
 }
 
@@ -256,7 +260,7 @@ static void sort_requests(const struct mask *m, heddle_sim *s)
 
 /* ---- epochs ----------------------------------------------------------- */
 
-static void start(void *self, heddle_sim *s)
+static void mask_start(void *self, heddle_sim *s)
 {
     struct mask *m = self;
 
@@ -271,18 +275,18 @@ static void start(void *self, heddle_sim *s)
     for (uint32_t level = 0; level < LEVELS && m->param[BYPASS]; level++) {
         m->use[level] = use_of(s, level);
         if (level > 0)
-            skip(m, s, level, false);
+            mask_skip(m, s, level, false);
     }
     if (m->param[DRAM])
         sort_requests(m, s);
 }
 
-static uint64_t period(const void *self)
+static uint64_t mask_period(const void *self)
 {
     return ((const struct mask *)self)->param[EPOCH];
 }
 
-static void epoch(void *self, heddle_sim *s, uint64_t cycle)
+static void mask_epoch(void *self, heddle_sim *s, uint64_t cycle)
 {
     struct mask *m = self;
 
@@ -299,10 +303,10 @@ const struct heddle_policy hd_policy_mask = {
     .summary = "fill tokens, walks past the L2 cache, DRAM queues by urgency",
     .source = "MASK, ASPLOS 2018",
     .params = params,
-    .state_bytes = state_bytes,
-    .init = init,
-    .start = start,
-    .period = period,
-    .epoch = epoch,
+    .state_bytes = mask_bytes,
+    .init = mask_init,
+    .start = mask_start,
+    .period = mask_period,
+    .epoch = mask_epoch,
     .answer = {[HEDDLE_POINT_tokens] = tokens},
 };

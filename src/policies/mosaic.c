@@ -104,7 +104,7 @@ static void unlist(struct mosaic *s, uint32_t f)
 }
 
 /* A frame has lost its last page. */
-static void release(struct mosaic *s, uint32_t f)
+static void mosaic_release(struct mosaic *s, uint32_t f)
 {
     unlist(s, f);
     s->f[f].owner = 0;
@@ -122,19 +122,19 @@ static uint32_t base_frame(struct mosaic *s, uint32_t app)
 
 /* ---- places -------------------------------------------------------------- */
 
-static bool taken(const struct frame *f, uint32_t place)
+static bool mosaic_taken(const struct frame *f, uint32_t place)
 {
     return f->map[place / 64] >> (place % 64) & 1;
 }
 
-static int64_t take(struct mosaic *s, uint32_t f, uint32_t place)
+static int64_t mosaic_take(struct mosaic *s, uint32_t f, uint32_t place)
 {
     s->f[f].map[place / 64] |= 1ull << (place % 64);
     s->f[f].used++;
     return (int64_t)f * PAGES + place;
 }
 
-static void leave(struct mosaic *s, uint64_t frame)
+static void mosaic_leave(struct mosaic *s, uint64_t frame)
 {
     struct frame *f = &s->f[frame / PAGES];
 
@@ -142,7 +142,7 @@ static void leave(struct mosaic *s, uint64_t frame)
     f->used--;
 }
 
-static uint32_t lowest(const struct frame *f)
+static uint32_t mosaic_lowest(const struct frame *f)
 {
     uint32_t i = 0;
 
@@ -197,13 +197,13 @@ static int64_t forced(struct mosaic *s, uint32_t app)
                 unlist(s, f);
                 x->owner = (uint8_t)(s->apps + 2);
             }
-            return take(s, f, lowest(x));
+            return mosaic_take(s, f, mosaic_lowest(x));
         }
     }
     return -1;
 }
 
-static int64_t frame_place(void *self, const void *question)
+static int64_t mosaic_frame_place(void *self, const void *question)
 {
     const struct heddle_q_frame_place *q = question;
     struct mosaic *s = self;
@@ -217,8 +217,8 @@ static int64_t frame_place(void *self, const void *question)
         f = reserved(s, app, chunk);
         if (f == NONE)
             f = take_free(s, app, chunk + 1);
-        if (f != NONE && !taken(&s->f[f], place))
-            return take(s, f, place);
+        if (f != NONE && !mosaic_taken(&s->f[f], place))
+            return mosaic_take(s, f, place);
         if (f == NONE && !q->again) {
             s->wants = 1;
             return (int64_t)q->frames;
@@ -228,7 +228,7 @@ static int64_t frame_place(void *self, const void *question)
     if (f == NONE)
         f = take_free(s, app, 0);
     if (f != NONE)
-        return take(s, f, lowest(&s->f[f]));
+        return mosaic_take(s, f, mosaic_lowest(&s->f[f]));
     s->wants = 0;
     if (!q->again)
         return (int64_t)q->frames;
@@ -236,7 +236,7 @@ static int64_t frame_place(void *self, const void *question)
     return last < 0 ? (int64_t)q->frames : last;
 }
 
-static int64_t alloc(void *self, const void *question)
+static int64_t mosaic_alloc(void *self, const void *question)
 {
     (void)self, (void)question;
     return 0; /* base pages; coalescing makes them large */
@@ -259,12 +259,12 @@ static int64_t coalesce(void *self, const void *question)
 }
 
 /* A frame's pages are single ones again, its empty places base pages. */
-static void part(struct mosaic *s, uint32_t f)
+static void mosaic_part(struct mosaic *s, uint32_t f)
 {
     s->f[f].joined = 0;
     s->f[f].chunk = 0;
     if (s->f[f].used == 0)
-        release(s, f);
+        mosaic_release(s, f);
     else if (s->f[f].used < PAGES)
         list(s, f);
 }
@@ -276,14 +276,14 @@ static int64_t splinter(void *self, const void *question)
 
     if (q->left * 100 >= (uint64_t)s->threshold * PAGES && q->left != 0)
         return 0;
-    part(s, (uint32_t)(q->frame / PAGES));
+    mosaic_part(s, (uint32_t)(q->frame / PAGES));
     return 1;
 }
 
 /* ---- CAC ----------------------------------------------------------------- */
 
 /* Whether the other uncoalesced frames of a frame's owner can take it in. */
-static bool fits(const struct mosaic *s, uint32_t f)
+static bool mosaic_fits(const struct mosaic *s, uint32_t f)
 {
     uint32_t room = 0;
 
@@ -318,23 +318,26 @@ static int64_t emergency(struct mosaic *s,
     int64_t k = emptiest(s, q, owner, 1, PAGES);
     bool enough = owner == q->app && !s->wants;
 
-    if (k == 0 || (!enough && !fits(s, (uint32_t)(q->frame[k - 1] / PAGES))))
+    if (k == 0 ||
+        (!enough && !mosaic_fits(s, (uint32_t)(q->frame[k - 1] / PAGES))))
         return 0;
-    part(s, (uint32_t)(q->frame[k - 1] / PAGES));
+    mosaic_part(s, (uint32_t)(q->frame[k - 1] / PAGES));
     return k;
 }
 
 /* The emptiest frame of an owner, if its others can take it in. */
-static int64_t movable(const struct mosaic *s,
-                       const struct heddle_q_compact_source *q,
-                       uint32_t owner, uint64_t below)
+static int64_t mosaic_movable(const struct mosaic *s,
+                              const struct heddle_q_compact_source *q,
+                              uint32_t owner, uint64_t below)
 {
     int64_t k = emptiest(s, q, owner, 0, below);
 
-    return k != 0 && fits(s, (uint32_t)(q->frame[k - 1] / PAGES)) ? k : 0;
+    return k != 0 && mosaic_fits(s, (uint32_t)(q->frame[k - 1] / PAGES)) ? k
+                                                                         : 0;
 }
 
-static int64_t full(struct mosaic *s, const struct heddle_q_compact_source *q)
+static int64_t mosaic_full(struct mosaic *s,
+                           const struct heddle_q_compact_source *q)
 {
     if (free_top(s) != NONE ||
         (!s->wants && base_frame(s, (uint32_t)q->app) != NONE))
@@ -343,7 +346,8 @@ static int64_t full(struct mosaic *s, const struct heddle_q_compact_source *q)
         for (uint32_t i = 0; i <= s->apps; i++) {
             /* who asks, then the others, then nobody */
             uint32_t o = i == 0 ? (uint32_t)q->app : i <= q->app ? i - 1 : i;
-            int64_t k = e == 0 ? movable(s, q, o, PAGES) : emergency(s, q, o);
+            int64_t k =
+                e == 0 ? mosaic_movable(s, q, o, PAGES) : emergency(s, q, o);
             if (k != 0)
                 return k;
         }
@@ -351,7 +355,7 @@ static int64_t full(struct mosaic *s, const struct heddle_q_compact_source *q)
     return 0;
 }
 
-static int64_t compact(void *self, const void *question)
+static int64_t mosaic_compact(void *self, const void *question)
 {
     const struct heddle_q_compact_source *q = question;
     struct mosaic *s = self;
@@ -359,9 +363,9 @@ static int64_t compact(void *self, const void *question)
     if (s->cac == CAC_OFF)
         return 0;
     if (q->cause == 1)
-        return full(s, q);
-    return movable(s, q, (uint32_t)q->app,
-                   ((uint64_t)s->threshold * PAGES + 99) / 100);
+        return mosaic_full(s, q);
+    return mosaic_movable(s, q, (uint32_t)q->app,
+                          ((uint64_t)s->threshold * PAGES + 99) / 100);
 }
 
 static int64_t receive(void *self, const void *question)
@@ -378,7 +382,7 @@ static int64_t receive(void *self, const void *question)
     return (int64_t)best;
 }
 
-static int64_t copy(void *self, const void *question)
+static int64_t mosaic_copy(void *self, const void *question)
 {
     const struct mosaic *s = self;
 
@@ -397,45 +401,45 @@ static int64_t stall(void *self, const void *question)
 /* ---- what happens to frames ---------------------------------------------- */
 
 /* A frame has lost a page, but is not coalesced: it has a free base page. */
-static void loosen(struct mosaic *s, uint32_t f)
+static void mosaic_loosen(struct mosaic *s, uint32_t f)
 {
     if (s->f[f].joined)
         return;
     if (s->f[f].used == 0)
-        release(s, f);
+        mosaic_release(s, f);
     else if (s->f[f].chunk == 0)
         list(s, f);
 }
 
-static void page_freed(void *self, const void *note)
+static void mosaic_page_freed(void *self, const void *note)
 {
     const struct heddle_n_page_freed *x = note;
     struct mosaic *s = self;
 
     if (x->frame / PAGES >= s->n)
         return;
-    leave(s, x->frame);
-    loosen(s, (uint32_t)(x->frame / PAGES));
+    mosaic_leave(s, x->frame);
+    mosaic_loosen(s, (uint32_t)(x->frame / PAGES));
 }
 
 static void page_back(void *self, const void *note)
 {
     const struct heddle_n_page_back *x = note;
 
-    take(self, (uint32_t)(x->frame / PAGES), x->frame % PAGES);
+    mosaic_take(self, (uint32_t)(x->frame / PAGES), x->frame % PAGES);
 }
 
-static void page_moved(void *self, const void *note)
+static void mosaic_page_moved(void *self, const void *note)
 {
     const struct heddle_n_page_moved *x = note;
     struct mosaic *s = self;
 
-    leave(s, x->frame);
-    loosen(s, (uint32_t)(x->frame / PAGES));
-    take(s, (uint32_t)(x->to / PAGES), x->to % PAGES);
+    mosaic_leave(s, x->frame);
+    mosaic_loosen(s, (uint32_t)(x->frame / PAGES));
+    mosaic_take(s, (uint32_t)(x->to / PAGES), x->to % PAGES);
 }
 
-static void frames_taken(void *self, const void *note)
+static void mosaic_frames_taken(void *self, const void *note)
 {
     const struct heddle_n_frames_taken *x = note;
     struct mosaic *s = self;
@@ -444,13 +448,13 @@ static void frames_taken(void *self, const void *note)
         if (i / PAGES >= s->n)
             return;
         s->f[i / PAGES].owner = (uint8_t)(s->apps + 1);
-        take(s, (uint32_t)(i / PAGES), i % PAGES);
+        mosaic_take(s, (uint32_t)(i / PAGES), i % PAGES);
     }
 }
 
 /* ---- the policy ---------------------------------------------------------- */
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t mosaic_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     size_t n = p->frames / PAGES;
 
@@ -459,8 +463,8 @@ static size_t bytes(const struct heddle_place *p, const uint64_t *params)
            2 * n * sizeof(uint32_t);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int mosaic_init(void *state, const struct heddle_place *p,
+                       const uint64_t *params)
 {
     struct mosaic *s = state;
 
@@ -507,18 +511,18 @@ const struct heddle_policy hd_policy_mosaic = {
                "and compacted",
     .source = "Ausavarungnirun et al., MICRO 2017",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .answer = {[HEDDLE_POINT_page_size] = alloc,
-               [HEDDLE_POINT_frame_place] = frame_place,
+    .state_bytes = mosaic_bytes,
+    .init = mosaic_init,
+    .answer = {[HEDDLE_POINT_page_size] = mosaic_alloc,
+               [HEDDLE_POINT_frame_place] = mosaic_frame_place,
                [HEDDLE_POINT_region_coalesce] = coalesce,
                [HEDDLE_POINT_region_split] = splinter,
-               [HEDDLE_POINT_compact_source] = compact,
+               [HEDDLE_POINT_compact_source] = mosaic_compact,
                [HEDDLE_POINT_compact_target] = receive,
-               [HEDDLE_POINT_compact_copy] = copy,
+               [HEDDLE_POINT_compact_copy] = mosaic_copy,
                [HEDDLE_POINT_compact_stall] = stall},
-    .watch = {[HEDDLE_NOTE_page_freed] = page_freed,
+    .watch = {[HEDDLE_NOTE_page_freed] = mosaic_page_freed,
               [HEDDLE_NOTE_page_back] = page_back,
-              [HEDDLE_NOTE_page_moved] = page_moved,
-              [HEDDLE_NOTE_frames_taken] = frames_taken},
+              [HEDDLE_NOTE_page_moved] = mosaic_page_moved,
+              [HEDDLE_NOTE_frames_taken] = mosaic_frames_taken},
 };

@@ -37,7 +37,7 @@
 
 /* ---- cells ------------------------------------------------------------ */
 
-static size_t cells(const struct heddle_place *p)
+static size_t repl_cells(const struct heddle_place *p)
 {
     return (size_t)p->instances * p->sets * p->ways;
 }
@@ -60,7 +60,7 @@ struct stamps {
 static size_t stamps_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)params;
-    return sizeof(struct stamps) + cells(p) * sizeof(uint64_t);
+    return sizeof(struct stamps) + repl_cells(p) * sizeof(uint64_t);
 }
 
 static int stamps_init(void *state, const struct heddle_place *p,
@@ -158,14 +158,15 @@ struct draws {
     uint64_t n[]; /* [instance] victims so far */
 };
 
-static size_t draws_bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t repl_draws_bytes(const struct heddle_place *p,
+                               const uint64_t *params)
 {
     (void)params;
     return sizeof(struct draws) + (size_t)p->instances * sizeof(uint64_t);
 }
 
-static int draws_init(void *state, const struct heddle_place *p,
-                      const uint64_t *params)
+static int repl_draws_init(void *state, const struct heddle_place *p,
+                           const uint64_t *params)
 {
     struct draws *s = state;
 
@@ -190,8 +191,8 @@ const struct heddle_policy hd_policy_random = {
     .summary = "replaces any entry of the set",
     .source = "textbook",
     .params = none,
-    .state_bytes = draws_bytes,
-    .init = draws_init,
+    .state_bytes = repl_draws_bytes,
+    .init = repl_draws_init,
     .answer = {[HEDDLE_POINT_repl_victim] = draws_victim},
 };
 
@@ -205,7 +206,7 @@ struct rrpvs {
 static size_t rrpvs_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)params;
-    return sizeof(struct rrpvs) + cells(p);
+    return sizeof(struct rrpvs) + repl_cells(p);
 }
 
 static int rrpvs_init(void *state, const struct heddle_place *p,

@@ -41,12 +41,12 @@ struct runs {
     uint64_t used[]; /* a bit for each frame */
 };
 
-static uint64_t draw(struct runs *s, uint64_t n)
+static uint64_t runs_draw(struct runs *s, uint64_t n)
 {
     return heddle_draw(s->seed, s->drawn++, n);
 }
 
-static void mark(struct runs *s, uint64_t first, uint64_t n, bool used)
+static void runs_mark(struct runs *s, uint64_t first, uint64_t n, bool used)
 {
     for (uint64_t f = first; f < first + n && f < s->frames; f++)
         if (used)
@@ -55,7 +55,7 @@ static void mark(struct runs *s, uint64_t first, uint64_t n, bool used)
             s->used[f / 64] &= ~(1ull << f % 64);
 }
 
-static bool all_free(const struct runs *s, uint64_t first, uint64_t n)
+static bool runs_all_free(const struct runs *s, uint64_t first, uint64_t n)
 {
     for (uint64_t f = first; f < first + n; f++)
         if (s->used[f / 64] >> f % 64 & 1)
@@ -64,34 +64,34 @@ static bool all_free(const struct runs *s, uint64_t first, uint64_t n)
 }
 
 /* Draws the pages of the next run. */
-static uint64_t length(struct runs *s, struct app *a)
+static uint64_t runs_length(struct runs *s, struct app *a)
 {
     uint64_t whole = 1000 - s->share, n = 1, phase = 0;
 
     if (!a->begun) {
-        if (draw(s, 1000) < s->share)
-            a->debt = (int64_t)draw(s, (LEAST + MOST) / 2 * s->share);
-        phase = draw(s, PHASES);
+        if (runs_draw(s, 1000) < s->share)
+            a->debt = (int64_t)runs_draw(s, (LEAST + MOST) / 2 * s->share);
+        phase = runs_draw(s, PHASES);
         a->begun = 1;
     }
     if (a->debt >= (int64_t)(SHORT / 2 * whole)) {
-        while (draw(s, SHORT) != 0)
+        while (runs_draw(s, SHORT) != 0)
             n++;
         a->debt -= (int64_t)(n * whole);
         return n;
     }
-    n = LEAST + draw(s, MOST - LEAST + 1);
+    n = LEAST + runs_draw(s, MOST - LEAST + 1);
     a->debt += (int64_t)(n * s->share);
     return n - phase;
 }
 
 /* Draws a run and its place; none is left where there is no room. */
-static void begin(struct runs *s, struct app *a)
+static void runs_begin(struct runs *s, struct app *a)
 {
-    for (uint64_t n = length(s, a); n > 0; n /= 2)
+    for (uint64_t n = runs_length(s, a); n > 0; n /= 2)
         for (uint32_t i = 0; i < TRIES && n <= s->frames; i++) {
-            uint64_t f = draw(s, s->frames - n + 1);
-            if (!all_free(s, f, n))
+            uint64_t f = runs_draw(s, s->frames - n + 1);
+            if (!runs_all_free(s, f, n))
                 continue;
             a->next = f;
             a->left = n;
@@ -100,7 +100,7 @@ static void begin(struct runs *s, struct app *a)
     a->left = 0;
 }
 
-static int64_t frame_place(void *self, const void *question)
+static int64_t runs_frame_place(void *self, const void *question)
 {
     const struct heddle_q_frame_place *q = question;
     struct runs *s = self;
@@ -109,50 +109,51 @@ static int64_t frame_place(void *self, const void *question)
 
     if (q->pages != 1)
         return HEDDLE_PASS;
-    if (a->left == 0 || !all_free(s, a->next, 1))
-        begin(s, a);
+    if (a->left == 0 || !runs_all_free(s, a->next, 1))
+        runs_begin(s, a);
     if (a->left != 0) {
         f = a->next++;
         a->left--;
     }
-    mark(s, f, 1, true);
+    runs_mark(s, f, 1, true);
     return (int64_t)f;
 }
 
-static int64_t page_size(void *self, const void *question)
+static int64_t runs_page_size(void *self, const void *question)
 {
     (void)self, (void)question;
     return 0; /* base pages */
 }
 
-static void page_freed(void *self, const void *note)
+static void runs_page_freed(void *self, const void *note)
 {
-    mark(self, ((const struct heddle_n_page_freed *)note)->frame, 1, false);
+    runs_mark(self, ((const struct heddle_n_page_freed *)note)->frame, 1,
+              false);
 }
 
-static void page_moved(void *self, const void *note)
+static void runs_page_moved(void *self, const void *note)
 {
     const struct heddle_n_page_moved *x = note;
 
-    mark(self, x->frame, 1, false);
-    mark(self, x->to, 1, true);
+    runs_mark(self, x->frame, 1, false);
+    runs_mark(self, x->to, 1, true);
 }
 
-static void frames_taken(void *self, const void *note)
+static void runs_frames_taken(void *self, const void *note)
 {
     const struct heddle_n_frames_taken *x = note;
 
-    mark(self, x->frame, x->frames, true);
+    runs_mark(self, x->frame, x->frames, true);
 }
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t runs_bytes(const struct heddle_place *p, const uint64_t *params)
 {
     (void)params;
     return sizeof(struct runs) + (p->frames / 64 + 1) * sizeof(uint64_t);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int runs_init(void *state, const struct heddle_place *p,
+                     const uint64_t *params)
 {
     struct runs *s = state;
 
@@ -177,11 +178,11 @@ const struct heddle_policy hd_policy_runs = {
     .summary = "frames in runs of drawn lengths, as in memory long in use",
     .source = "MESC, table II and figure 4",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
-    .answer = {[HEDDLE_POINT_page_size] = page_size,
-               [HEDDLE_POINT_frame_place] = frame_place},
-    .watch = {[HEDDLE_NOTE_page_freed] = page_freed,
-              [HEDDLE_NOTE_page_moved] = page_moved,
-              [HEDDLE_NOTE_frames_taken] = frames_taken},
+    .state_bytes = runs_bytes,
+    .init = runs_init,
+    .answer = {[HEDDLE_POINT_page_size] = runs_page_size,
+               [HEDDLE_POINT_frame_place] = runs_frame_place},
+    .watch = {[HEDDLE_NOTE_page_freed] = runs_page_freed,
+              [HEDDLE_NOTE_page_moved] = runs_page_moved,
+              [HEDDLE_NOTE_frames_taken] = runs_frames_taken},
 };

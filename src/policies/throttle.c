@@ -26,14 +26,15 @@ struct throttle {
     struct app app[HEDDLE_MAX_APPS];
 };
 
-static size_t bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t throttle_bytes(const struct heddle_place *p,
+                             const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct throttle);
 }
 
-static int init(void *state, const struct heddle_place *p,
-                const uint64_t *params)
+static int throttle_init(void *state, const struct heddle_place *p,
+                         const uint64_t *params)
 {
     struct throttle *t = state;
 
@@ -55,7 +56,7 @@ static void stop(struct app *s, const struct heddle_q_core_throttle *q,
     }
 }
 
-static void go_on(struct app *s)
+static void throttle_proceed(struct app *s)
 {
     if (s->n > 0)
         s->stands &= ~(1ull << s->stack[--s->n]);
@@ -74,7 +75,8 @@ static void halve(const struct throttle *t, struct app *s,
 }
 
 /* Cores that the engine has let go on, since no other had a block. */
-static void forget(struct app *s, const struct heddle_q_core_throttle *q)
+static void throttle_forget(struct app *s,
+                            const struct heddle_q_core_throttle *q)
 {
     uint64_t kept = 0;
 
@@ -88,7 +90,7 @@ static void forget(struct app *s, const struct heddle_q_core_throttle *q)
     s->n = kept;
 }
 
-static void begin(struct app *s, bool detecting, uint64_t left)
+static void throttle_begin(struct app *s, bool detecting, uint64_t left)
 {
     s->detecting = detecting;
     s->left = left;
@@ -97,8 +99,8 @@ static void begin(struct app *s, bool detecting, uint64_t left)
 }
 
 /* A core's fault has been served, and pages had to be evicted. */
-static void throttle(const struct throttle *t, struct app *s,
-                     const struct heddle_q_core_throttle *q)
+static void throttle_cores(const struct throttle *t, struct app *s,
+                           const struct heddle_q_core_throttle *q)
 {
     uint64_t n = t->param[STEP];
 
@@ -108,20 +110,20 @@ static void throttle(const struct throttle *t, struct app *s,
             stop(s, q, place);
             n--;
         }
-    begin(s, false, t->param[EXECUTE]);
+    throttle_begin(s, false, t->param[EXECUTE]);
 }
 
-static void epoch(const struct throttle *t, struct app *s)
+static void throttle_epoch(const struct throttle *t, struct app *s)
 {
     if (--s->left > 0)
         return;
     if (!s->detecting) {
-        begin(s, true, t->param[DETECT]);
+        throttle_begin(s, true, t->param[DETECT]);
         return;
     }
     for (uint64_t i = 0; s->faults == 0 && i < t->param[RELEASE]; i++)
-        go_on(s);
-    begin(s, false, t->param[EXECUTE]);
+        throttle_proceed(s);
+    throttle_begin(s, false, t->param[EXECUTE]);
 }
 
 static int64_t cores(void *state, const void *question)
@@ -131,7 +133,7 @@ static int64_t cores(void *state, const void *question)
     struct app *s = &t->app[q->app];
     bool adapt = t->param[ADAPT] != 0, only = t->param[IRREGULAR] != 0;
 
-    forget(s, q);
+    throttle_forget(s, q);
     if (!adapt && q->cause == HEDDLE_THROTTLE_CAUSE_LAUNCH)
         s->n = s->stands = 0;
     if (only && q->is != HEDDLE_APP_CLASS_IRREGULAR) {
@@ -144,17 +146,17 @@ static int64_t cores(void *state, const void *question)
             halve(t, s, q);
         s->started = true;
     } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_EPOCH) {
-        epoch(t, s);
+        throttle_epoch(t, s);
     } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_FAULT) {
         s->faults++;
     } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_SERVED &&
                s->detecting && s->evicted && s->faults > 0) {
-        throttle(t, s, q);
+        throttle_cores(t, s, q);
     }
     return (int64_t)(~s->stands & (q->n < 64 ? (1ull << q->n) - 1 : ~0ull));
 }
 
-static void evicted(void *state, const void *note)
+static void throttle_evicted(void *state, const void *note)
 {
     const struct heddle_n_page_evicted *n = note;
 
@@ -187,8 +189,8 @@ const struct heddle_policy hd_policy_throttle = {
     .summary = "fewer cores run while far faults evict pages",
     .source = "Li et al. (ETC), ASPLOS 2019, section 4.3",
     .params = params,
-    .state_bytes = bytes,
-    .init = init,
+    .state_bytes = throttle_bytes,
+    .init = throttle_init,
     .answer = {[HEDDLE_POINT_core_throttle] = cores},
-    .watch = {[HEDDLE_NOTE_page_evicted] = evicted},
+    .watch = {[HEDDLE_NOTE_page_evicted] = throttle_evicted},
 };

@@ -11,7 +11,7 @@
 #include "policy.h"
 
 /* A page that there can be, so far from another. */
-static int at(uint64_t vpn, int64_t by, uint64_t *out)
+static int tlbs_offset(uint64_t vpn, int64_t by, uint64_t *out)
 {
     *out = vpn + (uint64_t)by;
     return *out >> 36 == 0;
@@ -46,7 +46,7 @@ static void next_missed(void *state, const void *note)
     uint64_t vpn;
 
     for (uint64_t k = 1; k <= s->param[DEGREE]; k++)
-        if (at(n->vpn, (int64_t)k, &vpn))
+        if (tlbs_offset(n->vpn, (int64_t)k, &vpn))
             heddle_start_translation(n->sim, n->app, vpn,
                                      (enum heddle_translate_to)s->param[NEXT_TO],
                                      n->core);
@@ -149,7 +149,7 @@ static void distance_missed(void *state, const void *note)
     if (t->misses >= 1) {
         r = row_of(s, by);
         for (int i = 0; i < 2; i++)
-            if (r->next[i] != UNSEEN && at(n->vpn, r->next[i], &vpn)) {
+            if (r->next[i] != UNSEEN && tlbs_offset(n->vpn, r->next[i], &vpn)) {
                 heddle_count(n->sim, s->predicted, (uint32_t)n->app, 1);
                 heddle_start_translation(
                     n->sim, n->app, vpn,

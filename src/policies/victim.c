@@ -41,14 +41,15 @@ struct draws {
     uint64_t seed, n;
 };
 
-static size_t draws_bytes(const struct heddle_place *p, const uint64_t *params)
+static size_t victim_draws_bytes(const struct heddle_place *p,
+                                 const uint64_t *params)
 {
     (void)p, (void)params;
     return sizeof(struct draws);
 }
 
-static int draws_init(void *state, const struct heddle_place *p,
-                      const uint64_t *params)
+static int victim_draws_init(void *state, const struct heddle_place *p,
+                             const uint64_t *params)
 {
     struct draws *s = state;
 
@@ -89,7 +90,7 @@ const struct heddle_policy hd_policy_random_unit = {
     .summary = "evicts any unit",
     .source = "textbook",
     .params = none,
-    .state_bytes = draws_bytes,
-    .init = draws_init,
+    .state_bytes = victim_draws_bytes,
+    .init = victim_draws_init,
     .answer = {[HEDDLE_POINT_evict_victim] = any},
 };
