@@ -79,7 +79,7 @@ static void catch_signals(void)
 }
 
 /* core.interrupted([clear]) -> whether a signal has come; the last one */
-static int interrupted(lua_State *L)
+static int main_interrupted(lua_State *L)
 {
     int hit = live.in.hit;
 
@@ -91,7 +91,7 @@ static int interrupted(lua_State *L)
 }
 
 /* print, as Lua has it; C's own stream forgets why a write failed */
-static int print(lua_State *L)
+static int main_print(lua_State *L)
 {
     int n = lua_gettop(L), bad = 0;
     size_t len;
@@ -116,13 +116,13 @@ static int traceback(lua_State *L)
 }
 
 /* Protected: loads heddle.cli and calls main(arg). */
-static int start(lua_State *L)
+static int main_start(lua_State *L)
 {
     int argc = (int)lua_tointeger(L, 1), i;
     char **argv = lua_touserdata(L, 2);
 
     luaL_openlibs(L);
-    lua_pushcfunction(L, print);
+    lua_pushcfunction(L, main_print);
     lua_setglobal(L, "print");
     lua_pushlightuserdata(L, &live.in);
     lua_setfield(L, LUA_REGISTRYINDEX, HL_INTERRUPT);
@@ -130,7 +130,7 @@ static int start(lua_State *L)
     lua_getglobal(L, "require");
     lua_pushliteral(L, "heddle.core");
     lua_call(L, 1, 1);
-    hl_set_function(L, "interrupted", interrupted);
+    hl_set_function(L, "interrupted", main_interrupted);
     lua_pop(L, 1);
     lua_createtable(L, argc, 1); /* arg */
     for (i = 0; i < argc; i++) {
@@ -150,7 +150,7 @@ static int start(lua_State *L)
 
 /* Of an error that cli.lua did not catch: memory has run out or, before its
  * first line, a signal. */
-static const char *text_of(lua_State *L)
+static const char *main_text_of(lua_State *L)
 {
     if (!lua_isstring(L, -1)) {
         lua_getglobal(L, "tostring");
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
     live.L = L;
     catch_signals();
     lua_pushcfunction(L, traceback);
-    lua_pushcfunction(L, start);
+    lua_pushcfunction(L, main_start);
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
     if (lua_pcall(L, 2, 1, 1) == LUA_OK) {
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
         status = hl_is_no_memory(L, -1) ? EXIT_OS
                  : live.in.hit          ? EXIT_SIGNAL + live.in.by
                                         : EXIT_SOFTWARE;
-        fprintf(stderr, "heddle: %s\n", text_of(L));
+        fprintf(stderr, "heddle: %s\n", main_text_of(L));
     }
     lua_close(L);
     why = hl_flush();

@@ -60,7 +60,7 @@ struct edit {
     struct hl_interrupt *in; /* may be NULL */
 };
 
-static struct edit *self(lua_State *L)
+static struct edit *repl_self(lua_State *L)
 {
     struct edit *e = luaL_checkudata(L, 1, EDIT);
 
@@ -83,7 +83,7 @@ static char *prompt_of(EditLine *el)
 
 /* ---- signals -------------------------------------------------------------- */
 
-static void wake(int sig)
+static void repl_wake(int sig)
 {
     (void)sig;
 }
@@ -98,7 +98,7 @@ static void catch_wakers(struct sigaction *old)
     struct sigaction sa;
 
     memset(&sa, 0, sizeof sa);
-    sa.sa_handler = wake;
+    sa.sa_handler = repl_wake;
     sigemptyset(&sa.sa_mask);
     for (int i = 0; i < WAKERS; i++)
         sigaction(wakers[i], &sa, &old[i]);
@@ -179,7 +179,7 @@ static int get_char(EditLine *el, wchar_t *out)
 /* ---- completion ----------------------------------------------------------- */
 
 /* Calls complete(text): leaves two values on the stack, or none. */
-static int ask(struct edit *e, const LineInfo *line)
+static int repl_ask(struct edit *e, const LineInfo *line)
 {
     lua_State *L = e->L;
 
@@ -194,14 +194,14 @@ static int ask(struct edit *e, const LineInfo *line)
     return 1;
 }
 
-static unsigned char complete(EditLine *el, int key)
+static unsigned char repl_complete(EditLine *el, int key)
 {
     struct edit *e = client(el);
     unsigned char result = CC_ERROR;
     const char *insert, *below;
 
     (void)key;
-    if (!ask(e, el_line(el)))
+    if (!repl_ask(e, el_line(el)))
         return CC_ERROR;
     insert = lua_tostring(e->L, -2);
     below = lua_tostring(e->L, -1);
@@ -299,7 +299,8 @@ static unsigned char newline(EditLine *el, int key)
 /* wide, because el_set would leak its copies of the texts */
 static void bind_keys(EditLine *el)
 {
-    el_wset(el, EL_ADDFN, L"heddle-complete", L"complete a name", complete);
+    el_wset(el, EL_ADDFN, L"heddle-complete", L"complete a name",
+            repl_complete);
     el_wset(el, EL_ADDFN, L"heddle-up", L"to the line above", up);
     el_wset(el, EL_ADDFN, L"heddle-down", L"to the line below", down);
     el_wset(el, EL_ADDFN, L"heddle-newline", L"begin a new line", newline);
@@ -350,7 +351,7 @@ static int edit_close(lua_State *L)
 /* e:read(prompt) */
 static int edit_read(lua_State *L)
 {
-    struct edit *e = self(L);
+    struct edit *e = repl_self(L);
     struct sigaction old[WAKERS];
     const char *line;
     int n = 0;
@@ -380,7 +381,7 @@ static int edit_read(lua_State *L)
 /* e:remember(text) */
 static int edit_remember(lua_State *L)
 {
-    struct edit *e = self(L);
+    struct edit *e = repl_self(L);
     const char *line = luaL_checkstring(L, 2);
     HistEvent ev;
 
@@ -392,7 +393,7 @@ static int edit_remember(lua_State *L)
 /* e:size() */
 static int edit_size(lua_State *L)
 {
-    struct edit *e = self(L);
+    struct edit *e = repl_self(L);
     int columns = 80, rows = 24;
 
     if (el_get(e->el, EL_GETTC, "co", &columns, NULL) != 0 || columns < 20)

@@ -81,7 +81,7 @@ struct server {
     sigset_t mask;      /* of the caller, and while the loop waits */
 };
 
-static double seconds(void)
+static double serve_seconds(void)
 {
     struct timespec t;
 
@@ -89,12 +89,12 @@ static double seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int fail(lua_State *L, int port)
+static int serve_fail(lua_State *L, int port)
 {
     return hl_raisef(L, HEDDLE_EIO, "127.0.0.1:%d: %s", port, strerror(errno));
 }
 
-static void drop(struct server *s, size_t i)
+static void serve_drop(struct server *s, size_t i)
 {
     struct client *c = s->client[i];
 
@@ -104,7 +104,7 @@ static void drop(struct server *s, size_t i)
     s->client[i] = s->client[--s->n];
 }
 
-static int release(lua_State *L)
+static int serve_release(lua_State *L)
 {
     struct server *s = luaL_checkudata(L, 1, SERVER);
 
@@ -116,7 +116,7 @@ static int release(lua_State *L)
         s->apart[i] = 0;
     }
     while (s->n > 0)
-        drop(s, s->n - 1);
+        serve_drop(s, s->n - 1);
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
@@ -149,8 +149,8 @@ static const char *reason(int status)
 }
 
 /* The answer of a client; without memory for it the connection ends. */
-static void reply(struct client *c, int status, const char *type,
-                  const char *body, size_t n)
+static void serve_reply(struct client *c, int status, const char *type,
+                        const char *body, size_t n)
 {
     static const char format[] =
         "HTTP/1.0 %d %s\r\n"
@@ -167,7 +167,7 @@ static void reply(struct client *c, int status, const char *type,
 
     head = snprintf(NULL, 0, format, status, reason(status), type, n, allow);
     c->state = WRITING;
-    c->until = seconds() + PATIENCE;
+    c->until = serve_seconds() + PATIENCE;
     c->sent = c->n = 0;
     c->reply = malloc((size_t)head + 1 + n);
     if (!c->reply)
@@ -178,9 +178,9 @@ static void reply(struct client *c, int status, const char *type,
     memcpy(c->reply + head, body, n);
 }
 
-static void refuse(struct client *c, int status, const char *text)
+static void serve_refuse(struct client *c, int status, const char *text)
 {
-    reply(c, status, "text/plain; charset=utf-8", text, strlen(text));
+    serve_reply(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -206,7 +206,7 @@ static size_t host_of(const char *text, size_t n)
     return end == n ? host : SIZE_MAX;
 }
 
-static bool is_here(const char *host, size_t n)
+static bool serve_is_here(const char *host, size_t n)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
 
@@ -231,7 +231,7 @@ static bool meant_here(struct client *c, const char *line, bool needed)
         if (n == 0)
             break;
         if (line[0] == ' ' || line[0] == '\t') {
-            refuse(c, 400, "a header in one line is expected\n");
+            serve_refuse(c, 400, "a header in one line is expected\n");
             return false;
         }
         if (strncasecmp(line, "host", 4) != 0 ||
@@ -243,11 +243,12 @@ static bool meant_here(struct client *c, const char *line, bool needed)
     }
     if (hosts != 1) {
         if (hosts > 1)
-            refuse(c, 400, "one Host header is expected, there are more\n");
+            serve_refuse(c, 400,
+                         "one Host header is expected, there are more\n");
         else if (needed)
-            refuse(c, 400,
-                   "HTTP/1.1: a Host header is expected, there is "
-                   "none\n");
+            serve_refuse(c, 400,
+                         "HTTP/1.1: a Host header is expected, there is "
+                         "none\n");
         return hosts == 0 && !needed;
     }
     for (; bytes > 0 && strchr(" \t", *host) != NULL; bytes--)
@@ -256,10 +257,12 @@ static bool meant_here(struct client *c, const char *line, bool needed)
         bytes--;
     n = host_of(host, bytes);
     if (n == SIZE_MAX)
-        refuse(c, 400, "Host: a host and, at will, a port are expected\n");
-    else if (!is_here(host, n))
-        refuse(c, 403, "the Host is expected to be 127.0.0.1 or localhost\n");
-    return n != SIZE_MAX && is_here(host, n);
+        serve_refuse(c, 400,
+                     "Host: a host and, at will, a port are expected\n");
+    else if (!serve_is_here(host, n))
+        serve_refuse(c, 403,
+                     "the Host is expected to be 127.0.0.1 or localhost\n");
+    return n != SIZE_MAX && serve_is_here(host, n);
 }
 
 /* The path of "GET path HTTP/1.x", ended with a zero in place; NULL: it was
@@ -273,11 +276,11 @@ static const char *path_of(struct client *c)
     if (!end || end > line || strncmp(end, " HTTP/1.", 8) != 0 ||
         strspn(end + 8, DIGITS) != 1 || end + 9 != line || path[1] != '/' ||
         memchr(c->request, '\0', c->n)) {
-        refuse(c, 400, "expected GET /path HTTP/1.0\n");
+        serve_refuse(c, 400, "expected GET /path HTTP/1.0\n");
         return NULL;
     }
     if (strncmp(c->request, "GET ", 4) != 0) {
-        refuse(c, 405, "only GET is answered\n");
+        serve_refuse(c, 405, "only GET is answered\n");
         return NULL;
     }
     if (!meant_here(c, line, end[8] != '0'))
@@ -287,7 +290,7 @@ static const char *path_of(struct client *c)
 }
 
 /* Calls the answer, which lies at index 3 of the stack. */
-static void serve(lua_State *L, struct client *c, const char *path)
+static void serve_request(lua_State *L, struct client *c, const char *path)
 {
     const char *body = NULL;
     size_t n;
@@ -297,11 +300,12 @@ static void serve(lua_State *L, struct client *c, const char *path)
     if (lua_pcall(L, 1, 3, 0) == LUA_OK) {
         body = lua_tolstring(L, -1, &n);
         if (body && lua_isstring(L, -2) && lua_isinteger(L, -3))
-            reply(c, (int)lua_tointeger(L, -3), lua_tostring(L, -2), body, n);
+            serve_reply(c, (int)lua_tointeger(L, -3), lua_tostring(L, -2), body,
+                        n);
         else
-            refuse(c, 500, "no answer\n");
+            serve_refuse(c, 500, "no answer\n");
     } else {
-        refuse(c, 500, hl_error_text(L, -1));
+        serve_refuse(c, 500, hl_error_text(L, -1));
     }
     lua_settop(L, 5);
 }
@@ -326,7 +330,7 @@ static _Noreturn void answer_apart(lua_State *L, struct client *c,
     char waste[1024];
     ssize_t n = 1;
 
-    serve(L, c, path);
+    serve_request(L, c, path);
     setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) & ~O_NONBLOCK);
@@ -348,13 +352,13 @@ static bool hand_over(lua_State *L, struct server *s, struct client *c)
     if (!path)
         return true;
     if (!is_slow(L, path)) {
-        serve(L, c, path);
+        serve_request(L, c, path);
         return true;
     }
     while (i < APART && s->apart[i] > 0)
         i++;
     if (i == APART) {
-        refuse(c, 503, "too many ask for this at once; try again\n");
+        serve_refuse(c, 503, "too many ask for this at once; try again\n");
         return true;
     }
     pid = fork();
@@ -366,7 +370,7 @@ static bool hand_over(lua_State *L, struct server *s, struct client *c)
         answer_apart(L, c, path);
     }
     if (pid < 0) {
-        serve(L, c, path);
+        serve_request(L, c, path);
         return true;
     }
     s->apart[i] = pid;
@@ -376,13 +380,13 @@ static bool hand_over(lua_State *L, struct server *s, struct client *c)
 /* ---- connections ----------------------------------------------------------
  */
 
-static bool at_end(const char *text)
+static bool serve_at_end(const char *text)
 {
     return strstr(text, "\r\n\r\n") || strstr(text, "\n\n");
 }
 
 /* Takes what client c has sent; false: it is gone, or another process's. */
-static bool take(lua_State *L, struct server *s, struct client *c)
+static bool serve_take(lua_State *L, struct server *s, struct client *c)
 {
     char waste[1024];
     bool reading = c->state == READING;
@@ -397,24 +401,24 @@ static bool take(lua_State *L, struct server *s, struct client *c)
         return true;
     c->n += (size_t)n;
     c->request[c->n] = '\0';
-    if (at_end(c->request))
+    if (serve_at_end(c->request))
         return hand_over(L, s, c);
     if (memchr(c->request, '\0', c->n))
-        refuse(c, 400, "expected GET /path HTTP/1.0\n");
+        serve_refuse(c, 400, "expected GET /path HTTP/1.0\n");
     else if (c->n == ROOM)
-        refuse(c, 431, "a request of at most 8 KB is expected\n");
+        serve_refuse(c, 431, "a request of at most 8 KB is expected\n");
     return true;
 }
 
 /* Sends what client c can take; false: it is gone. */
-static bool give(struct client *c)
+static bool serve_give(struct client *c)
 {
     ssize_t n = send(c->fd, c->reply + c->sent, c->n - c->sent, MSG_NOSIGNAL);
 
     if (n < 0)
         return errno == EINTR || errno == EAGAIN;
     c->sent += (size_t)n;
-    c->until = seconds() + PATIENCE;
+    c->until = serve_seconds() + PATIENCE;
     if (c->sent == c->n) {
         c->state = CLOSING;
         shutdown(c->fd, SHUT_WR);
@@ -435,7 +439,7 @@ static void welcome(struct server *s)
         return;
     }
     c->fd = fd;
-    c->until = seconds() + PATIENCE;
+    c->until = serve_seconds() + PATIENCE;
     s->client[s->n++] = c;
 }
 
@@ -453,7 +457,7 @@ static bool wait_for(const struct server *s, struct pollfd *poll)
             .fd = c->fd, .events = c->state == WRITING ? POLLOUT : POLLIN};
         until = fmin(until, c->until);
     }
-    left = fmax(0, until - seconds());
+    left = fmax(0, until - serve_seconds());
     if (s->n > 0) {
         t.tv_sec = (time_t)left;
         t.tv_nsec = (long)((left - floor(left)) * 1e9);
@@ -467,7 +471,7 @@ static bool wait_for(const struct server *s, struct pollfd *poll)
 
 static void turn(lua_State *L, struct server *s, const struct pollfd *poll)
 {
-    double now = seconds();
+    double now = serve_seconds();
 
     for (size_t i = 0; i < APART; i++)
         if (s->apart[i] > 0 && waitpid(s->apart[i], NULL, WNOHANG) != 0)
@@ -477,9 +481,9 @@ static void turn(lua_State *L, struct server *s, const struct pollfd *poll)
         bool stays = now < c->until;
 
         if (stays && poll[i + 1].revents)
-            stays = c->state == WRITING ? give(c) : take(L, s, c);
+            stays = c->state == WRITING ? serve_give(c) : serve_take(L, s, c);
         if (!stays || (c->state == WRITING && !c->reply))
-            drop(s, i);
+            serve_drop(s, i);
     }
     if (poll[0].revents)
         welcome(s);
@@ -498,12 +502,12 @@ static void listen_on(lua_State *L, struct server *s, uint16_t port)
         bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 ||
         listen(s->fd, MOST) != 0 ||
         getsockname(s->fd, (struct sockaddr *)&at, &n) != 0)
-        fail(L, port);
+        serve_fail(L, port);
     s->port = ntohs(at.sin_port);
 }
 
 /* [1] port [2] ready [3] answer [4] apart [5] the server */
-static int run(lua_State *L)
+static int serve_run(lua_State *L)
 {
     struct server *s = lua_touserdata(L, 5);
     struct hl_interrupt *in = hl_interrupt_of(L);
@@ -539,9 +543,9 @@ static int loop(lua_State *L)
     luaL_checktype(L, 4, LUA_TTABLE);
     s = lua_newuserdatauv(L, sizeof *s, 0);
     *s = (struct server){.fd = -1};
-    hl_class(L, SERVER, release, NULL);
+    hl_class(L, SERVER, serve_release, NULL);
     lua_toclose(L, 5);
-    lua_pushcfunction(L, run);
+    lua_pushcfunction(L, serve_run);
     for (int i = 1; i <= 5; i++)
         lua_pushvalue(L, i);
     hl_interrupt_signals(L, &set);

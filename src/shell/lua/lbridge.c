@@ -137,7 +137,7 @@ static int stale(lua_State *L, const struct view *v)
                       v->name);
 }
 
-static int unknown(lua_State *L, const struct view *v, const char *name)
+static int lbridge_unknown(lua_State *L, const struct view *v, const char *name)
 {
     const char *names[FIELDS], *near;
 
@@ -172,7 +172,7 @@ static int view_index(lua_State *L)
                                   (f->count ? 0 : lp_word(v->q, f->offset))));
         return 1;
     }
-    return unknown(L, v, key ? key : luaL_typename(L, 2));
+    return lbridge_unknown(L, v, key ? key : luaL_typename(L, 2));
 }
 
 static int read_only(lua_State *L)
@@ -188,7 +188,7 @@ static int view_text(lua_State *L)
     return 1;
 }
 
-static uint64_t length(lua_State *L, const struct array *a)
+static uint64_t lbridge_length(lua_State *L, const struct array *a)
 {
     if (a->view->q == NULL)
         stale(L, a->view);
@@ -198,7 +198,7 @@ static uint64_t length(lua_State *L, const struct array *a)
 static int array_index(lua_State *L)
 {
     const struct array *a = lua_touserdata(L, 1);
-    uint64_t n = length(L, a);
+    uint64_t n = lbridge_length(L, a);
     const uint64_t *p;
     lua_Integer i;
     int whole;
@@ -223,7 +223,7 @@ static int array_length(lua_State *L)
 {
     const struct array *a = lua_touserdata(L, 1);
 
-    lua_pushinteger(L, (lua_Integer)length(L, a));
+    lua_pushinteger(L, (lua_Integer)lbridge_length(L, a));
     return 1;
 }
 
@@ -240,8 +240,8 @@ static void set_metatable(lua_State *L, const char *name, lua_CFunction index,
     lua_setmetatable(L, -2);
 }
 
-static size_t offset_of(const struct heddle_field_info *field, uint32_t n,
-                        const char *name)
+static size_t lbridge_offset_of(const struct heddle_field_info *field,
+                                uint32_t n, const char *name)
 {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(field[i].name, name) == 0)
@@ -290,7 +290,7 @@ static struct view *push_view(lua_State *L, const char *name,
         a = lua_newuserdatauv(L, sizeof *a, 0);
         a->view = v;
         a->field = &field[i];
-        a->count = offset_of(field, n, field[i].count);
+        a->count = lbridge_offset_of(field, n, field[i].count);
         set_metatable(L, ARRAY, array_index, array_length);
         lua_rawseti(L, -2, i * WORDS);
     }
@@ -320,7 +320,7 @@ static int bounded_call(struct lp *p, int nargs, int nresults)
 
 /* ---- errors --------------------------------------------------------------- */
 
-static void fail(struct lp *p, const char *where, const char *text)
+static void lbridge_fail(struct lp *p, const char *where, const char *text)
 {
     char out[ERROR_ROOM];
 
@@ -340,14 +340,14 @@ static void fail_with(struct lp *p, const char *where)
 
     if (p->w->denied)
         lp_budget_text(p->w, p->c->bytes >> 10, "KB", text, sizeof text);
-    fail(p, where, p->w->denied ? text : hl_error_text(p->T, -1));
+    lbridge_fail(p, where, p->w->denied ? text : hl_error_text(p->T, -1));
     lua_settop(p->T, p->top);
 }
 
 /* ---- changed locals ------------------------------------------------------- */
 
 /* The name of a local whose contents have changed, or NULL.  Protected. */
-static int find_changed(lua_State *L)
+static int lbridge_find_changed(lua_State *L)
 {
     struct lp *p = lua_touserdata(L, 1);
     const char *name;
@@ -379,18 +379,18 @@ static int find_changed(lua_State *L)
     return 0;
 }
 
-static int verify(struct lp *p, const char *where)
+static int lbridge_verify(struct lp *p, const char *where)
 {
     lua_State *T = p->T;
     int rc;
 
-    lua_pushcfunction(T, find_changed);
+    lua_pushcfunction(T, lbridge_find_changed);
     lua_pushlightuserdata(T, p);
     lua_pushvalue(T, AT_UPS);
     lua_pushvalue(T, AT_PARAMS);
     rc = lua_pcall(T, 3, 1, 0);
     if (lua_isstring(T, -1)) {
-        fail(p, where, lua_tostring(T, -1));
+        lbridge_fail(p, where, lua_tostring(T, -1));
         rc = -1;
     }
     lua_settop(T, p->top);
@@ -403,7 +403,7 @@ static inline void verify_some(struct lp *p, struct call *c,
 {
     c->made++;
     if ((c->made & (c->made - 1)) == 0 || p->c->check)
-        verify(p, where);
+        lbridge_verify(p, where);
 }
 
 /* ---- answers -------------------------------------------------------------- */
@@ -419,7 +419,7 @@ static int64_t bad_answer(struct lp *p, enum heddle_point i, const char *want)
 
     snprintf(text, sizeof text, "answered %s%.128s%s, expected %s",
              string ? "the text '" : "", got, string ? "'" : "", want);
-    fail(p, info->name, text);
+    lbridge_fail(p, info->name, text);
     lua_settop(T, p->top);
     return HEDDLE_PASS;
 }
@@ -534,7 +534,7 @@ static bool read_holds(struct lp *p, enum heddle_point i, const void *q)
     return true;
 }
 
-static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
+static int64_t lbridge_ask(struct lp *p, enum heddle_point i, const void *q)
 {
     int member = p->point[i].kind == HEDDLE_MEMBER, once = 0;
     int two = member || p->point[i].holds != 0;
@@ -558,7 +558,7 @@ static int64_t ask(struct lp *p, enum heddle_point i, const void *q)
     return a;
 }
 
-static void tell(struct lp *p, enum heddle_note i, const void *n)
+static void lbridge_tell(struct lp *p, enum heddle_note i, const void *n)
 {
     if (call_with(p, &p->note[i], n, 0) != LUA_OK)
         fail_with(p, heddle_note_info(i)->name);
@@ -569,7 +569,7 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
     static int64_t answer_##name(void *self, const void *q)                    \
     {                                                                          \
-        return ask(self, HEDDLE_POINT_##name, q);                              \
+        return lbridge_ask(self, HEDDLE_POINT_##name, q);                      \
     }
 #include "points.def"
 #undef HD_POINT
@@ -577,21 +577,21 @@ static void tell(struct lp *p, enum heddle_note i, const void *n)
 #define HD_NOTE(name, at, when, fields)                                        \
     static void watch_##name(void *self, const void *n)                        \
     {                                                                          \
-        tell(self, HEDDLE_NOTE_##name, n);                                     \
+        lbridge_tell(self, HEDDLE_NOTE_##name, n);                             \
     }
 #include "notes.def"
 #undef HD_NOTE
 
 /* ---- epochs --------------------------------------------------------------- */
 
-static uint64_t period(const void *self)
+static uint64_t lbridge_period(const void *self)
 {
     const struct lp *p = self;
 
     return p->c->cycle_param != UINT32_MAX ? p->param[p->c->cycle_param] : p->c->cycles;
 }
 
-static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
+static void lbridge_epoch(void *self, heddle_sim *sim, uint64_t cycle)
 {
     struct lp *p = self;
 
@@ -603,7 +603,7 @@ static void epoch(void *self, heddle_sim *sim, uint64_t cycle)
     if (bounded_call(p, 3, 0) != LUA_OK)
         fail_with(p, "every");
     else
-        verify(p, "every");
+        lbridge_verify(p, "every");
 }
 
 /* ---- snapshots ------------------------------------------------------------ */
@@ -622,7 +622,7 @@ static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
     size_t n;
 
     p->w->denied = 0;
-    if (verify(p, where) != 0)
+    if (lbridge_verify(p, where) != 0)
         return 0;
     lua_pushcfunction(T, write_protected);
     lua_pushvalue(T, AT_STATE);
@@ -639,7 +639,7 @@ static size_t save_at(struct lp *p, const char *where, void *out, size_t room)
     return sizeof p->drawn + n;
 }
 
-static size_t save(void *self, void *out, size_t room)
+static size_t lbridge_save(void *self, void *out, size_t room)
 {
     return save_at(self, "snapshot", out, room);
 }
@@ -681,7 +681,7 @@ static int load(void *self, const void *saved, size_t bytes)
 }
 
 /* What a snapshot would miss or refuse, looked for without taking one. */
-static void check(void *self)
+static void lbridge_check(void *self)
 {
     save_at(self, "checked", NULL, 0);
 }
@@ -713,7 +713,7 @@ static void push_place(lua_State *L, const struct heddle_place *place)
 }
 
 /* Takes the function on top of the stack behind the fence. */
-static void enter(lua_State *L, struct lp *p)
+static void lbridge_enter(lua_State *L, struct lp *p)
 {
     lp_sandbox_enter(L, &lp_policy_fence, -1, &p->locals, AT_UPS);
 }
@@ -724,7 +724,7 @@ static struct call open_call(lua_State *L, struct lp *p, const char *name,
 {
     struct call c;
 
-    enter(L, p);
+    lbridge_enter(L, p);
     c.fn = lua_gettop(L);
     c.view = push_view(L, name, field, n);
     c.view_at = lua_gettop(L);
@@ -778,7 +778,7 @@ static void open_functions(lua_State *L, struct lp *p, int t)
             p->note[i] = open_call(L, p, note->name, note->field, note->fields);
     }
     if (lua_getfield(L, t, "epoch") != LUA_TNIL) {
-        enter(L, p);
+        lbridge_enter(L, p);
         p->every = lua_gettop(L);
     }
 }
@@ -808,7 +808,7 @@ static int fill_stack(lua_State *L)
     t = lua_gettop(L);
     open_functions(L, p, t);
     if (lua_getfield(L, t, "init") != LUA_TNIL)
-        enter(L, p);
+        lbridge_enter(L, p);
     push_place(L, p->place);
     return lua_gettop(L) - 1;
 }
@@ -834,7 +834,7 @@ static int new_thread(lua_State *L)
 }
 
 /* Fills the stack and calls `init`. */
-static int start(struct lp *p)
+static int lbridge_start(struct lp *p)
 {
     lua_State *T = p->T;
     int rc;
@@ -901,7 +901,7 @@ static void *open_policy(void *ud, heddle_sim *s,
         free(p);
         return NULL;
     }
-    if (start(p) != 0) {
+    if (lbridge_start(p) != 0) {
         lp_bridge_close(p);
         return NULL;
     }
@@ -942,13 +942,13 @@ void lp_bridge_fill(lua_State *L, int t, struct lp_class *c)
             lua_pop(L, 1);
         }
     if (c->cycles || c->cycle_param != UINT32_MAX) {
-        c->policy.period = period;
-        c->policy.epoch = epoch;
+        c->policy.period = lbridge_period;
+        c->policy.epoch = lbridge_epoch;
     }
     c->policy.ud = c;
     c->policy.open = open_policy;
     c->policy.close = lp_bridge_close;
-    c->policy.save = save;
+    c->policy.save = lbridge_save;
     c->policy.load = load;
-    c->policy.check = check;
+    c->policy.check = lbridge_check;
 }

@@ -31,25 +31,25 @@ enum {
     FILLED_AT_ONCE = 10 /* log2: bytes of memory filled in an instruction */
 };
 
-static int hit(const struct lp_world *w)
+static int lbudget_hit(const struct lp_world *w)
 {
     return w->in != NULL && w->in->hit;
 }
 
 /* Adds to what the call has used, and raises if it was too much. */
-static void look(lua_State *L, struct lp_world *w, uint64_t hooks)
+static void lbudget_look(lua_State *L, struct lp_world *w, uint64_t hooks)
 {
     if (w->spent == NULL) { /* code of a file: no budget */
-        if (hit(w))
+        if (lbudget_hit(w))
             hl_raise(L, HL_EINTERRUPT, "interrupted");
         return;
     }
     w->fired += hooks;
-    if (w->fired <= w->limit && !(hit(w) && w->fired > PATIENCE))
+    if (w->fired <= w->limit && !(lbudget_hit(w) && w->fired > PATIENCE))
         return;
     w->over = 1;
     lua_sethook(L, lp_budget_hook, LUA_MASKCOUNT, 1);
-    if (hit(w))
+    if (lbudget_hit(w))
         lp_raise(L, "interrupted");
     lp_raise(L, "more than %I instructions %s",
              (LUAI_UACINT)w->spent->instructions, w->spent->per);
@@ -60,7 +60,7 @@ void lp_budget_count(lua_State *L, struct lp_world *w)
     uint64_t hooks = w->used / LP_HOOK;
 
     w->used %= LP_HOOK;
-    look(L, w, hooks);
+    lbudget_look(L, w, hooks);
 }
 
 void lp_budget_hook(lua_State *L, lua_Debug *ar)
@@ -76,7 +76,7 @@ void lp_budget_hook(lua_State *L, lua_Debug *ar)
         lua_sethook(L, lp_budget_hook, LUA_MASKCOUNT, LP_HOOK);
     }
     w->used %= LP_HOOK;
-    look(L, w, hooks);
+    lbudget_look(L, w, hooks);
 }
 
 /* Refuses memory.  Lua collects garbage and asks for the same once more. */
@@ -114,7 +114,7 @@ static void *bounded_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
     return out;
 }
 
-static void count_memory(struct lp_world *w, lua_State *T, size_t room)
+static void lbudget_count_memory(struct lp_world *w, lua_State *T, size_t room)
 {
     w->grown = 0;
     w->room = room;
@@ -131,7 +131,7 @@ static void collect(struct lp_world *w, lua_State *T, struct lp_budget *b)
         b->held = 0;
         return;
     }
-    count_memory(w, T, SIZE_MAX / 4);
+    lbudget_count_memory(w, T, SIZE_MAX / 4);
     lua_gc(T, LUA_GCCOLLECT);
     lua_setallocf(T, w->alloc, w->alloc_ud);
     b->held += w->grown;
@@ -150,7 +150,8 @@ void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b)
     w->used = 0;
     w->limit = b->instructions / LP_HOOK;
     w->denied = 0;
-    count_memory(w, T, b->bytes - (b->held < b->bytes ? b->held : b->bytes));
+    lbudget_count_memory(w, T,
+                         b->bytes - (b->held < b->bytes ? b->held : b->bytes));
 }
 
 void lp_budget_end(struct lp_world *w, lua_State *T)

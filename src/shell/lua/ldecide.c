@@ -61,7 +61,8 @@ static const void *elements(const struct heddle_point_info *info,
     return p;
 }
 
-static uint64_t hash(const struct heddle_point_info *info, const void *q)
+static uint64_t ldecide_hash(const struct heddle_point_info *info,
+                             const void *q)
 {
     uint64_t h = info->fields;
 
@@ -76,8 +77,8 @@ static uint64_t hash(const struct heddle_point_info *info, const void *q)
 }
 
 /* Keeps a copy of a question: for each field its length and its elements. */
-static void keep(struct log *l, const struct heddle_point_info *info,
-                 const void *q)
+static void ldecide_keep(struct log *l, const struct heddle_point_info *info,
+                         const void *q)
 {
     size_t words = 0, at = 0;
     uint64_t n;
@@ -98,7 +99,7 @@ static void keep(struct log *l, const struct heddle_point_info *info,
     }
 }
 
-static void heard(void *ud, const struct heddle_decision *d)
+static void ldecide_note(void *ud, const struct heddle_decision *d)
 {
     struct log *l = ud;
     const struct heddle_point_info *info = heddle_point_info(d->point);
@@ -114,15 +115,15 @@ static void heard(void *ud, const struct heddle_decision *d)
         l->room = room;
     }
     if (l->n == l->wanted)
-        keep(l, info, d->question);
-    l->v[l->n++] = (struct entry){d->cycle,  hash(info, d->question),
+        ldecide_keep(l, info, d->question);
+    l->v[l->n++] = (struct entry){d->cycle,  ldecide_hash(info, d->question),
                                   d->answer, d->at,
                                   d->point,  d->instance};
 }
 
 /* ---- the object ----------------------------------------------------------- */
 
-static struct log *self(lua_State *L, int i)
+static struct log *ldecide_self(lua_State *L, int i)
 {
     struct log *l = luaL_checkudata(L, i, LOG);
 
@@ -134,11 +135,11 @@ static struct log *self(lua_State *L, int i)
 
 static int log_len(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)self(L, 1)->n);
+    lua_pushinteger(L, (lua_Integer)ldecide_self(L, 1)->n);
     return 1;
 }
 
-static int same(const struct entry *a, const struct entry *b)
+static int ldecide_same(const struct entry *a, const struct entry *b)
 {
     return a->cycle == b->cycle && a->question == b->question &&
            a->answer == b->answer && a->point == b->point &&
@@ -147,10 +148,10 @@ static int same(const struct entry *a, const struct entry *b)
 
 static int log_part(lua_State *L)
 {
-    const struct log *a = self(L, 1), *b = self(L, 2);
+    const struct log *a = ldecide_self(L, 1), *b = ldecide_self(L, 2);
     size_t n = a->n < b->n ? a->n : b->n, i = 0;
 
-    while (i < n && same(&a->v[i], &b->v[i]))
+    while (i < n && ldecide_same(&a->v[i], &b->v[i]))
         i++;
     if (i == a->n && i == b->n)
         return 0;
@@ -161,7 +162,7 @@ static int log_part(lua_State *L)
 /* d:entry(i): nil past the last */
 static int log_entry(lua_State *L)
 {
-    const struct log *l = self(L, 1);
+    const struct log *l = ldecide_self(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
     const struct entry *e;
 
@@ -179,7 +180,7 @@ static int log_entry(lua_State *L)
 
 static int log_capture(lua_State *L)
 {
-    struct log *l = self(L, 1);
+    struct log *l = ldecide_self(L, 1);
 
     l->wanted = (size_t)luaL_checkinteger(L, 2) - 1;
     return 0;
@@ -188,7 +189,7 @@ static int log_capture(lua_State *L)
 /* d:captured(): { { name, value or array }, ... } in the question's order */
 static int log_captured(lua_State *L)
 {
-    const struct log *l = self(L, 1);
+    const struct log *l = ldecide_self(L, 1);
     const struct heddle_point_info *info;
     char word[32];
     size_t at = 0;
@@ -222,7 +223,7 @@ static int log_captured(lua_State *L)
 
 static int log_clear(lua_State *L)
 {
-    struct log *l = self(L, 1);
+    struct log *l = ldecide_self(L, 1);
 
     l->n = 0;
     return 0;
@@ -271,7 +272,7 @@ static int point_of(lua_State *L, const char *name)
 }
 
 /* decisions.listen(core, { point, ... }) */
-static int listen(lua_State *L)
+static int ldecide_listen(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     uint8_t points[HEDDLE_POINT_COUNT] = {0};
@@ -293,7 +294,7 @@ static int listen(lua_State *L)
     }
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
-    rc = heddle_listen(s, points, heard, l);
+    rc = heddle_listen(s, points, ldecide_note, l);
     hl_expect(L, rc, heddle_policy_error(s));
     l->s = s;
     return 1;
@@ -317,7 +318,7 @@ static int answered(lua_State *L)
 int luaopen_heddle_decisions(lua_State *L)
 {
     static const luaL_Reg module[] = {
-        {"listen", listen}, {"answered", answered}, {NULL, NULL}};
+        {"listen", ldecide_listen}, {"answered", answered}, {NULL, NULL}};
 
     luaL_newlib(L, module);
     return 1;

@@ -122,7 +122,7 @@ enum { H_LOCALS = 1, H_PREPARE, H_KEPT = H_PREPARE + 2 };
 
 /* ---- what coroutines see ---------------------------------------------------- */
 
-static int lib_random(lua_State *L)
+static int lgen_random(lua_State *L)
 {
     struct lg *g = lp_world(L)->generator;
     struct warp *x = g != NULL ? g->running : NULL;
@@ -133,7 +133,7 @@ static int lib_random(lua_State *L)
                         heddle_work_mix(x->key + heddle_work_mix(x->drawn++)));
 }
 
-static int lib_no_seed(lua_State *L)
+static int lgen_no_seed(lua_State *L)
 {
     return luaL_error(L, "math.randomseed is not available in a generator: "
                          "each warp has a stream of its own, from the "
@@ -147,8 +147,8 @@ const struct lp_fence lg_fence = {
     .bit = 2,
     .own =
         (const struct lp_global[]){
-            {"math", "random", lib_random, "the warp's own stream"},
-            {"math", "randomseed", lib_no_seed, "raises"},
+            {"math", "random", lgen_random, "the warp's own stream"},
+            {"math", "randomseed", lgen_no_seed, "raises"},
             {NULL, NULL, NULL, NULL}},
 };
 
@@ -158,7 +158,7 @@ static struct lg *generator(lua_State *L)
 }
 
 /* The warp whose t is at index 1. */
-static struct warp *self(lua_State *L)
+static struct warp *lgen_self(lua_State *L)
 {
     struct warp *x = generator(L)->running;
 
@@ -232,7 +232,7 @@ static void take_options(lua_State *L, int i, const struct warp *x, int memory,
     o->mask = x->threads & (uint64_t)o->only;
 }
 
-static uint32_t pc_of(lua_State *L, const struct options *o)
+static uint32_t lgen_pc_of(lua_State *L, const struct options *o)
 {
     lua_Debug ar;
 
@@ -246,8 +246,8 @@ static uint32_t pc_of(lua_State *L, const struct options *o)
 /* ---- appending -------------------------------------------------------------- */
 
 /* Makes room for n more in a list of *have things; 0: no memory. */
-static int make_room(void *list, uint32_t have, uint32_t n, uint32_t *room,
-                     size_t size)
+static int lgen_make_room(void *list, uint32_t have, uint32_t n, uint32_t *room,
+                          size_t size)
 {
     uint32_t want = 2 * *room + n;
     void *more;
@@ -265,12 +265,12 @@ static int make_room(void *list, uint32_t have, uint32_t n, uint32_t *room,
 /* One more item, zeroed; NULL: no memory. */
 static struct item *new_item(struct lg *g)
 {
-    if (!make_room(&g->item, g->n, 1, &g->room, sizeof *g->item))
+    if (!lgen_make_room(&g->item, g->n, 1, &g->room, sizeof *g->item))
         return NULL;
     return memset(&g->item[g->n++], 0, sizeof *g->item);
 }
 
-static struct item *append(lua_State *L)
+static struct item *lgen_append(lua_State *L)
 {
     struct lg *g = generator(L);
     struct item *item;
@@ -288,7 +288,7 @@ static struct item *append(lua_State *L)
 }
 
 /* Takes the pending and the given waits, and forgets them. */
-static uint32_t take_waits(struct warp *x, uint32_t wait)
+static uint32_t lgen_take_waits(struct warp *x, uint32_t wait)
 {
     uint32_t need = (wait & x->out) | x->pend;
 
@@ -298,7 +298,7 @@ static uint32_t take_waits(struct warp *x, uint32_t wait)
 }
 
 /* Ends a call that returns `token` if `returns`: what it yields comes back. */
-static int finish(lua_State *L, int returns, lua_Integer token)
+static int lgen_finish(lua_State *L, int returns, lua_Integer token)
 {
     lua_pushinteger(L, token);
     if (generator(L)->n >= PIECE && lua_isyieldable(L))
@@ -322,7 +322,7 @@ static uint32_t buffer_at(lua_State *L)
 }
 
 /* Whether a lane may access `bytes` at element `index`. */
-static int holds(const struct buffer *b, int64_t index, uint32_t bytes)
+static int lgen_holds(const struct buffer *b, int64_t index, uint32_t bytes)
 {
     return index >= 0 && b->is.bytes >= bytes &&
            (uint64_t)index <= (b->is.bytes - bytes) / b->width;
@@ -332,7 +332,7 @@ static int holds(const struct buffer *b, int64_t index, uint32_t bytes)
 static uint64_t byte_of(lua_State *L, const struct buffer *b, int64_t index,
                         uint32_t lane, uint32_t bytes)
 {
-    if (!holds(b, index, bytes))
+    if (!lgen_holds(b, index, bytes))
         luaL_error(L,
                    "lane %d: index %I of buffer %s, which has %I elements of "
                    "%d bytes",
@@ -343,8 +343,8 @@ static uint64_t byte_of(lua_State *L, const struct buffer *b, int64_t index,
 
 /* The value at index 3 is a list, or a function of the lane: an index each.
  * Fills lane[] for those that are active; returns how many. */
-static uint32_t scattered(lua_State *L, const struct buffer *b,
-                          struct item *out, uint64_t *lane)
+static uint32_t lgen_scattered(lua_State *L, const struct buffer *b,
+                               struct item *out, uint64_t *lane)
 {
     int call = lua_isfunction(L, 3);
     uint32_t n = 0;
@@ -376,8 +376,8 @@ static uint32_t scattered(lua_State *L, const struct buffer *b,
 
 /* The value at index 3 is the index of lane 0.  Between the first and the last
  * active lane nothing lies further out. */
-static void affine(lua_State *L, const struct buffer *b,
-                   const struct options *o, struct item *out)
+static void lgen_affine(lua_State *L, const struct buffer *b,
+                        const struct options *o, struct item *out)
 {
     uint64_t mask = out->mask;
     uint32_t last = 63 - (uint32_t)__builtin_clzll(mask);
@@ -392,7 +392,7 @@ static void affine(lua_State *L, const struct buffer *b,
                    lp_text(L, 3));
     if (first < -MOST_INDEX || first > MOST_INDEX)
         byte_of(L, b, first, 0, out->bytes);
-    if (holds(b, first + o->step * last, out->bytes))
+    if (lgen_holds(b, first + o->step * last, out->bytes))
         mask &= -mask; /* or the first lane that is outside is to be found */
     for (; mask != 0; mask &= mask - 1) {
         uint32_t l = (uint32_t)__builtin_ctzll(mask);
@@ -408,7 +408,7 @@ static int t_access(lua_State *L)
     lua_Integer kind = lua_tointeger(L, lua_upvalueindex(3));
     int store = kind == HEDDLE_OP_STORE;
     struct lg *g = generator(L);
-    struct warp *x = self(L);
+    struct warp *x = lgen_self(L);
     struct item new = {.kind = (uint8_t)kind};
     uint64_t lane[HEDDLE_WORK_LANES];
     uint32_t bytes, fills = 0, n = 0;
@@ -426,15 +426,15 @@ static int t_access(lua_State *L)
     new.bytes = (uint8_t)bytes;
     new.mask = o.mask;
     if (new.mask != 0 && (lua_istable(L, 3) || lua_isfunction(L, 3)))
-        n = scattered(L, b, &new, lane);
+        n = lgen_scattered(L, b, &new, lane);
     else if (new.mask != 0)
-        affine(L, b, &o, &new);
+        lgen_affine(L, b, &o, &new);
     if (new.mask == 0) {
         lua_pushinteger(L, 0);
         return !store;
     }
-    new.pc = pc_of(L, &o);
-    if (!make_room(&g->lane, g->lanes, n, &g->lane_room, sizeof *g->lane))
+    new.pc = lgen_pc_of(L, &o);
+    if (!lgen_make_room(&g->lane, g->lanes, n, &g->lane_room, sizeof *g->lane))
         hl_raise_memory(L);
     if (n > 0) {
         new.base = g->lanes;
@@ -444,26 +444,26 @@ static int t_access(lua_State *L)
         new.slot = x->loads % HEDDLE_WORK_SLOTS + 1;
         fills = 1u << (new.slot - 1);
     }
-    *append(L) = new;
+    *lgen_append(L) = new;
     g->lanes += n;
     x->loads += fills != 0;
-    g->item[g->n - 1].wait = take_waits(x, o.wait | fills);
+    g->item[g->n - 1].wait = lgen_take_waits(x, o.wait | fills);
     x->out |= fills;
-    return finish(L, !store, fills != 0 ? (lua_Integer)x->loads : 0);
+    return lgen_finish(L, !store, fills != 0 ? (lua_Integer)x->loads : 0);
 }
 
 /* ---- others ----------------------------------------------------------------- */
 
 /* Appends one that is no access. */
-static struct item *plain(lua_State *L, struct warp *x, unsigned kind,
-                          const struct options *o, uint32_t wait)
+static struct item *lgen_plain(lua_State *L, struct warp *x, unsigned kind,
+                               const struct options *o, uint32_t wait)
 {
-    struct item *item = append(L);
+    struct item *item = lgen_append(L);
 
     item->kind = (uint8_t)kind;
     item->mask = o->mask;
-    item->pc = pc_of(L, o);
-    item->wait = take_waits(x, wait);
+    item->pc = lgen_pc_of(L, o);
+    item->wait = lgen_take_waits(x, wait);
     return item;
 }
 
@@ -471,7 +471,7 @@ static struct item *plain(lua_State *L, struct warp *x, unsigned kind,
 static int t_alu(lua_State *L)
 {
     struct lg *g = generator(L);
-    struct warp *x = self(L);
+    struct warp *x = lgen_self(L);
     lua_Integer n = luaL_checkinteger(L, 2);
     struct item *last = g->n > 0 ? &g->item[g->n - 1] : NULL;
     struct options o;
@@ -490,28 +490,28 @@ static int t_alu(lua_State *L)
     if (last == NULL || last->kind != HEDDLE_OP_ALU || need != 0 ||
         last->mask != o.mask || last->what >= RUN_LIMIT ||
         last->what + (uint64_t)n > HEDDLE_WORK_RUN)
-        last = plain(L, x, HEDDLE_OP_ALU, &o, need);
+        last = lgen_plain(L, x, HEDDLE_OP_ALU, &o, need);
     last->what += (uint32_t)n;
     g->w->fired = 0;
-    return finish(L, 0, 0);
+    return lgen_finish(L, 0, 0);
 }
 
 /* t:sync() */
 static int t_sync(lua_State *L)
 {
-    struct warp *x = self(L);
+    struct warp *x = lgen_self(L);
     struct options o;
 
     take_options(L, 2, x, 0, &o);
     o.mask = x->threads;
-    plain(L, x, HEDDLE_OP_BARRIER, &o, o.wait);
-    return finish(L, 0, 0);
+    lgen_plain(L, x, HEDDLE_OP_BARRIER, &o, o.wait);
+    return lgen_finish(L, 0, 0);
 }
 
 /* t:first(n): the mask of those of the first n lanes that have a thread. */
 static int t_first(lua_State *L)
 {
-    struct warp *x = self(L);
+    struct warp *x = lgen_self(L);
     lua_Integer n = luaL_checkinteger(L, 2);
     uint64_t mask = n >= 64 ? UINT64_MAX : n <= 0 ? 0 : (1ull << n) - 1;
 
@@ -522,7 +522,7 @@ static int t_first(lua_State *L)
 /* t:arg(name) */
 static int t_arg(lua_State *L)
 {
-    self(L);
+    lgen_self(L);
     lua_getfield(L, 1, "args");
     lua_pushvalue(L, 2);
     if (!lua_istable(L, -2) || lua_rawget(L, -2) == LUA_TNIL)
@@ -542,7 +542,7 @@ static int t_missing(lua_State *L)
 /* [1] warp [2] call, light pointers: makes the coroutine, if there is none, and
  * puts the function of the warp and its arguments on its stack.  Upvalues:
  * begin of the spec, the metatable of t. */
-static int prepare(lua_State *L)
+static int lgen_prepare(lua_State *L)
 {
     struct warp *x = lua_touserdata(L, 1);
     const struct heddle_work_call *c = lua_touserdata(L, 2);
@@ -606,7 +606,7 @@ static struct warp *new_warp(struct lg *g, const struct heddle_work_call *c)
 /* ---- errors ----------------------------------------------------------------- */
 
 /* [1] light pointer to the coroutine: its error, with a traceback. */
-static int describe(lua_State *L)
+static int lgen_describe(lua_State *L)
 {
     lua_State *T = lua_touserdata(L, 1);
 
@@ -622,7 +622,7 @@ static void end_with(struct warp *x, const char *text)
     snprintf(x->error, sizeof x->error, "%s", text);
 }
 
-static void failed(struct lg *g, struct warp *x, int rc)
+static void lgen_failed(struct lg *g, struct warp *x, int rc)
 {
     lua_State *H = g->H;
 
@@ -633,7 +633,7 @@ static void failed(struct lg *g, struct warp *x, int rc)
     end_with(x, HEDDLE_NO_MEMORY);
     if (rc == LUA_ERRMEM || hl_is_no_memory(x->T, -1))
         return;
-    lua_pushcfunction(H, describe);
+    lua_pushcfunction(H, lgen_describe);
     lua_pushlightuserdata(H, x->T);
     rc = lua_pcall(H, 1, 1, 0);
     if (lua_isstring(H, -1) && (rc == LUA_OK || hl_is_no_memory(H, -1)))
@@ -645,14 +645,14 @@ static void failed(struct lg *g, struct warp *x, int rc)
 
 /* ---- pieces ----------------------------------------------------------------- */
 
-static void hold(void *piece)
+static void piece_hold(void *piece)
 {
     struct piece *p = piece;
 
     p->refs++;
 }
 
-static void drop(void *piece)
+static void piece_drop(void *piece)
 {
     struct piece *p = piece, *next;
 
@@ -693,11 +693,11 @@ static void append_exit(struct lg *g, struct warp *x)
     }
     item->kind = HEDDLE_OP_EXIT;
     item->mask = x->threads;
-    item->wait = take_waits(x, UINT32_MAX);
+    item->wait = lgen_take_waits(x, UINT32_MAX);
 }
 
 /* Goes on with a coroutine, or begins it (c is not NULL). */
-static int resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
+static int lgen_resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
 {
     lua_State *H = g->H;
     int rc;
@@ -707,7 +707,7 @@ static int resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
         lua_pushlightuserdata(H, x);
         lua_pushlightuserdata(H, c);
         if (lua_pcall(H, 2, 0, 0) != LUA_OK) {
-            failed(g, x, LUA_ERRMEM);
+            lgen_failed(g, x, LUA_ERRMEM);
             return LUA_ERRMEM;
         }
     }
@@ -716,13 +716,13 @@ static int resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
     if (rc == LUA_OK)
         append_exit(g, x);
     else if (rc != LUA_YIELD)
-        failed(g, x, rc);
+        lgen_failed(g, x, rc);
     return rc;
 }
 
 /* Lets a coroutine give what is next.  NULL: no memory; the warp is the
  * caller's still. */
-static struct piece *run(struct warp *x, struct heddle_work_call *c)
+static struct piece *lgen_run(struct warp *x, struct heddle_work_call *c)
 {
     struct lg *g = x->g;
     struct lp_world *w = g->w;
@@ -737,7 +737,7 @@ static struct piece *run(struct warp *x, struct heddle_work_call *c)
     w->fence = &lg_fence;
     g->running = x;
     lp_budget_begin(w, g->H, &g->budget);
-    rc = resume(g, x, c);
+    rc = lgen_resume(g, x, c);
     lp_budget_end(w, g->H);
     g->running = NULL;
     w->fence = NULL;
@@ -762,28 +762,28 @@ static struct piece *run(struct warp *x, struct heddle_work_call *c)
 }
 
 /* Goes on to the piece behind one; NULL, and why, if there is none. */
-static struct piece *follow(struct piece *p, const char **error)
+static struct piece *piece_follow(struct piece *p, const char **error)
 {
     struct piece *next;
 
     if (p->next == NULL) {
         *error = p->more->error;
         if (**error == '\0')
-            p->next = run(p->more, NULL);
+            p->next = lgen_run(p->more, NULL);
         if (p->next == NULL)
             return NULL;
         p->more = NULL;
     }
     next = p->next;
-    hold(next);
-    drop(p);
+    piece_hold(next);
+    piece_drop(p);
     return next;
 }
 
 /* ---- the functions of a work ------------------------------------------------ */
 
 /* Of a warp: how many instructions of its piece it has taken. */
-static size_t state_bytes(void *self)
+static size_t lgen_state_bytes(void *self)
 {
     (void)self;
     return sizeof(uint32_t);
@@ -800,7 +800,7 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
 }
 
 /* [1] the functions with locals [2] generator: raises if a local has changed. */
-static int find_changed(lua_State *L)
+static int lgen_find_changed(lua_State *L)
 {
     const struct lg *g = lua_touserdata(L, 2);
     const char *name = lp_locals_changed(L, &g->locals, 1);
@@ -815,7 +815,7 @@ static int find_changed(lua_State *L)
     return lua_error(L);
 }
 
-static int check_types(lua_State *L)
+static int lgen_check_types(lua_State *L)
 {
     const char *wrong = lp_sandbox_types(L, &lg_fence);
 
@@ -823,7 +823,7 @@ static int check_types(lua_State *L)
 }
 
 /* Calls f(locals, generator), which raises where something is wrong. */
-static int check(struct lg *g, struct heddle_work_call *c, lua_CFunction f)
+static int lgen_check(struct lg *g, struct heddle_work_call *c, lua_CFunction f)
 {
     lua_State *H = g->H;
     int rc = 0;
@@ -837,16 +837,17 @@ static int check(struct lg *g, struct heddle_work_call *c, lua_CFunction f)
     return rc;
 }
 
-static int launch(struct heddle_work_call *c, struct heddle_work_launch *out)
+static int lgen_launch(struct heddle_work_call *c,
+                       struct heddle_work_launch *out)
 {
     struct lg *g = c->self;
     uint32_t done = c->launch - 1;
 
-    if (check(g, c, check_types) < 0)
+    if (lgen_check(g, c, lgen_check_types) < 0)
         return HEDDLE_EPROGRAM;
     /* after launches 1, 2, 4, ... and at the end */
     if (done > 0 && ((done & (done - 1)) == 0 || done >= g->launches) &&
-        check(g, c, find_changed) < 0)
+        lgen_check(g, c, lgen_find_changed) < 0)
         return HEDDLE_EPROGRAM;
     if (c->launch > g->launches)
         return 0;
@@ -854,18 +855,18 @@ static int launch(struct heddle_work_call *c, struct heddle_work_launch *out)
     return 1;
 }
 
-static int gone(struct heddle_work_call *c, uint32_t i)
+static int lgen_gone(struct heddle_work_call *c, uint32_t i)
 {
     const struct lg *g = c->self;
 
     return g->buffer[i].freed != 0 && g->buffer[i].freed < c->launch;
 }
 
-static int start(struct heddle_work_call *c)
+static int lgen_start(struct heddle_work_call *c)
 {
     struct warp *x = new_warp(c->self, c);
 
-    *c->kept = x != NULL ? run(x, c) : NULL;
+    *c->kept = x != NULL ? lgen_run(x, c) : NULL;
     if (*c->kept != NULL)
         return 0;
     if (x != NULL)
@@ -873,7 +874,7 @@ static int start(struct heddle_work_call *c)
     return heddle_work_fail(c, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
 }
 
-static int next(struct heddle_work_call *c, struct heddle_work_op *op)
+static int lgen_next(struct heddle_work_call *c, struct heddle_work_op *op)
 {
     uint32_t *taken = c->state;
     struct piece *p = *c->kept;
@@ -881,7 +882,7 @@ static int next(struct heddle_work_call *c, struct heddle_work_op *op)
 
     for (; *taken == p->n; *taken = 0) {
         const char *error;
-        p = follow(p, &error);
+        p = piece_follow(p, &error);
         if (p == NULL)
             return heddle_work_fail(c, HEDDLE_EPROGRAM, error);
         *c->kept = p;
@@ -897,8 +898,8 @@ static int next(struct heddle_work_call *c, struct heddle_work_op *op)
     return 0;
 }
 
-static int access_lanes(struct heddle_work_call *c,
-                        struct heddle_work_access *out)
+static int lgen_access_lanes(struct heddle_work_call *c,
+                             struct heddle_work_access *out)
 {
     const uint32_t *taken = c->state;
     const struct piece *p = *c->kept;
@@ -920,15 +921,15 @@ static const struct heddle_work functions = {
     .abi = HEDDLE_WORK_ABI,
     .summary = "coroutines of a script",
     .source = "a script",
-    .state_bytes = state_bytes,
+    .state_bytes = lgen_state_bytes,
     .buffer = buffer,
-    .launch = launch,
-    .gone = gone,
-    .start = start,
-    .next = next,
-    .access = access_lanes,
-    .hold = hold,
-    .drop = drop,
+    .launch = lgen_launch,
+    .gone = lgen_gone,
+    .start = lgen_start,
+    .next = lgen_next,
+    .access = lgen_access_lanes,
+    .hold = piece_hold,
+    .drop = piece_drop,
 };
 
 /* ---- making one ------------------------------------------------------------- */
@@ -936,8 +937,9 @@ static const struct heddle_work functions = {
 enum { SPEC = 1, LG, LOCALS }; /* places on the stack of lg_open */
 
 /* Reads a list of the spec into structures of `size'. */
-static void *read_list(lua_State *L, struct lg *g, const char *name,
-                       const struct hl_field *fields, size_t size, uint32_t *n)
+static void *lgen_read_list(lua_State *L, struct lg *g, const char *name,
+                            const struct hl_field *fields, size_t size,
+                            uint32_t *n)
 {
     char *to;
 
@@ -975,9 +977,9 @@ static void read_lists(lua_State *L, struct lg *g)
         LAUNCH(shared_bytes, "shared"), HL_END};
 
     g->buffer =
-        read_list(L, g, "buffers", buffer, sizeof *g->buffer, &g->buffers);
-    g->launch =
-        read_list(L, g, "launches", launches, sizeof *g->launch, &g->launches);
+        lgen_read_list(L, g, "buffers", buffer, sizeof *g->buffer, &g->buffers);
+    g->launch = lgen_read_list(L, g, "launches", launches, sizeof *g->launch,
+                               &g->launches);
 }
 
 /* Pushes the metatable of t. */
@@ -1068,7 +1070,7 @@ int lg_open(lua_State *L)
     luaL_checktype(L, -1, LUA_TFUNCTION);
     lp_sandbox_enter(L, &lg_fence, -1, &g->locals, LOCALS);
     push_methods(L);
-    lua_pushcclosure(L, prepare, 2);
+    lua_pushcclosure(L, lgen_prepare, 2);
     lua_xmove(L, g->H, 1);
     read_lists(L, g);
     o.ud = g;

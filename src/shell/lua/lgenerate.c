@@ -324,7 +324,7 @@ static void recall(lua_State *L, int kept)
 
 /* Keeps what is on top, made of so many bytes, by the key below; if there is no
  * room, all else is forgotten.  What is on top is the caller's afterwards. */
-static void keep(lua_State *L, int kept, lua_Integer bytes)
+static void lgenerate_keep(lua_State *L, int kept, lua_Integer bytes)
 {
     int key = lua_gettop(L) - 1;
 
@@ -383,7 +383,7 @@ static int generate(lua_State *L)
     for (int i = 0; i < PARTS && g.part[i] != NULL; i++)
         bytes += (lua_Integer)((*g.part[i])->count *
                                heddle_type_bytes((*g.part[i])->type));
-    keep(L, kept, bytes);
+    lgenerate_keep(L, kept, bytes);
     return 1;
 }
 

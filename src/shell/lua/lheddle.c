@@ -96,7 +96,7 @@ int hl_expect(lua_State *L, int result, const char *text)
 }
 
 /* [1] a value: its text */
-static int text_of(lua_State *L)
+static int lheddle_text_of(lua_State *L)
 {
     lp_text(L, 1);
     return 1;
@@ -169,7 +169,7 @@ const char *hl_error_text(lua_State *L, int i)
         return hl_shown(L, i);
     if (luaL_getmetafield(L, i, "__tostring") != LUA_TNIL) {
         lua_pop(L, 1);
-        lua_pushcfunction(L, text_of);
+        lua_pushcfunction(L, lheddle_text_of);
         lua_pushvalue(L, i);
         if (lua_pcall(L, 1, 1, 0) == LUA_OK)
             return hl_shown(L, -1);

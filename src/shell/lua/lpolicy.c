@@ -171,7 +171,7 @@ static int builtin(lua_State *L)
     return 2;
 }
 
-static int plugin(lua_State *L)
+static int lpolicy_plugin(lua_State *L)
 {
     char text[512];
     const struct heddle_policy *p =
@@ -206,7 +206,7 @@ uint32_t lp_values(lua_State *L, int i, const char **name, uint64_t *value)
     return n;
 }
 
-static int use(lua_State *L)
+static int lpolicy_use(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     struct lp_class *c = lp_class_check(L, 2);
@@ -279,7 +279,7 @@ static void push_states(lua_State *L, heddle_sim *s, uint32_t i,
     lua_setfield(L, -2, "states");
 }
 
-static int used(lua_State *L)
+static int lpolicy_used(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     struct heddle_use_info u;
@@ -310,7 +310,7 @@ static int used(lua_State *L)
     return 1;
 }
 
-static int offered(lua_State *L)
+static int lpolicy_offered(lua_State *L)
 {
     heddle_sim *s = hl_sim_check(L, 1);
     const char *at;
@@ -345,7 +345,7 @@ void lp_push_params(lua_State *L, const struct heddle_param *p)
     }
 }
 
-static int describe(lua_State *L)
+static int lpolicy_describe(lua_State *L)
 {
     const struct lp_class *c = lp_class_check(L, 1);
     const struct heddle_policy *p = c->p;
@@ -436,14 +436,15 @@ static void no_more(lua_State *L, uint32_t i)
         }                                                                      \
         return 1;                                                              \
     }
-static LIST(tables, heddle_table_info, table_fields, no_more)
-static LIST(facts, heddle_fact_info, fact_fields, no_more)
-LIST(lp_points, heddle_point_info, point_fields, point_more)
-LIST(lp_notes, heddle_note_info, note_fields, note_more)
+static LIST(tables, heddle_table_info, table_fields,
+            no_more) static LIST(facts, heddle_fact_info, fact_fields, no_more)
+    LIST(lp_points, heddle_point_info, point_fields, point_more)
+        LIST(lp_notes, heddle_note_info, note_fields, note_more)
 
-/* ---- the sandbox ---------------------------------------------------------- */
+    /* ---- the sandbox
+       ---------------------------------------------------------- */
 
-static int run(lua_State *L)
+    static int lpolicy_run(lua_State *L)
 {
     lua_settop(L, 1);
     lp_sandbox_call(L, &lp_policy_fence, 0, 1);
@@ -479,7 +480,7 @@ static int env(lua_State *L)
     return 1;
 }
 
-static int enter(lua_State *L)
+static int lpolicy_enter(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
@@ -487,7 +488,7 @@ static int enter(lua_State *L)
     return 1;
 }
 
-static int reach(lua_State *L)
+static int lpolicy_reach(lua_State *L)
 {
     lp_sandbox_reach(L, &lp_policy_fence);
     return 1;
@@ -508,15 +509,28 @@ static int raise_error(lua_State *L)
 
 int luaopen_heddle_bridge(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"use", use},         {"unuse", unuse},       {"used", used},
-        {"tables", tables},   {"facts", facts},       {"points", lp_points},
-        {"notes", lp_notes},  {"offered", offered},   {"env", env},
-        {"enter", enter},     {"reach", reach},       {"run", run},
-        {"sandbox", sandbox}, {"class", class},       {"builtin", builtin},
-        {"plugin", plugin},   {"describe", describe}, {"keys", lp_keys},
-        {"raise", raise_error},     {"nearest", hl_nearest},
-        {"path", hl_path},    {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"use", lpolicy_use},
+                                         {"unuse", unuse},
+                                         {"used", lpolicy_used},
+                                         {"tables", tables},
+                                         {"facts", facts},
+                                         {"points", lp_points},
+                                         {"notes", lp_notes},
+                                         {"offered", lpolicy_offered},
+                                         {"env", env},
+                                         {"enter", lpolicy_enter},
+                                         {"reach", lpolicy_reach},
+                                         {"run", lpolicy_run},
+                                         {"sandbox", sandbox},
+                                         {"class", class},
+                                         {"builtin", builtin},
+                                         {"plugin", lpolicy_plugin},
+                                         {"describe", lpolicy_describe},
+                                         {"keys", lp_keys},
+                                         {"raise", raise_error},
+                                         {"nearest", hl_nearest},
+                                         {"path", hl_path},
+                                         {NULL, NULL}};
 
     luaL_newlib(L, functions);
     hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);

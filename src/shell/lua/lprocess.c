@@ -69,7 +69,7 @@ enum { MOST = 256 }; /* children at a time; more are told to wait */
 
 int luaopen_heddle_process(lua_State *L);
 
-static int fail(lua_State *L, const char *what)
+static int lprocess_fail(lua_State *L, const char *what)
 {
     return hl_raisef(L, HEDDLE_EIO, "%s: %s", what, strerror(errno));
 }
@@ -81,7 +81,7 @@ static int is_tty(lua_State *L)
     return 1;
 }
 
-static double seconds(void)
+static double lprocess_seconds(void)
 {
     struct timespec t;
 
@@ -92,7 +92,7 @@ static double seconds(void)
 /* process.time() -> seconds of a clock that only goes forward */
 static int now(lua_State *L)
 {
-    lua_pushnumber(L, seconds());
+    lua_pushnumber(L, lprocess_seconds());
     return 1;
 }
 
@@ -136,7 +136,7 @@ struct group {
     double end_at; /* when those that go on are ended */
 };
 
-static struct group *self(lua_State *L)
+static struct group *lprocess_self(lua_State *L)
 {
     struct group *g = luaL_checkudata(L, 1, GROUP);
 
@@ -145,7 +145,7 @@ static struct group *self(lua_State *L)
 }
 
 /* A signal for a child and what it started. */
-static void send(const struct group *g, int sig)
+static void lprocess_send(const struct group *g, int sig)
 {
     for (size_t i = 0; i < g->n; i++) {
         kill(-g->kid[i].pid, sig);
@@ -169,7 +169,7 @@ static int reap(struct group *g, size_t i)
 
 static void end_all(struct group *g)
 {
-    send(g, SIGTERM);
+    lprocess_send(g, SIGTERM);
     while (g->n > 0)
         reap(g, g->n - 1);
 }
@@ -197,7 +197,7 @@ struct body {
     int fd;
 };
 
-static void write_all(lua_State *L, int fd, const char *p, size_t n)
+static void lprocess_write_all(lua_State *L, int fd, const char *p, size_t n)
 {
     while (n > 0) {
         ssize_t did = write(fd, p, n);
@@ -205,7 +205,7 @@ static void write_all(lua_State *L, int fd, const char *p, size_t n)
         if (did < 0 && errno == EINTR)
             continue;
         if (did < 0)
-            fail(L, "write");
+            lprocess_fail(L, "write");
         p += did;
         n -= (size_t)did;
     }
@@ -222,7 +222,7 @@ static int run_body(lua_State *L)
     sigprocmask(SIG_SETMASK, &b->mask, NULL);
     lua_call(L, 0, 1);
     text = luaL_checklstring(L, 1, &n);
-    write_all(L, b->fd, text, n);
+    lprocess_write_all(L, b->fd, text, n);
     return 0;
 }
 
@@ -251,7 +251,7 @@ static void end_group(int sig)
 }
 
 /* All of the child, with all signals blocked; never returns. */
-static void live(lua_State *L, struct group *g, pid_t parent, int fd)
+static void lprocess_live(lua_State *L, struct group *g, pid_t parent, int fd)
 {
     struct family *f = g->family;
     struct body b = {.mask = g->old, .fd = fd};
@@ -302,7 +302,7 @@ static int spawn(lua_State *L, struct group *g, pid_t *pid)
     *pid = fork();
     if (*pid == 0) {
         close(fd[0]);
-        live(L, g, parent, fd[1]);
+        lprocess_live(L, g, parent, fd[1]);
     }
     close(fd[1]);
     if (*pid > 0) {
@@ -316,7 +316,7 @@ static int spawn(lua_State *L, struct group *g, pid_t *pid)
 /* group:start(key, fn) */
 static int group_start(lua_State *L)
 {
-    struct group *g = self(L);
+    struct group *g = lprocess_self(L);
     lua_Integer key = luaL_checkinteger(L, 2);
     sigset_t all, before;
     pid_t pid = -1;
@@ -339,23 +339,23 @@ static int group_start(lua_State *L)
     errno = no;
     if (fd < 0 && (g->n == 0 || (no != EAGAIN && no != EMFILE && no != ENFILE &&
                                  no != ENOMEM)))
-        return fail(L, "a process cannot be started");
+        return lprocess_fail(L, "a process cannot be started");
     lua_pushboolean(L, fd >= 0);
     return 1;
 }
 
 static int group_count(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)self(L)->n);
+    lua_pushinteger(L, (lua_Integer)lprocess_self(L)->n);
     return 1;
 }
 
 static int group_stop(lua_State *L)
 {
-    struct group *g = self(L);
+    struct group *g = lprocess_self(L);
 
-    send(g, SIGINT);
-    g->end_at = seconds() + ldexp(GRACE, -g->family->level);
+    lprocess_send(g, SIGINT);
+    g->end_at = lprocess_seconds() + ldexp(GRACE, -g->family->level);
     return 0;
 }
 
@@ -396,7 +396,7 @@ static bool take_text(lua_State *L, struct kid *k)
 /* Waits until something comes or the time is over. */
 static void sleep_until(struct group *g, double limit)
 {
-    double left = ceil((limit - seconds()) * 1000);
+    double left = ceil((limit - lprocess_seconds()) * 1000);
 
     g->poll[0] = (struct pollfd){.fd = g->signals, .events = POLLIN};
     for (size_t i = 0; i < g->n; i++)
@@ -411,8 +411,8 @@ static void sleep_until(struct group *g, double limit)
 /* group:wait([seconds]) */
 static int group_wait(lua_State *L)
 {
-    struct group *g = self(L);
-    double until = seconds() + luaL_optnumber(L, 2, HUGE_VAL);
+    struct group *g = lprocess_self(L);
+    double until = lprocess_seconds() + luaL_optnumber(L, 2, HUGE_VAL);
 
     while (g->n > 0 || isfinite(until)) {
         if (g->hits > 0 && !g->told) {
@@ -435,11 +435,11 @@ static int group_wait(lua_State *L)
             push_end(L, reap(g, i));
             return 4;
         }
-        if (seconds() >= g->end_at) {
-            send(g, SIGTERM);
+        if (lprocess_seconds() >= g->end_at) {
+            lprocess_send(g, SIGTERM);
             g->end_at = HUGE_VAL;
         }
-        if (seconds() >= until)
+        if (lprocess_seconds() >= until)
             break;
     }
     lua_pushliteral(L, "waiting");
@@ -447,7 +447,7 @@ static int group_wait(lua_State *L)
 }
 
 /* Signals come to the group from here on; -1: that cannot be had. */
-static int hold(lua_State *L, struct group *g)
+static int lprocess_hold(lua_State *L, struct group *g)
 {
     sigset_t set;
 
@@ -462,7 +462,7 @@ static int hold(lua_State *L, struct group *g)
     return 0;
 }
 
-static void release(struct group *g)
+static void lprocess_release(struct group *g)
 {
     end_all(g);
     close(g->signals);
@@ -490,10 +490,10 @@ static int children(lua_State *L)
     lua_getfield(L, LUA_REGISTRYINDEX, FAMILY);
     g->family = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    if (hold(L, g) != 0)
-        return fail(L, "processes cannot be started");
+    if (lprocess_hold(L, g) != 0)
+        return lprocess_fail(L, "processes cannot be started");
     rc = lua_pcall(L, 1, 0, 0);
-    release(g);
+    lprocess_release(g);
     return rc == LUA_OK ? 0 : lua_error(L);
 }
 
@@ -501,7 +501,7 @@ static int children(lua_State *L)
 
 /* process.save(path [, text]): a file whole or not at all; without a text only
  * whether it could be made */
-static int save(lua_State *L)
+static int lprocess_save(lua_State *L)
 {
     const char *path = hl_text(L, 1);
     size_t n = 0;
@@ -513,7 +513,7 @@ static int save(lua_State *L)
 }
 
 /* process.flush(): raises unless all that was printed is written */
-static int flush(lua_State *L)
+static int lprocess_flush(lua_State *L)
 {
     const char *why = hl_flush();
 
@@ -528,7 +528,7 @@ static int output_to(lua_State *L)
     luaL_argcheck(L, s->closef, 1, "this file was closed");
     fflush(stdout);
     if (dup2(fileno(s->f), STDOUT_FILENO) < 0)
-        return fail(L, "standard output");
+        return lprocess_fail(L, "standard output");
     return 0;
 }
 
@@ -581,11 +581,11 @@ static int list_dir(lua_State *L)
 int luaopen_heddle_process(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"isatty", is_tty},    {"time", now},
-        {"cpus", cpus},        {"children", children},
-        {"save", save},        {"flush", flush},
-        {"output", output_to}, {"mkdir", make_dir},
-        {"list", list_dir},    {NULL, NULL}};
+        {"isatty", is_tty},      {"time", now},
+        {"cpus", cpus},          {"children", children},
+        {"save", lprocess_save}, {"flush", lprocess_flush},
+        {"output", output_to},   {"mkdir", make_dir},
+        {"list", list_dir},      {NULL, NULL}};
     struct family *f = lua_newuserdatauv(L, sizeof *f, 0);
 
     *f = (struct family){.up = -1};

@@ -42,7 +42,7 @@ static heddle_program *program_check(lua_State *L)
     return hl_unbox(L, 1, PROGRAM, "the program is closed");
 }
 
-static int check(lua_State *L, heddle_program *p, int result)
+static int lprogram_check(lua_State *L, heddle_program *p, int result)
 {
     return hl_expect(L, result, heddle_program_error(p));
 }
@@ -51,7 +51,8 @@ static int program_align(lua_State *L)
 {
     heddle_program *p = program_check(L);
 
-    check(L, p, heddle_program_align(p, (uint64_t)luaL_checkinteger(L, 2)));
+    lprogram_check(L, p,
+                   heddle_program_align(p, (uint64_t)luaL_checkinteger(L, 2)));
     return 0;
 }
 
@@ -66,7 +67,7 @@ static lua_Integer truncated(lua_Number f)
 }
 
 /* From the bytes of its elements, little end first. */
-static void fill(lua_State *L, heddle_data *d, int at)
+static void lprogram_fill(lua_State *L, heddle_data *d, int at)
 {
     size_t bytes;
     const char *s = luaL_checklstring(L, at, &bytes);
@@ -93,7 +94,7 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
         hl_raise_memory(L);
-    fill(L, *d, at);
+    lprogram_fill(L, *d, at);
     return *d;
 }
 
@@ -125,7 +126,7 @@ static int program_buffer(lua_State *L)
     index = heddle_program_buffer(
         p, name, (enum heddle_type)type, count,
         buffer_flags(L, 5) | (lua_toboolean(L, 7) ? HEDDLE_TEXTURE : 0), d);
-    lua_pushinteger(L, check(L, p, index));
+    lua_pushinteger(L, lprogram_check(L, p, index));
     return 1;
 }
 
@@ -135,7 +136,8 @@ static int program_kernel(lua_State *L)
     size_t bytes;
     const char *code = luaL_checklstring(L, 2, &bytes);
 
-    lua_pushinteger(L, check(L, p, heddle_program_kernel(p, code, bytes)));
+    lua_pushinteger(
+        L, lprogram_check(L, p, heddle_program_kernel(p, code, bytes)));
     return 1;
 }
 
@@ -173,7 +175,7 @@ static int program_launch(lua_State *L)
     struct heddle_launch l;
 
     read_launch(L, 2, &l);
-    check(L, p, heddle_program_launch(p, &l));
+    lprogram_check(L, p, heddle_program_launch(p, &l));
     return 0;
 }
 
@@ -200,13 +202,13 @@ static struct device *device_check(lua_State *L)
 }
 
 /* After a failed call the error stands in the simulation already. */
-static int reached(lua_State *L, int result)
+static int lprogram_reached(lua_State *L, int result)
 {
     return result == 0 ? 0
                        : luaL_error(L, "the host's access to a buffer failed");
 }
 
-static union heddle_value number(lua_State *L, int at, bool floats)
+static union heddle_value lprogram_number(lua_State *L, int at, bool floats)
 {
     union heddle_value v;
 
@@ -220,7 +222,7 @@ static union heddle_value number(lua_State *L, int at, bool floats)
 }
 
 /* What a method reaches: the host, and the buffer at argument 2. */
-static heddle_host *reach(lua_State *L, uint32_t *buffer, bool *floats)
+static heddle_host *lprogram_reach(lua_State *L, uint32_t *buffer, bool *floats)
 {
     const struct device *d = device_check(L);
     lua_Integer i = luaL_checkinteger(L, 2);
@@ -237,9 +239,9 @@ static int device_read(lua_State *L)
     union heddle_value v;
     uint32_t buffer;
     bool floats;
-    heddle_host *h = reach(L, &buffer, &floats);
+    heddle_host *h = lprogram_reach(L, &buffer, &floats);
 
-    reached(L, heddle_host_read(h, buffer, i, &v));
+    lprogram_reached(L, heddle_host_read(h, buffer, i, &v));
     if (floats)
         lua_pushnumber(L, v.f);
     else
@@ -253,14 +255,14 @@ static int device_read(lua_State *L)
     {                                                                          \
         bool floats;                                                           \
         uint32_t b;                                                            \
-        heddle_host *h = reach(L, &b, &floats);                                \
+        heddle_host *h = lprogram_reach(L, &b, &floats);                       \
                                                                                \
-        return reached(L, call);                                               \
+        return lprogram_reached(L, call);                                      \
     }
 static const char *const moves[] = {"gpu", "host", "read", "write", NULL};
 METHOD(write, heddle_host_write(h, b, (uint64_t)luaL_checkinteger(L, 3),
-                                number(L, 4, floats)))
-METHOD(fill, heddle_host_fill(h, b, number(L, 3, floats)))
+                                lprogram_number(L, 4, floats)))
+METHOD(fill, heddle_host_fill(h, b, lprogram_number(L, 3, floats)))
 METHOD(free, heddle_host_release(h, b))
 METHOD(advise, heddle_host_advise(h, b, (uint32_t)luaL_checkinteger(L, 3)))
 METHOD(move, heddle_host_move(
@@ -288,7 +290,7 @@ static int host_body(lua_State *L)
     lua_pushlstring(L, bytes > 0 ? state : "", bytes);
     lua_call(L, 2, 4); /* state kernel grid args */
     state = luaL_checklstring(L, 1, &bytes);
-    reached(L, heddle_host_set_state(h, state, bytes));
+    lprogram_reached(L, heddle_host_set_state(h, state, bytes));
     more = !lua_isnil(L, 2);
     if (more)
         read_launch(L, 2, l);
@@ -372,7 +374,7 @@ static int program_host(lua_State *L)
     result = heddle_program_host(p, host_call, host, host_free, text, bytes);
     if (result < 0)
         host_free(host);
-    check(L, p, result);
+    lprogram_check(L, p, result);
     return 0;
 }
 

@@ -86,14 +86,14 @@ static struct lp_world *world(lua_State *L)
 }
 
 /* n steps of the function that runs. */
-static void use(lua_State *L, uint64_t n)
+static void lsandbox_use(lua_State *L, uint64_t n)
 {
     lp_budget_use(L, world(L), n);
 }
 
 static int lib_use(lua_State *L)
 {
-    use(L, (uint64_t)luaL_checkinteger(L, 1));
+    lsandbox_use(L, (uint64_t)luaL_checkinteger(L, 1));
     return 0;
 }
 
@@ -113,7 +113,7 @@ int lp_raise(lua_State *L, const char *format, ...)
 
 /* When the budget is used up the error goes on: in another handler hooks are
  * off, and nothing would end it. */
-static int finish(lua_State *L, int status, lua_KContext below)
+static int lsandbox_finish(lua_State *L, int status, lua_KContext below)
 {
     if (status == LUA_OK || status == LUA_YIELD)
         return lua_gettop(L) - (int)below;
@@ -129,12 +129,13 @@ static int lib_pcall(lua_State *L)
     luaL_checkany(L, 1);
     lua_pushboolean(L, 1);
     lua_insert(L, 1);
-    return finish(
-        L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish), 0);
+    return lsandbox_finish(
+        L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, lsandbox_finish),
+        0);
 }
 
 /* Upvalue 2: the script's message handler. */
-static int handle(lua_State *L)
+static int lsandbox_handle(lua_State *L)
 {
     lua_settop(L, 1);
     if (!lp_budget_over(world(L))) {
@@ -152,19 +153,20 @@ static int lib_xpcall(lua_State *L)
     luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 2);
-    lua_pushcclosure(L, handle, 2);
+    lua_pushcclosure(L, lsandbox_handle, 2);
     lua_replace(L, 2);
     lua_pushboolean(L, 1);
     lua_pushvalue(L, 1);
     lua_rotate(L, 3, 2); /* f handler true f arguments */
-    return finish(L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, finish), 2);
+    return lsandbox_finish(
+        L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, lsandbox_finish), 2);
 }
 /* ---- tables --------------------------------------------------------------- */
 
 /* keys(t): they are counted. */
 static int lib_keys(lua_State *L)
 {
-    use(L, (uint64_t)lp_state_keys(L, 1));
+    lsandbox_use(L, (uint64_t)lp_state_keys(L, 1));
     return 1;
 }
 
@@ -172,7 +174,7 @@ static int lib_next(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
-    use(L, lp_state_next(L, 1));
+    lsandbox_use(L, lp_state_next(L, 1));
     if (lua_isnil(L, -1))
         return 1;
     lua_pushvalue(L, -1);
@@ -220,7 +222,7 @@ static int lib_tostring(lua_State *L)
 static int lib_by_length(lua_State *L)
 {
     if (lua_type(L, 1) == LUA_TSTRING)
-        use(L, 1 + lua_rawlen(L, 1) / 16);
+        lsandbox_use(L, 1 + lua_rawlen(L, 1) / 16);
     return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
@@ -262,12 +264,12 @@ int lp_lib_drawn(lua_State *L, uint64_t u)
     return 1;
 }
 
-static int lib_random(lua_State *L)
+static int lsandbox_random(lua_State *L)
 {
     return lp_lib_drawn(L, lp_random(running(L, "math.random")));
 }
 
-static int lib_no_seed(lua_State *L)
+static int lsandbox_no_seed(lua_State *L)
 {
     return luaL_error(L, "math.randomseed is not available in policy code: "
                          "the stream comes from the simulation's seed");
@@ -338,7 +340,7 @@ static int lib_setting(lua_State *L)
     char text[256];
     uint64_t n;
 
-    use(L, COUNTER_STEPS);
+    lsandbox_use(L, COUNTER_STEPS);
     if (heddle_policy_setting(s, name, &n, text, sizeof text) != 0)
         return luaL_error(L, "setting: this machine has no '%s' (see: heddle "
                              "list settings)",
@@ -416,7 +418,7 @@ static int lib_counter(lua_State *L)
     const char *name = hl_text(L, 1);
     uint64_t sum;
 
-    use(L, COUNTER_STEPS);
+    lsandbox_use(L, COUNTER_STEPS);
     if (!lua_isnoneornil(L, 2) && app_at(L, 2) >= heddle_apps(s))
         return luaL_error(L,
                           "counter: there is no application %I; they count "
@@ -656,7 +658,7 @@ static void push_sample(lua_State *L, int type)
         lua_pushliteral(L, "");
         break;
     default:
-        lua_pushcfunction(L, lib_no_seed);
+        lua_pushcfunction(L, lsandbox_no_seed);
         break;
     }
 }
@@ -765,8 +767,8 @@ const struct lp_fence lp_policy_fence = {
             {"", "stop", lib_stop, "see The language"},
             {"", "tally", lib_tally, "see The language"},
             {"", "translate", lib_translate, "see The language"},
-            {"math", "random", lib_random, "the simulation's stream"},
-            {"math", "randomseed", lib_no_seed, "raises"},
+            {"math", "random", lsandbox_random, "the simulation's stream"},
+            {"math", "randomseed", lsandbox_no_seed, "raises"},
             {NULL, NULL, NULL, NULL}},
 };
 
@@ -828,7 +830,7 @@ static void push_kind(lua_State *L, const struct lp_fence *fence)
 }
 
 /* Pushes the list of a fence that the registry is to have. */
-static void build(lua_State *L, const struct lp_fence *fence)
+static void lsandbox_build(lua_State *L, const struct lp_fence *fence)
 {
     int list;
 
@@ -848,7 +850,7 @@ static void push_of(lua_State *L, const struct lp_fence *fence, int which)
 {
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, fence) == LUA_TNIL) {
         lua_pop(L, 1);
-        build(L, fence);
+        lsandbox_build(L, fence);
         lua_pushvalue(L, -1);
         lua_rawsetp(L, LUA_REGISTRYINDEX, fence);
     }

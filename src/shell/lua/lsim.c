@@ -196,13 +196,13 @@ heddle_sim *hl_sim_check(lua_State *L, int i)
     return hl_unbox(L, i, HL_SIM, "this simulation was closed");
 }
 
-static heddle_sim *self(lua_State *L)
+static heddle_sim *lsim_self(lua_State *L)
 {
     return hl_sim_check(L, 1);
 }
 
 /* Raises what the simulation says of a call that failed. */
-static int expect(lua_State *L, heddle_sim *s, int rc)
+static int lsim_expect(lua_State *L, heddle_sim *s, int rc)
 {
     return hl_expect(L, rc, heddle_error(s));
 }
@@ -211,7 +211,7 @@ static int expect(lua_State *L, heddle_sim *s, int rc)
 #define NUMBER(name, number)                                                   \
     static int name(lua_State *L)                                              \
     {                                                                          \
-        lua_pushinteger(L, (lua_Integer)number(self(L)));                      \
+        lua_pushinteger(L, (lua_Integer)number(lsim_self(L)));                 \
         return 1;                                                              \
     }
 NUMBER(sim_now, heddle_now)
@@ -237,7 +237,7 @@ static uint64_t opt_cycles(lua_State *L, int i)
 
 /* The policies in Lua, if it has some, see no metatables that the script has
  * given to types since. */
-static void check_types(lua_State *L, const heddle_sim *s)
+static void lsim_check_types(lua_State *L, const heddle_sim *s)
 {
     struct heddle_use_info u;
     const char *wrong = NULL;
@@ -255,7 +255,7 @@ static void check_types(lua_State *L, const heddle_sim *s)
 static int sim_run(lua_State *L)
 {
     static const char *const words[] = {"ok", "done", "stopped"};
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint64_t cycles = opt_cycles(L, 2);
     struct hl_interrupt *in = hl_interrupt_of(L);
     heddle_sim *outer = NULL;
@@ -264,7 +264,7 @@ static int sim_run(lua_State *L)
     if (lp_world(L)->spent != NULL) /* a finaliser does */
         return hl_raise(L, HEDDLE_EINVAL,
                         "a simulation cannot run inside policy code");
-    check_types(L, s);
+    lsim_check_types(L, s);
     if (in) {
         outer = in->running;
         in->running = s;
@@ -275,20 +275,20 @@ static int sim_run(lua_State *L)
         if (in->hit)
             return hl_raise(L, HL_EINTERRUPT, "interrupted");
     }
-    lua_pushstring(L, words[expect(L, s, rc)]);
+    lua_pushstring(L, words[lsim_expect(L, s, rc)]);
     return 1;
 }
 
 /* sim:mute(on): policies that only watch are told nothing */
 static int sim_mute(lua_State *L)
 {
-    heddle_mute(self(L), lua_toboolean(L, 2));
+    heddle_mute(lsim_self(L), lua_toboolean(L, 2));
     return 0;
 }
 
 static int sim_stop(lua_State *L)
 {
-    heddle_stop(self(L));
+    heddle_stop(lsim_self(L));
     return 0;
 }
 
@@ -298,7 +298,7 @@ static int set_before(lua_State *L,
                       int (*set)(heddle_sim *s, uint32_t app, uint64_t n),
                       const char *otherwise)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
     lua_Integer n = luaL_checkinteger(L, 3);
 
@@ -322,7 +322,7 @@ static int sim_set_start(lua_State *L)
 
 static int sim_reset(lua_State *L)
 {
-    heddle_reset_counters(self(L));
+    heddle_reset_counters(lsim_self(L));
     return 0;
 }
 
@@ -331,7 +331,7 @@ static int sim_memory(lua_State *L)
 {
     uint64_t arena, outside;
 
-    heddle_memory(self(L), &arena, &outside);
+    heddle_memory(lsim_self(L), &arena, &outside);
     lua_pushinteger(L, (lua_Integer)arena);
     lua_pushinteger(L, (lua_Integer)outside);
     return 2;
@@ -381,43 +381,43 @@ static struct heddle_visitor push_rows(lua_State *L)
 #define OBJECT(m) HL_FIELD(struct heddle_object_info, m)
 static const struct hl_field object_fields[] = {OBJECT(name), OBJECT(instances),
                                                 HL_END};
-static HL_LIST(sim_objects, struct heddle_object_info, heddle_object(self(L), i, &x),
-        object_fields)
+static HL_LIST(sim_objects, struct heddle_object_info,
+               heddle_object(lsim_self(L), i, &x), object_fields)
 
-/* sim:look(object [, instance]) -> rows */
-static int sim_look(lua_State *L)
+    /* sim:look(object [, instance]) -> rows */
+    static int sim_look(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     const char *name = hl_text(L, 2);
     uint32_t instance = (uint32_t)luaL_optinteger(L, 3, 0);
     struct heddle_visitor v = push_rows(L);
 
-    expect(L, s, heddle_look(s, name, instance, &v));
+    lsim_expect(L, s, heddle_look(s, name, instance, &v));
     return 1;
 }
 
 /* sim:stuck() -> rows of the wait-for graph */
 static int sim_stuck(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     struct heddle_visitor v = push_rows(L);
 
-    expect(L, s, heddle_stuck(s, &v));
+    lsim_expect(L, s, heddle_stuck(s, &v));
     return 1;
 }
 
 static int sim_check(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
 
-    expect(L, s, heddle_check(s));
+    lsim_expect(L, s, heddle_check(s));
     return 0;
 }
 
 /* sim:translate(app, va) -> pa, page bytes; nil when nothing is mapped */
 static int sim_translate(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint64_t pa, bytes;
     uint32_t app = (uint32_t)luaL_checkinteger(L, 2);
     uint64_t va = (uint64_t)luaL_checkinteger(L, 3);
@@ -431,7 +431,7 @@ static int sim_translate(lua_State *L)
     return 2;
 }
 
-static void count_row(void *ud, const char *kind)
+static void lsim_count_row(void *ud, const char *kind)
 {
     (void)kind;
     ++*(lua_Integer *)ud;
@@ -442,7 +442,7 @@ static void no_number(void *ud, const char *field, uint64_t value)
     (void)ud, (void)field, (void)value;
 }
 
-static void no_text(void *ud, const char *field, const char *value)
+static void lsim_no_text(void *ud, const char *field, const char *value)
 {
     (void)ud, (void)field, (void)value;
 }
@@ -450,14 +450,16 @@ static void no_text(void *ud, const char *field, const char *value)
 /* sim:count(object, instance): how many rows look() would give */
 static int sim_count(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     lua_Integer n = 0;
-    struct heddle_visitor v = {
-        .row = count_row, .number = no_number, .text = no_text, .ud = &n};
+    struct heddle_visitor v = {.row = lsim_count_row,
+                               .number = no_number,
+                               .text = lsim_no_text,
+                               .ud = &n};
 
-    expect(L, s,
-           heddle_look(s, hl_text(L, 2),
-                       (uint32_t)luaL_checkinteger(L, 3), &v));
+    lsim_expect(
+        L, s,
+        heddle_look(s, hl_text(L, 2), (uint32_t)luaL_checkinteger(L, 3), &v));
     lua_pushinteger(L, n);
     return 1;
 }
@@ -469,7 +471,7 @@ static int sim_total(lua_State *L)
     uint32_t app = (uint32_t)luaL_optinteger(L, 3, UINT32_MAX);
     uint64_t n;
 
-    if (heddle_counter_total(self(L), hl_text(L, 2), app, &n) != 0)
+    if (heddle_counter_total(lsim_self(L), hl_text(L, 2), app, &n) != 0)
         lua_pushnil(L);
     else
         lua_pushinteger(L, (lua_Integer)n);
@@ -483,7 +485,7 @@ HL_RELEASE(snapshot_free, SNAPSHOT, heddle_snapshot, heddle_snapshot_free)
 /* sim:snapshot([old]) -> snapshot; `old` is used up: its memory is reused */
 static int sim_snapshot(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     heddle_snapshot **old = NULL, **k;
 
     if (!lua_isnoneornil(L, 2))
@@ -493,18 +495,18 @@ static int sim_snapshot(lua_State *L)
         *k = *old;
         *old = NULL;
     }
-    expect(L, s, heddle_snapshot_take(s, k));
+    lsim_expect(L, s, heddle_snapshot_take(s, k));
     return 1;
 }
 
 /* sim:restore(snapshot) */
 static int sim_restore(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
 
-    expect(L, s,
-           heddle_snapshot_restore(
-               s, hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up")));
+    lsim_expect(L, s,
+                heddle_snapshot_restore(
+                    s, hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up")));
     return 0;
 }
 
@@ -527,12 +529,12 @@ static int sim_write(lua_State *L)
 /* sim:read(path, build) -> snapshot, more */
 static int sim_read(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     const char *path = hl_text(L, 2);
     struct heddle_checkpoint c = {.build = hl_text(L, 3)};
     heddle_snapshot **k = hl_box(L, SNAPSHOT, snapshot_free, NULL);
 
-    expect(L, s, heddle_snapshot_read(s, path, k, &c));
+    lsim_expect(L, s, heddle_snapshot_read(s, path, k, &c));
     lua_pushlstring(L, c.more, c.bytes);
     return 2;
 }
@@ -556,22 +558,24 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(cycles),       HL_END};
 static const struct hl_field stands_fields[] = {
     KERNEL(stands_for), KERNEL(stands_for_instructions), KERNEL(unlike), HL_END};
-static HL_LIST(sim_apps, struct heddle_app_info, heddle_app(self(L), i, &x),
-        app_fields)
-static HL_LIST(sim_kernels, struct heddle_kernel_info, heddle_kernel(self(L), i, &x),
-        kernel_fields)
+static HL_LIST(sim_apps, struct heddle_app_info,
+               heddle_app(lsim_self(L), i, &x),
+               app_fields) static HL_LIST(sim_kernels,
+                                          struct heddle_kernel_info,
+                                          heddle_kernel(lsim_self(L), i, &x),
+                                          kernel_fields)
 
-
-/* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...}, of each
- * of sim:kernels() */
-static HL_LIST(sim_stands, struct heddle_kernel_info,
-               heddle_kernel(self(L), i, &x), stands_fields)
+    /* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...},
+     * of each of sim:kernels() */
+    static HL_LIST(sim_stands, struct heddle_kernel_info,
+                   heddle_kernel(lsim_self(L), i, &x), stands_fields)
 
 #define SAMPLE(m) HL_FIELD(struct heddle_sample_info, m)
 #define WINDOW(m) HL_FIELD(struct heddle_window_info, m)
-static const struct hl_field sample_fields[] = {
-    SAMPLE(windows), SAMPLE(instructions), SAMPLE(launches), SAMPLE(skipped),
-    HL_END};
+        static const
+    struct hl_field sample_fields[] = {SAMPLE(windows), SAMPLE(instructions),
+                                       SAMPLE(launches), SAMPLE(skipped),
+                                       HL_END};
 static const struct hl_field window_fields[] = {
     WINDOW(first), WINDOW(instructions), WINDOW(cycles), HL_END};
 
@@ -581,7 +585,7 @@ static int sim_sample(lua_State *L)
 {
     struct heddle_sample_info x;
 
-    if (heddle_sample(self(L), &x) != HEDDLE_OK)
+    if (heddle_sample(lsim_self(L), &x) != HEDDLE_OK)
         lua_pushnil(L);
     else
         hl_push_fields(L, sample_fields, &x);
@@ -590,12 +594,13 @@ static int sim_sample(lua_State *L)
 
 /* sim:sample_windows() -> {{first=, instructions=, cycles=}, ...} */
 static HL_LIST(sim_windows, struct heddle_window_info,
-               heddle_sample_window(self(L), i, &x), window_fields)
+               heddle_sample_window(lsim_self(L), i, &x), window_fields)
 
-/* sim:sample_counters() -> [counter] in all windows, [counter] before cycle 0 */
-static int sim_sample_counters(lua_State *L)
+    /* sim:sample_counters() -> [counter] in all windows, [counter] before cycle
+       0 */
+    static int sim_sample_counters(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     struct heddle_counter_info c;
     uint64_t before, windows;
 
@@ -618,13 +623,13 @@ static const struct hl_field sim_counter_fields[] = {
     COUNTER(component), COUNTER(name),      COUNTER(unit), COUNTER(meaning),
     COUNTER(peak),      COUNTER(level), COUNTER(instances), HL_END};
 static HL_LIST(sim_counters, struct heddle_counter_info,
-               heddle_counter(self(L), i, &x), sim_counter_fields)
+               heddle_counter(lsim_self(L), i, &x), sim_counter_fields)
 
-/* sim:counter_values() -> [counter][application][instance]; the last
- * application is what belongs to none */
-static int sim_counter_values(lua_State *L)
+    /* sim:counter_values() -> [counter][application][instance]; the last
+     * application is what belongs to none */
+    static int sim_counter_values(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint32_t apps = heddle_apps(s), i, a, n;
     struct heddle_counter_info c;
 
@@ -649,7 +654,7 @@ static int sim_counter_values(lua_State *L)
 /* sim:counter_kernel(k) -> [counter] for kernel k (from 1) */
 static int sim_counter_kernel(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint32_t k = (uint32_t)(luaL_checkinteger(L, 2) - 1), i;
     struct heddle_counter_info c;
 
@@ -662,7 +667,8 @@ static int sim_counter_kernel(lua_State *L)
     return 1;
 }
 
-static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
+static void lsim_push_hist(lua_State *L, heddle_sim *s, uint32_t i,
+                           uint32_t app)
 {
 #define SUMMARY(m) HL_FIELD(struct heddle_hist_summary, m)
     static const struct hl_field fields[] = {
@@ -694,7 +700,7 @@ static void push_hist(lua_State *L, heddle_sim *s, uint32_t i, uint32_t app)
  * with one {n=, sum=, min=, max=, p50= .. p99=, buckets=} an application */
 static int sim_hists(lua_State *L)
 {
-    heddle_sim *s = self(L);
+    heddle_sim *s = lsim_self(L);
     uint32_t apps = heddle_apps(s), i, a;
     struct heddle_hist_info h;
 
@@ -703,7 +709,7 @@ static int sim_hists(lua_State *L)
         hl_push_fields(L, hist_fields, &h);
         lua_createtable(L, (int)apps + 1, 0);
         for (a = 0; a <= apps; a++) {
-            push_hist(L, s, i, a);
+            lsim_push_hist(L, s, i, a);
             lua_rawseti(L, -2, (lua_Integer)a + 1);
         }
         lua_setfield(L, -2, "apps");

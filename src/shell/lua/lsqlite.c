@@ -30,7 +30,8 @@ HL_MODULE int luaopen_heddle_sqlite(lua_State *L);
 
 /* Raises SQLite's words on a database; a statement that is wrong itself is
  * told, too. */
-static int fail(lua_State *L, sqlite3 *db, const char *path, const char *sql)
+static int lsqlite_fail(lua_State *L, sqlite3 *db, const char *path,
+                        const char *sql)
 {
     if (sqlite3_errcode(db) == SQLITE_NOMEM)
         return hl_raise_memory(L);
@@ -42,7 +43,7 @@ static int fail(lua_State *L, sqlite3 *db, const char *path, const char *sql)
 
 HL_RELEASE(db_close, DATABASE, sqlite3, sqlite3_close_v2)
 
-static int bind(lua_State *L, sqlite3_stmt *s, int at, int i)
+static int lsqlite_bind(lua_State *L, sqlite3_stmt *s, int at, int i)
 {
     size_t n;
     const char *text;
@@ -94,7 +95,7 @@ static sqlite3_stmt *statement(lua_State *L, sqlite3 *db, const char *sql)
 
     lua_toclose(L, -1);
     if (sqlite3_prepare_v2(db, sql, -1, s, NULL) != SQLITE_OK)
-        fail(L, db, sqlite3_db_filename(db, "main"), sql);
+        lsqlite_fail(L, db, sqlite3_db_filename(db, "main"), sql);
     return *s;
 }
 
@@ -109,7 +110,7 @@ static int db_exec(lua_State *L)
 
     s = statement(L, db, sql);
     for (int i = 3; i <= top && rc == SQLITE_OK; i++)
-        rc = bind(L, s, i - 2, i);
+        rc = lsqlite_bind(L, s, i - 2, i);
     lua_newtable(L);
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(s);
@@ -127,7 +128,7 @@ static int db_exec(lua_State *L)
     }
     if (rc == SQLITE_DONE)
         return 1;
-    return fail(L, db, sqlite3_db_filename(db, "main"), sql);
+    return lsqlite_fail(L, db, sqlite3_db_filename(db, "main"), sql);
 }
 
 static int db_open(lua_State *L)
@@ -138,7 +139,7 @@ static int db_open(lua_State *L)
     sqlite3 **db = hl_box(L, DATABASE, db_close, methods);
 
     if (sqlite3_open(path, db) != SQLITE_OK)
-        return fail(L, *db, path, NULL);
+        return lsqlite_fail(L, *db, path, NULL);
     sqlite3_busy_timeout(*db, BUSY_MS);
     return 1;
 }

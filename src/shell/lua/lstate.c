@@ -20,7 +20,7 @@ struct key {
     lua_Integer at; /* where it is in the table of keys */
 };
 
-static int compare(const void *x, const void *y)
+static int lstate_compare(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
     size_t n = a->len < b->len ? a->len : b->len;
@@ -103,7 +103,7 @@ lua_Integer lp_state_keys(lua_State *L, int i)
         lua_pushvalue(L, -1);
         lua_rawseti(L, -4, at);
     }
-    qsort(k, (size_t)n, sizeof *k, compare);
+    qsort(k, (size_t)n, sizeof *k, lstate_compare);
     for (at = 0; at < n; at++) {
         lua_rawgeti(L, -2, k[at].at);
         lua_rawseti(L, -4, at + 1);
@@ -125,8 +125,8 @@ uint64_t lp_state_next(lua_State *L, int i)
     for (; lua_next(L, i); n++) {
         lua_pop(L, 1); /* best key */
         take_key(L, &k, 0);
-        if ((first || compare(&from, &k) < 0) &&
-            (!found || compare(&k, &best) < 0)) {
+        if ((first || lstate_compare(&from, &k) < 0) &&
+            (!found || lstate_compare(&k, &best) < 0)) {
             best = k;
             found = 1;
             lua_copy(L, -1, -2);
@@ -157,7 +157,7 @@ static uint64_t mark_table(lua_State *L, int i, int depth, int seen);
 
 /* `seen` is the place of a table: [table] = its mark, so that each is walked
  * once, however many ways and circles lead to it. */
-static uint64_t mark(lua_State *L, int i, int depth, int seen)
+static uint64_t lstate_mark(lua_State *L, int i, int depth, int seen)
 {
     uint64_t h = (uint64_t)lua_type(L, i) + 1;
     const void *p;
@@ -213,12 +213,12 @@ static uint64_t mark_table(lua_State *L, int i, int depth, int seen)
     lua_pushnil(L);
     while (lua_next(L, i)) {
         int top = lua_gettop(L);
-        uint64_t key = mark(L, top - 1, MARK_DEPTH, seen);
-        h += lp_mix(key ^ lp_mix(mark(L, top, depth + 1, seen)));
+        uint64_t key = lstate_mark(L, top - 1, MARK_DEPTH, seen);
+        h += lp_mix(key ^ lp_mix(lstate_mark(L, top, depth + 1, seen)));
         lua_pop(L, 1);
     }
     if (lua_getmetatable(L, i)) {
-        h += lp_mix(mark(L, lua_gettop(L), depth + 1, seen) + 3);
+        h += lp_mix(lstate_mark(L, lua_gettop(L), depth + 1, seen) + 3);
         lua_pop(L, 1);
     }
     h = lp_mix(h);
@@ -239,7 +239,7 @@ static uint64_t mark_of(lua_State *L, int i)
         lua_newtable(L);
         seen = lua_gettop(L);
     }
-    h = mark(L, i, 0, seen);
+    h = lstate_mark(L, i, 0, seen);
     if (seen != 0)
         lua_pop(L, 1);
     return h;

@@ -192,7 +192,7 @@ HL_LIST(hl_allocations, struct heddle_workload_alloc,
 
 HL_RELEASE(free_survey, SURVEY, heddle_survey, heddle_survey_free)
 
-static int interrupted(void *ud)
+static int lsurvey_interrupted(void *ud)
 {
     const struct hl_interrupt *in = ud;
 
@@ -209,7 +209,7 @@ static int survey_ahead(lua_State *L)
 
     luaL_argcheck(L, launch >= 0 && launch <= INT32_MAX, 2, "out of range");
     luaL_argcheck(L, lanes >= 0 && lanes <= 64, 3, "expected 32 or 64");
-    rc = heddle_ahead(w, (uint32_t)lanes, (uint32_t)launch, interrupted,
+    rc = heddle_ahead(w, (uint32_t)lanes, (uint32_t)launch, lsurvey_interrupted,
                       hl_interrupt_of(L), error, sizeof error);
     hl_expect(L, rc, rc == HL_EINTERRUPT ? "interrupted" : error);
     lua_pushinteger(L, rc);
@@ -237,7 +237,7 @@ static heddle_survey *push_survey(lua_State *L)
                                               ROOM(shared_bytes, INT64_MAX),
                                               HL_END};
     heddle_workload *w = hl_workload_check(L, 1);
-    struct heddle_survey_options o = {.stop = interrupted,
+    struct heddle_survey_options o = {.stop = lsurvey_interrupted,
                                       .ud = hl_interrupt_of(L)};
     heddle_survey **s;
     char error[1024] = "";
@@ -255,7 +255,7 @@ static heddle_survey *push_survey(lua_State *L)
     return *s;
 }
 
-static void push_hist(lua_State *L, const char *name, const uint64_t *h)
+static void lsurvey_push_hist(lua_State *L, const char *name, const uint64_t *h)
 {
     lua_newtable(L);
     for (int i = 0; i < HEDDLE_SURVEY_MOST; i++) {
@@ -308,8 +308,8 @@ static void push_kernel(lua_State *L, const heddle_survey *s, uint32_t i)
     const struct heddle_survey_kernel *k = heddle_survey_kernel(s, i);
 
     hl_push_fields(L, fields, k);
-    push_hist(L, "line_hist", k->line_hist);
-    push_hist(L, "page_hist", k->page_hist);
+    lsurvey_push_hist(L, "line_hist", k->line_hist);
+    lsurvey_push_hist(L, "page_hist", k->page_hist);
     push_uses(L, s, i);
 }
 

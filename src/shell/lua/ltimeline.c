@@ -20,16 +20,16 @@
 
 HL_MODULE int luaopen_heddle_timelines(lua_State *L);
 
-static heddle_timeline *self(lua_State *L)
+static heddle_timeline *ltimeline_self(lua_State *L)
 {
     return hl_unbox(L, 1, TIMELINE, "this timeline was closed");
 }
 
 HL_RELEASE(release, TIMELINE, heddle_timeline, heddle_timeline_close)
 
-static int next(lua_State *L)
+static int ltimeline_next(lua_State *L)
 {
-    uint64_t n = heddle_timeline_next(self(L));
+    uint64_t n = heddle_timeline_next(ltimeline_self(L));
 
     if (n >= (uint64_t)LUA_MAXINTEGER)
         lua_pushnil(L);
@@ -40,15 +40,15 @@ static int next(lua_State *L)
 
 static int sample(lua_State *L)
 {
-    heddle_timeline_sample(self(L));
+    heddle_timeline_sample(ltimeline_self(L));
     return 0;
 }
 
-static int mark(lua_State *L)
+static int ltimeline_mark(lua_State *L)
 {
     struct heddle_timeline_mark m;
 
-    heddle_timeline_mark(self(L), &m);
+    heddle_timeline_mark(ltimeline_self(L), &m);
     lua_pushinteger(L, (lua_Integer)m.requests);
     lua_pushinteger(L, (lua_Integer)m.events);
     return 2;
@@ -59,17 +59,18 @@ static int cut(lua_State *L)
     struct heddle_timeline_mark m = {(uint64_t)luaL_optinteger(L, 2, 0),
                                      (uint64_t)luaL_optinteger(L, 3, 0)};
 
-    heddle_timeline_cut(self(L), lua_isnoneornil(L, 2) ? NULL : &m);
+    heddle_timeline_cut(ltimeline_self(L), lua_isnoneornil(L, 2) ? NULL : &m);
     return 0;
 }
 
 static int repeats(lua_State *L)
 {
-    heddle_timeline_repeats(self(L), (uint64_t)luaL_checkinteger(L, 2));
+    heddle_timeline_repeats(ltimeline_self(L),
+                            (uint64_t)luaL_checkinteger(L, 2));
     return 0;
 }
 
-static int write(lua_State *L)
+static int ltimeline_write(lua_State *L)
 {
 #define INFO(m) HL_FIELD(struct heddle_timeline_info, m)
     static const struct hl_field fields[] = {
@@ -82,20 +83,21 @@ static int write(lua_State *L)
     char text[512];
 
     hl_expect(L,
-              heddle_timeline_write(self(L), hl_text(L, 2), &info,
+              heddle_timeline_write(ltimeline_self(L), hl_text(L, 2), &info,
                                     text, sizeof text),
               text);
     hl_push_fields(L, fields, &info);
     return 1;
 }
 
-static int open(lua_State *L)
+static int ltimeline_open(lua_State *L)
 {
 #define OPTION(m) HL_FIELD(struct heddle_timeline_options, m)
     static const luaL_Reg methods[] = {
-        {"next", next},     {"sample", sample},   {"mark", mark},
-        {"cut", cut},       {"repeats", repeats}, {"write", write},
-        {"close", release}, {NULL, NULL},
+        {"next", ltimeline_next}, {"sample", sample},
+        {"mark", ltimeline_mark}, {"cut", cut},
+        {"repeats", repeats},     {"write", ltimeline_write},
+        {"close", release},       {NULL, NULL},
     };
     static const struct hl_field fields[] = {
         OPTION(only),  OPTION(app),   OPTION(from),  OPTION(to),
@@ -128,7 +130,7 @@ static int components(lua_State *L)
 int luaopen_heddle_timelines(lua_State *L)
 {
     static const luaL_Reg fns[] = {
-        {"open", open}, {"components", components}, {NULL, NULL}};
+        {"open", ltimeline_open}, {"components", components}, {NULL, NULL}};
 
     luaL_newlib(L, fns);
     return 1;

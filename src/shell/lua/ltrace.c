@@ -89,7 +89,7 @@ static int record(lua_State *L)
     return 0;
 }
 
-static int verify(lua_State *L)
+static int ltrace_verify(lua_State *L)
 {
     char text[ROOM];
 
@@ -101,7 +101,7 @@ static int verify(lua_State *L)
 /* ---- facts ---------------------------------------------------------------- */
 
 /* A name of the file, which may be anything, as it can be shown. */
-static const char *show(const char *name, char out[NAME])
+static const char *ltrace_name(const char *name, char out[NAME])
 {
     heddle_line_escape(name, strlen(name), "", out, NAME);
     return out;
@@ -133,7 +133,7 @@ static int info(lua_State *L)
         lua_pushnil(L);
         return 1;
     }
-    i.name = show(i.name, name);
+    i.name = ltrace_name(i.name, name);
     hl_push_fields(L, fields, &i);
     snprintf(hash, sizeof hash, "%016" PRIx64, i.hash);
     hl_set_text(L, "hash", hash);
@@ -172,7 +172,7 @@ static int kernels(lua_State *L)
 
     lua_newtable(L);
     for (uint32_t i = 0; heddle_trace_kernel(w, i, &k) == 0; i++) {
-        k.name = show(k.name, name);
+        k.name = ltrace_name(k.name, name);
         hl_push_fields(L, fields, &k);
         dim(L, "grid", k.grid);
         dim(L, "block", k.block);
@@ -204,13 +204,18 @@ static int notes(lua_State *L)
 
 int luaopen_heddle_trace(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"open", open_trace},   {"workload", open_trace},
-        {"contexts", contexts}, {"convert", convert},
-        {"record", record},     {"dump", hl_dump},
-        {"info", info},         {"kernels", kernels},
-        {"notes", notes},       {"ranges", hl_allocations},
-        {"verify", verify},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", open_trace},
+                                         {"workload", open_trace},
+                                         {"contexts", contexts},
+                                         {"convert", convert},
+                                         {"record", record},
+                                         {"dump", hl_dump},
+                                         {"info", info},
+                                         {"kernels", kernels},
+                                         {"notes", notes},
+                                         {"ranges", hl_allocations},
+                                         {"verify", ltrace_verify},
+                                         {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;

@@ -35,7 +35,7 @@ static const struct heddle_work *find(lua_State *L, const char *path)
     return work;
 }
 
-static int describe(lua_State *L)
+static int lwork_describe(lua_State *L)
 {
     const struct heddle_work *work = find(L, hl_text(L, 1));
 
@@ -48,7 +48,7 @@ static int describe(lua_State *L)
     return 1;
 }
 
-static int plugin(lua_State *L)
+static int lwork_plugin(lua_State *L)
 {
     const char *path = hl_text(L, 1);
     const struct heddle_work *work = find(L, path);
@@ -68,7 +68,7 @@ static int plugin(lua_State *L)
     return *w != NULL ? 1 : hl_raise(L, status, text);
 }
 
-static int reach(lua_State *L)
+static int lwork_reach(lua_State *L)
 {
     lp_sandbox_reach(L, &lg_fence);
     return 1;
@@ -77,8 +77,11 @@ static int reach(lua_State *L)
 int luaopen_heddle_work(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"plugin", plugin},     {"generator", lg_open}, {"reach", reach},
-        {"describe", describe}, {NULL, NULL},
+        {"plugin", lwork_plugin},
+        {"generator", lg_open},
+        {"reach", lwork_reach},
+        {"describe", lwork_describe},
+        {NULL, NULL},
     };
 
     luaL_newlib(L, functions);

@@ -101,7 +101,7 @@ static char small(char c)
 }
 
 /* Whether two names are alike but for capitals and underlines. */
-static bool alike(const char *a, const char *b)
+static bool part_dram_alike(const char *a, const char *b)
 {
     for (;;) {
         a += strspn(a, "_");
@@ -119,7 +119,7 @@ static bool alike(const char *a, const char *b)
 static void full_name(const char *name, char *out, size_t room)
 {
     for (uint32_t i = 0; i < hd_rows_dram.n; i++)
-        if (alike(name, hd_rows_dram.settings[i].name))
+        if (part_dram_alike(name, hd_rows_dram.settings[i].name))
             name = hd_rows_dram.settings[i].name;
     snprintf(out, room, "dram.%s", name);
 }
@@ -203,7 +203,7 @@ static void pump_by(heddle_part_dram *d, uint32_t c, uint64_t at)
     hd_post(&d->ev, d->id, d->id, at, EV_PUMP, c, 0);
 }
 
-static void send(heddle_part_dram *d, struct fifo *f, uint64_t now)
+static void part_dram_send(heddle_part_dram *d, struct fifo *f, uint64_t now)
 {
     uint32_t index = d->order[f->first++], req = hd_req_take(&d->reqs);
     struct request *r = &d->v[index];
@@ -221,7 +221,8 @@ static void send(heddle_part_dram *d, struct fifo *f, uint64_t now)
 
 /*
  * Whether another read may be in flight now.  If not, the channel is pumped
- * when the oldest one returns, or that is not known yet: then by reply().
+ * when the oldest one returns, or that is not known yet: then by
+ * part_dram_reply().
  */
 static bool window_open(heddle_part_dram *d, uint32_t c, uint64_t now)
 {
@@ -238,7 +239,7 @@ static bool window_open(heddle_part_dram *d, uint32_t c, uint64_t now)
 }
 
 /* Sends the head of a channel's FIFO if it may go in this cycle. */
-static void pump(heddle_part_dram *d, uint32_t c, uint64_t now)
+static void part_dram_pump(heddle_part_dram *d, uint32_t c, uint64_t now)
 {
     struct fifo *f = &d->fifo[c];
     const struct request *r;
@@ -257,13 +258,13 @@ static void pump(heddle_part_dram *d, uint32_t c, uint64_t now)
         hd_dram_wait(d->dram, c, HD_NONE, d->id, EV_ROOM, c);
         return;
     }
-    send(d, f, now);
+    part_dram_send(d, f, now);
     if (f->first != f->last)
         pump_by(d, c, hd_max_u64(now + 1, d->v[d->order[f->first]].cycle));
 }
 
-static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                   uint64_t b)
+static void part_dram_handle(void *self, hd_time now, uint32_t what, uint32_t a,
+                             uint64_t b)
 {
     heddle_part_dram *d = self;
     struct fifo *f = &d->fifo[a];
@@ -273,10 +274,10 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
         f->blocked = 0;
     else if (now == f->pump_at)
         f->pump_at = HD_NEVER;
-    pump(d, a, now);
+    part_dram_pump(d, a, now);
 }
 
-static void reply(void *self, hd_time at, uint32_t req)
+static void part_dram_reply(void *self, hd_time at, uint32_t req)
 {
     heddle_part_dram *d = self;
     const struct hd_req *q = &d->reqs.v[req];
@@ -339,7 +340,7 @@ static bool any_read(const heddle_part_dram *d)
     return false;
 }
 
-static int build(heddle_part_dram *d)
+static int part_dram_build(heddle_part_dram *d)
 {
     const struct hd_dram_cfg *cfg = &d->machine.dram;
     uint32_t pool;
@@ -364,13 +365,13 @@ static int build(heddle_part_dram *d)
                              .err = &d->err,
                              .apps = 1,
                              .check = d->check != 0};
-    d->client = (struct hd_client){reply, d};
+    d->client = (struct hd_client){part_dram_reply, d};
     d->dram = hd_dram_open(&d->env, cfg, &d->reqs, &d->client);
     if (d->dram == NULL)
         return d->err.code;
     if (!any_read(d)) /* only then the writes' end is of interest */
         hd_dram_watch(d->dram, watch, d);
-    d->id = hd_events_component(&d->ev, "driver", handle, d);
+    d->id = hd_events_component(&d->ev, "driver", part_dram_handle, d);
     return 0;
 }
 
@@ -457,7 +458,7 @@ int heddle_part_dram_run(heddle_part_dram *d,
     memset(&d->ev, 0, sizeof d->ev);
     if (hd_arena_open(&d->arena, (size_t)1 << 32) != 0)
         return hd_err_memory(&d->err);
-    if (build(d) == 0) {
+    if (part_dram_build(d) == 0) {
         for (uint32_t c = 0; c < d->machine.dram.channels; c++)
             if (d->fifo[c].first != d->fifo[c].last)
                 pump_by(d, c, d->v[d->order[d->fifo[c].first]].cycle);

@@ -72,7 +72,7 @@ static const struct {
 
 static const char *const writes[] = {"through", "evict", "back"};
 
-static heddle_part_tags *make(bool cache)
+static heddle_part_tags *part_tags_make(bool cache)
 {
     heddle_part_tags *t = calloc(1, sizeof *t);
 
@@ -89,12 +89,12 @@ static heddle_part_tags *make(bool cache)
 
 heddle_part_tags *heddle_part_tlb_new(void)
 {
-    return make(false);
+    return part_tags_make(false);
 }
 
 heddle_part_tags *heddle_part_cache_new(void)
 {
-    return make(true);
+    return part_tags_make(true);
 }
 
 static void close_part(heddle_part_tags *t)
@@ -122,7 +122,7 @@ static const char *what(const heddle_part_tags *t)
     return t->cache ? "cache" : "tlb";
 }
 
-static int unknown(heddle_part_tags *t, const char *name)
+static int part_tags_unknown(heddle_part_tags *t, const char *name)
 {
     const char *known[NUMBERS + 1], *near;
     size_t n = 0;
@@ -138,8 +138,9 @@ static int unknown(heddle_part_tags *t, const char *name)
                       near ? "'?" : "");
 }
 
-static int read_number(heddle_part_tags *t, const char *name, const char *value,
-                       uint64_t min, uint64_t max, uint64_t *out)
+static int part_tags_read_number(heddle_part_tags *t, const char *name,
+                                 const char *value, uint64_t min, uint64_t max,
+                                 uint64_t *out)
 {
     uint64_t v;
 
@@ -212,11 +213,12 @@ int heddle_part_tags_set(heddle_part_tags *t, const char *name,
         if (strcmp(name, numbers[i].name) != 0 ||
             (numbers[i].of & (t->cache ? 2 : 1)) == 0)
             continue;
-        return i == WRITE ? set_write(t, value)
-                          : read_number(t, name, value, numbers[i].min,
-                                        numbers[i].max, &t->number[i]);
+        return i == WRITE
+                   ? set_write(t, value)
+                   : part_tags_read_number(t, name, value, numbers[i].min,
+                                           numbers[i].max, &t->number[i]);
     }
-    return unknown(t, name);
+    return part_tags_unknown(t, name);
 }
 
 int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p)
@@ -233,7 +235,8 @@ int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p)
 /* ---- the policy ---------------------------------------------------------- */
 
 /* Whether it answers what this part asks. */
-static bool replaces(const heddle_part_tags *t, const struct heddle_policy *p)
+static bool part_tags_replaces(const heddle_part_tags *t,
+                               const struct heddle_policy *p)
 {
     return p->answer[HEDDLE_POINT_repl_touch] != NULL ||
            p->answer[HEDDLE_POINT_repl_fill] != NULL ||
@@ -247,7 +250,7 @@ static const struct heddle_policy *find_policy(heddle_part_tags *t)
     const struct heddle_policy *p = t->given;
     char text[256];
 
-    if (p != NULL && replaces(t, p))
+    if (p != NULL && part_tags_replaces(t, p))
         return p;
     if (p != NULL) {
         hd_err_set(&t->err, HEDDLE_ECONFIG,
@@ -265,7 +268,7 @@ static const struct heddle_policy *find_policy(heddle_part_tags *t)
     } else {
         p = heddle_policy_find(t->policy, NULL);
     }
-    if (p == NULL || !replaces(t, p)) {
+    if (p == NULL || !part_tags_replaces(t, p)) {
         hd_err_set(&t->err, HEDDLE_ECONFIG,
                    "policy: lru, fifo, random, srrip or a plug-in ./x.so that "
                    "replaces is expected, not '%s'",
@@ -289,10 +292,11 @@ static int read_value(heddle_part_tags *t, const struct heddle_policy *p,
         heddle_word_value(q->unit, t->param[i].value, out) == 0)
         return 0;
     snprintf(name, sizeof name, "policy.%s", t->param[i].name);
-    return read_number(t, name, t->param[i].value, 0, UINT64_MAX, out);
+    return part_tags_read_number(t, name, t->param[i].value, 0, UINT64_MAX,
+                                 out);
 }
 
-static int bind(heddle_part_tags *t)
+static int part_tags_bind(heddle_part_tags *t)
 {
     heddle_sim *sim = (heddle_sim *)(void *)t;
     const struct heddle_policy *p = find_policy(t);
@@ -392,7 +396,7 @@ static int open_part(heddle_part_tags *t)
     if (rc == 0)
         rc = t->cache ? open_cache(t) : open_tlb(t);
     if (rc == 0 && t->wrong.code >= 0)
-        rc = bind(t);
+        rc = part_tags_bind(t);
     if (rc != 0 || t->wrong.code < 0) {
         if (t->err.code == 0)
             t->err = t->wrong;

@@ -202,7 +202,7 @@ static uint64_t lane(struct pen *p, struct lanes *l, uint64_t begin,
 /* ---- slices -----------------------------------------------------------------
  */
 
-static void begin(struct pen *p, struct hd_pf_event e)
+static void pen_begin(struct pen *p, struct hd_pf_event e)
 {
     hd_pf_begin(p->b, &e);
 }
@@ -285,7 +285,7 @@ static void draw_request(struct pen *p, const struct hd_tl_request *r,
                             .flow = &r->serial,
                             .flows = has_flow(r)};
 
-    begin(p, e);
+    pen_begin(p, e);
     e.args = 0;
     for (uint32_t i = 0; i < n; i++) {
         bool last = i + 1 == n;
@@ -414,7 +414,7 @@ static void draw_walk(struct pen *p, struct hd_tl_request *const *r, size_t n,
                             .flow = flow};
 
     e.flows = flows(r, n, w->began, w->began, flow);
-    begin(p, e);
+    pen_begin(p, e);
     e.args = 0;
     for (uint32_t i = 0; i < w->reads; i++) {
         uint64_t end = i + 1u < w->reads ? w->read[i + 1] : w->done;

@@ -73,7 +73,7 @@ static void tag(struct hd_bytes *b, uint32_t field, enum wire wire)
     hd_bytes_put(b, field << 3 | wire);
 }
 
-static void number(struct hd_bytes *b, uint32_t field, uint64_t v)
+static void pf_number(struct hd_bytes *b, uint32_t field, uint64_t v)
 {
     tag(b, field, VARINT);
     hd_bytes_put(b, v);
@@ -101,7 +101,7 @@ static void text(struct hd_bytes *b, uint32_t field, const char *s)
 }
 
 /* Begins a message; what it returns goes to close(). */
-static size_t open(struct hd_bytes *b, uint32_t field)
+static size_t pf_open(struct hd_bytes *b, uint32_t field)
 {
     tag(b, field, BYTES);
     hd_bytes_u8(b, 0);
@@ -131,9 +131,9 @@ static void close(struct hd_bytes *b, size_t at)
 
 static size_t packet(struct hd_bytes *b)
 {
-    size_t p = open(b, TRACE_PACKET);
+    size_t p = pf_open(b, TRACE_PACKET);
 
-    number(b, PACKET_SEQUENCE, SEQUENCE);
+    pf_number(b, PACKET_SEQUENCE, SEQUENCE);
     return p;
 }
 
@@ -143,9 +143,9 @@ static void intern(struct hd_bytes *b, uint32_t field, const char *const *name,
                    uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        size_t m = open(b, field);
+        size_t m = pf_open(b, field);
 
-        number(b, NAME_NUMBER, i + 1);
+        pf_number(b, NAME_NUMBER, i + 1);
         text(b, NAME_TEXT, name[i]);
         close(b, m);
     }
@@ -155,8 +155,8 @@ void hd_pf_open(struct hd_bytes *b, const struct hd_pf_names *names)
 {
     size_t p = packet(b), m;
 
-    number(b, PACKET_FLAGS, FLAG_CLEARED);
-    m = open(b, PACKET_INTERNED);
+    pf_number(b, PACKET_FLAGS, FLAG_CLEARED);
+    m = pf_open(b, PACKET_INTERNED);
     intern(b, INTERNED_CATEGORY, names->category, names->categories);
     intern(b, INTERNED_EVENT, names->event, names->events);
     intern(b, INTERNED_ARGUMENT, names->argument, names->arguments);
@@ -166,21 +166,21 @@ void hd_pf_open(struct hd_bytes *b, const struct hd_pf_names *names)
 
 void hd_pf_track(struct hd_bytes *b, const struct hd_pf_track *t)
 {
-    size_t p = packet(b), m = open(b, PACKET_TRACK);
+    size_t p = packet(b), m = pf_open(b, PACKET_TRACK);
 
-    number(b, TRACK_UUID, t->track);
+    pf_number(b, TRACK_UUID, t->track);
     text(b, TRACK_NAME, t->name);
     if (t->parent != 0)
-        number(b, TRACK_PARENT, t->parent);
+        pf_number(b, TRACK_PARENT, t->parent);
     if (t->unit != NULL) {
-        size_t c = open(b, TRACK_COUNTER);
+        size_t c = pf_open(b, TRACK_COUNTER);
 
         text(b, COUNTER_UNIT_NAME, t->unit);
         close(b, c);
     } else {
-        number(b, TRACK_ORDERING, ORDER_EXPLICIT);
+        pf_number(b, TRACK_ORDERING, ORDER_EXPLICIT);
     }
-    number(b, TRACK_RANK, (uint64_t)t->rank);
+    pf_number(b, TRACK_RANK, (uint64_t)t->rank);
     if (t->about != NULL)
         text(b, TRACK_DESCRIPTION, t->about);
     close(b, m);
@@ -190,30 +190,31 @@ void hd_pf_track(struct hd_bytes *b, const struct hd_pf_track *t)
 /* ---- events ---------------------------------------------------------------
  */
 
-static void event(struct hd_bytes *b, const struct hd_pf_event *e,
-                  uint32_t type)
+static void pf_event(struct hd_bytes *b, const struct hd_pf_event *e,
+                     uint32_t type)
 {
     size_t p = packet(b), m;
 
-    number(b, PACKET_FLAGS, FLAG_NEEDED);
-    number(b, PACKET_TIMESTAMP, e->at);
-    m = open(b, PACKET_EVENT);
-    number(b, EVENT_TYPE, type);
-    number(b, EVENT_TRACK, e->track);
-    number(b, EVENT_CATEGORY, e->category);
+    pf_number(b, PACKET_FLAGS, FLAG_NEEDED);
+    pf_number(b, PACKET_TIMESTAMP, e->at);
+    m = pf_open(b, PACKET_EVENT);
+    pf_number(b, EVENT_TYPE, type);
+    pf_number(b, EVENT_TRACK, e->track);
+    pf_number(b, EVENT_CATEGORY, e->category);
     if (e->own != NULL)
         text(b, EVENT_OWN_NAME, e->own);
     else
-        number(b, EVENT_NAME, e->name);
+        pf_number(b, EVENT_NAME, e->name);
     for (uint32_t i = 0; i < e->args; i++) {
         const struct hd_pf_arg *x = &e->arg[i];
-        size_t a = open(b, EVENT_ARGUMENT);
+        size_t a = pf_open(b, EVENT_ARGUMENT);
 
-        number(b, ARG_NAME, x->name);
+        pf_number(b, ARG_NAME, x->name);
         if (x->kind == HD_PF_TEXT)
             text(b, ARG_TEXT, x->text);
         else
-            number(b, x->kind == HD_PF_HEX ? ARG_HEX : ARG_NUMBER, x->number);
+            pf_number(b, x->kind == HD_PF_HEX ? ARG_HEX : ARG_NUMBER,
+                      x->number);
         close(b, a);
     }
     for (uint32_t i = 0; i < e->flows; i++)
@@ -224,12 +225,12 @@ static void event(struct hd_bytes *b, const struct hd_pf_event *e,
 
 void hd_pf_begin(struct hd_bytes *b, const struct hd_pf_event *e)
 {
-    event(b, e, TYPE_BEGIN);
+    pf_event(b, e, TYPE_BEGIN);
 }
 
 void hd_pf_instant(struct hd_bytes *b, const struct hd_pf_event *e)
 {
-    event(b, e, TYPE_INSTANT);
+    pf_event(b, e, TYPE_INSTANT);
 }
 
 /* A packet with an event that has nothing but its type and track so far. */
@@ -238,10 +239,10 @@ static size_t bare(struct hd_bytes *b, uint64_t at, uint64_t track,
 {
     size_t p = packet(b);
 
-    number(b, PACKET_TIMESTAMP, at);
-    *m = open(b, PACKET_EVENT);
-    number(b, EVENT_TYPE, type);
-    number(b, EVENT_TRACK, track);
+    pf_number(b, PACKET_TIMESTAMP, at);
+    *m = pf_open(b, PACKET_EVENT);
+    pf_number(b, EVENT_TYPE, type);
+    pf_number(b, EVENT_TRACK, track);
     return p;
 }
 
@@ -257,7 +258,7 @@ void hd_pf_count(struct hd_bytes *b, uint64_t at, uint64_t track, uint64_t v)
 {
     size_t m, p = bare(b, at, track, TYPE_COUNTER, &m);
 
-    number(b, EVENT_VALUE, v);
+    pf_number(b, EVENT_VALUE, v);
     close(b, m);
     close(b, p);
 }

@@ -200,8 +200,8 @@ _Static_assert(HD_LEN(book_of) == HD_TL_BOOKS, "each has a shape");
 
 /* The entry of a key; NULL, or with `cycle` above 0 a new one, if there is
  * none. */
-static void *entry(const struct heddle_timeline *t, enum book b, uint64_t key,
-                   uint64_t cycle)
+static void *timeline_entry(const struct heddle_timeline *t, enum book b,
+                            uint64_t key, uint64_t cycle)
 {
     size_t size = book_of[b].size;
     unsigned char *set =
@@ -231,7 +231,7 @@ static size_t bytes_of_book(uint32_t b)
     return book_of[b].size * book_of[b].sets * WAYS;
 }
 
-static uint64_t key_of(uint64_t who, uint64_t app, uint64_t vpn)
+static uint64_t timeline_key_of(uint64_t who, uint64_t app, uint64_t vpn)
 {
     return who << 56 | app << 48 | vpn;
 }
@@ -250,12 +250,13 @@ static uint64_t first_of(const struct heddle_timeline *t, uint64_t app,
 /* ---- the bound --------------------------------------------------------------
  */
 
-static unsigned rank_of(uint64_t serial)
+static unsigned timeline_rank_of(uint64_t serial)
 {
     return hd_bit_first(hd_mix64(serial) | 1ull << 62);
 }
 
-static uint64_t bytes_of(const struct heddle_timeline *t, uint32_t class)
+static uint64_t timeline_bytes_of(const struct heddle_timeline *t,
+                                  uint32_t class)
 {
     const uint64_t each[] = {[HD_TL_REQUESTS] = REQUEST_BYTES,
                              [HD_TL_EVENTS] = EVENT_BYTES,
@@ -275,8 +276,8 @@ static bool kept(const struct heddle_timeline *t, uint32_t class, uint64_t i)
     return t->sample[i * hd_tl_row(t)] % (t->every << k) == 0;
 }
 
-static void move(struct heddle_timeline *t, uint32_t class, uint64_t to,
-                 uint64_t from)
+static void timeline_move(struct heddle_timeline *t, uint32_t class,
+                          uint64_t to, uint64_t from)
 {
     size_t row = hd_tl_row(t);
 
@@ -298,7 +299,7 @@ static bool thin(struct heddle_timeline *t)
     uint64_t n = 0;
 
     for (uint32_t i = 1; i < HD_TL_CLASSES; i++)
-        if (bytes_of(t, i) > bytes_of(t, most))
+        if (timeline_bytes_of(t, i) > timeline_bytes_of(t, most))
             most = i;
     c = &t->class[most];
     if (c->n < 2 || c->k == 62 || t->every << c->k > UINT64_MAX / 4)
@@ -306,23 +307,23 @@ static bool thin(struct heddle_timeline *t)
     c->k++;
     for (uint64_t i = 0; i < c->n; i++)
         if (kept(t, most, i))
-            move(t, most, n++, i);
+            timeline_move(t, most, n++, i);
     c->n = n;
     return true;
 }
 
-static void bound(struct heddle_timeline *t)
+static void timeline_bound(struct heddle_timeline *t)
 {
     uint64_t all;
 
     do {
         all = 0;
         for (uint32_t i = 0; i < HD_TL_CLASSES; i++)
-            all += bytes_of(t, i);
+            all += timeline_bytes_of(t, i);
     } while (all > t->bytes && thin(t));
 }
 
-static void no_memory(struct heddle_timeline *t)
+static void timeline_no_memory(struct heddle_timeline *t)
 {
     t->oom = true;
     heddle_policy_fail(t->sim, HEDDLE_NO_MEMORY);
@@ -334,16 +335,16 @@ static void add_request(struct heddle_timeline *t,
     struct hd_tl_class *c = &t->class[HD_TL_REQUESTS];
 
     if (hd_grow(&t->request, c->n, &c->room, sizeof *r) == NULL) {
-        no_memory(t);
+        timeline_no_memory(t);
         return;
     }
     t->request[c->n++] = *r;
-    bound(t);
+    timeline_bound(t);
 }
 
 /* Whether a request of an application that began then is wanted. */
-static bool wanted(const struct heddle_timeline *t, uint64_t app,
-                   uint64_t begin)
+static bool timeline_wanted(const struct heddle_timeline *t, uint64_t app,
+                            uint64_t begin)
 {
     return (t->app == UINT32_MAX || t->app == app) && begin >= t->from &&
            begin < t->to && t->repeats == 0;
@@ -358,15 +359,15 @@ static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
         e.end < t->from || e.begin >= t->to || t->repeats != 0)
         return;
     e.serial = ++c->told;
-    e.rank = e.kind == HD_TL_KERNEL ? 62 : (uint8_t)rank_of(e.serial);
+    e.rank = e.kind == HD_TL_KERNEL ? 62 : (uint8_t)timeline_rank_of(e.serial);
     if (e.rank < c->k)
         return;
     if (hd_grow(&t->event, c->n, &c->room, sizeof e) == NULL) {
-        no_memory(t);
+        timeline_no_memory(t);
         return;
     }
     t->event[c->n++] = e;
-    bound(t);
+    timeline_bound(t);
 }
 
 /* ---- requests ---------------------------------------------------------------
@@ -375,7 +376,8 @@ static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
 static void looked_up(struct heddle_timeline *t, uint64_t core, uint64_t app,
                       uint64_t vpn, uint64_t cycle, bool hit)
 {
-    struct look *e = entry(t, LOOKS, key_of(core, app, vpn), cycle + 1);
+    struct look *e =
+        timeline_entry(t, LOOKS, timeline_key_of(core, app, vpn), cycle + 1);
 
     e->before = e->last;
     e->hit_before = e->hit;
@@ -401,8 +403,8 @@ static void on_miss(void *state, const void *note)
 static struct hd_tl_walk *walk_of(struct heddle_timeline *t, uint64_t instance,
                                   uint64_t app, uint64_t vpn, uint64_t cycle)
 {
-    uint64_t key = key_of(instance, app, first_of(t, app, vpn));
-    struct walked *e = entry(t, WALKS, key, cycle + 1);
+    uint64_t key = timeline_key_of(instance, app, first_of(t, app, vpn));
+    struct walked *e = timeline_entry(t, WALKS, key, cycle + 1);
     struct hd_tl_walk *w = &e->walk;
 
     if (w->serial == 0 || w->done != 0)
@@ -434,7 +436,7 @@ static void on_walk(void *state, const void *note)
     w->done = n->cycle;
     w->references = (uint32_t)n->references;
     w->requesters = (uint32_t)n->requesters;
-    if (n->requesters != 0 || !wanted(t, n->app, w->began))
+    if (n->requesters != 0 || !timeline_wanted(t, n->app, w->began))
         return;
     r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
                                .core = HD_NONE,
@@ -445,7 +447,7 @@ static void on_walk(void *state, const void *note)
                                .vpn = n->vpn,
                                .app = (uint8_t)n->app,
                                .walk = *w};
-    r.rank = (uint8_t)rank_of(r.serial);
+    r.rank = (uint8_t)timeline_rank_of(r.serial);
     if (r.rank >= t->class[HD_TL_REQUESTS].k && hd_tl_shows(t, HD_TL_WALK))
         add_request(t, &r);
 }
@@ -457,7 +459,8 @@ static void find_fault(const struct heddle_timeline *t, struct hd_tl_request *r)
 
     for (uint32_t i = 0; t->faults && i < HD_LEN(size); i++) {
         uint64_t vpn = r->vpn & ~(size[i] - 1);
-        const struct fault *e = entry(t, FAULTS, key_of(0, r->app, vpn), 0);
+        const struct fault *e =
+            timeline_entry(t, FAULTS, timeline_key_of(0, r->app, vpn), 0);
 
         if (e != NULL && vpn + e->pages > r->vpn && e->to > r->sent &&
             e->from < r->end) {
@@ -477,7 +480,7 @@ static void on_answer(void *state, const void *note)
     const struct look *looks;
     const struct walked *walks;
 
-    if (!wanted(t, n->app, sent))
+    if (!timeline_wanted(t, n->app, sent))
         return;
     r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
                                .sent = sent,
@@ -489,19 +492,20 @@ static void on_answer(void *state, const void *note)
                                .core = (uint32_t)n->core,
                                .warp = (uint16_t)n->warp,
                                .app = (uint8_t)n->app};
-    r.rank = (uint8_t)rank_of(r.serial);
+    r.rank = (uint8_t)timeline_rank_of(r.serial);
     if (r.rank < t->class[HD_TL_REQUESTS].k)
         return;
-    looks = entry(t, LOOKS, key_of(who, n->app, n->vpn), 0);
+    looks = timeline_entry(t, LOOKS, timeline_key_of(who, n->app, n->vpn), 0);
     if (looks != NULL && looks->last > sent) {
         bool first = looks->before > sent; /* it was replayed */
 
         r.looked = (first ? looks->before : looks->last) - 1;
         r.hit = first ? looks->hit_before : looks->hit;
     }
-    walks = entry(
-        t, WALKS,
-        key_of(t->shared ? 0 : who, n->app, first_of(t, n->app, n->vpn)), 0);
+    walks = timeline_entry(t, WALKS,
+                           timeline_key_of(t->shared ? 0 : who, n->app,
+                                           first_of(t, n->app, n->vpn)),
+                           0);
     if (walks != NULL && walks->walk.done > sent && walks->walk.done <= r.end)
         r.walk = walks->walk;
     find_fault(t, &r);
@@ -524,7 +528,8 @@ static void on_page(void *state, const void *note)
     struct heddle_timeline *t = state;
     const struct heddle_n_page_arrived *n = note;
     uint64_t from = n->cycle - hd_min_u64(n->cycle, n->cycles);
-    struct fault *e = entry(t, FAULTS, key_of(0, n->app, n->vpn), n->cycle + 1);
+    struct fault *e = timeline_entry(
+        t, FAULTS, timeline_key_of(0, n->app, n->vpn), n->cycle + 1);
 
     e->from = from;
     e->to = n->cycle;
@@ -621,7 +626,7 @@ struct count {
     bool open, fits; /* a row is being shown, and counts so far */
 };
 
-static void count_row(struct count *c)
+static void timeline_count_row(struct count *c)
 {
     c->n += c->open && c->fits;
     c->open = false;
@@ -631,7 +636,7 @@ static void see_row(void *ud, const char *kind)
 {
     struct count *c = ud;
 
-    count_row(c);
+    timeline_count_row(c);
     c->open = true;
     c->fits = strcmp(kind, c->source->kind) == 0;
 }
@@ -654,8 +659,8 @@ static void see_text(void *ud, const char *field, const char *v)
         c->fits = (strcmp(state + not, v) == 0) != not ;
 }
 
-static uint64_t value(struct heddle_timeline *t, const struct hd_tl_column *x,
-                      uint64_t now)
+static uint64_t timeline_value(struct heddle_timeline *t,
+                               const struct hd_tl_column *x, uint64_t now)
 {
     const struct hd_tl_source *s = x->source;
     struct count c = {.t = t, .source = s};
@@ -671,7 +676,7 @@ static uint64_t value(struct heddle_timeline *t, const struct hd_tl_column *x,
     for (uint32_t i = 0; i < x->instances; i++) {
         if (heddle_look(t->sim, s->object, x->instance + i, &v) != 0)
             return HD_TL_NEVER;
-        count_row(&c);
+        timeline_count_row(&c);
     }
     return c.n;
 }
@@ -713,10 +718,10 @@ void heddle_timeline_sample(heddle_timeline *t)
     v = t->sample + c->n * row;
     v[0] = now;
     for (uint32_t i = 0; i < t->columns; i++)
-        v[1 + i] = value(t, &t->column[i], now);
+        v[1 + i] = timeline_value(t, &t->column[i], now);
     c->n++;
     c->told++;
-    bound(t);
+    timeline_bound(t);
 }
 
 /* Instances of an object; 0: there is none. */
@@ -771,7 +776,7 @@ static void closed(void *state)
 }
 
 /* The notes that it needs, no more. */
-static void listen(struct heddle_timeline *t)
+static void timeline_listen(struct heddle_timeline *t)
 {
     static const struct heddle_filter below[] = {
         {HEDDLE_NOTE_tlb_hit, "level", 2},
@@ -832,7 +837,7 @@ heddle_timeline *heddle_timeline_open(heddle_sim *s,
     t->column = calloc(t->columns + 1, sizeof *t->column);
     t->title = calloc(1, strlen(o->title) + 1);
     bad = t->column == NULL || t->title == NULL;
-    listen(t);
+    timeline_listen(t);
     for (uint32_t i = 0; i < HD_LEN(t->book) && !bad; i++) {
         t->book[i] = calloc(1, bytes_of_book(i));
         bad = t->book[i] == NULL;
@@ -880,8 +885,8 @@ void heddle_timeline_mark(const heddle_timeline *t,
 
 /* Forgets records of a class: those told after the `told`-th or, without that
  * (HD_TL_NEVER), those that end after `now`. */
-static void forget(struct heddle_timeline *t, uint32_t class, uint64_t told,
-                   uint64_t now)
+static void timeline_forget(struct heddle_timeline *t, uint32_t class,
+                            uint64_t told, uint64_t now)
 {
     struct hd_tl_class *c = &t->class[class];
     bool requests = class == HD_TL_REQUESTS;
@@ -892,7 +897,7 @@ static void forget(struct heddle_timeline *t, uint32_t class, uint64_t told,
         uint64_t end = requests ? t->request[i].end : t->event[i].end;
 
         if (told != HD_TL_NEVER ? serial <= told : end <= now)
-            move(t, class, n++, i);
+            timeline_move(t, class, n++, i);
     }
     c->n = n;
     if (told != HD_TL_NEVER)
@@ -909,8 +914,10 @@ void heddle_timeline_cut(heddle_timeline *t,
     if (t->sim == NULL)
         return;
     now = heddle_now(t->sim);
-    forget(t, HD_TL_REQUESTS, mark != NULL ? mark->requests : HD_TL_NEVER, now);
-    forget(t, HD_TL_EVENTS, mark != NULL ? mark->events : HD_TL_NEVER, now);
+    timeline_forget(t, HD_TL_REQUESTS,
+                    mark != NULL ? mark->requests : HD_TL_NEVER, now);
+    timeline_forget(t, HD_TL_EVENTS, mark != NULL ? mark->events : HD_TL_NEVER,
+                    now);
     while (samples->n > 0 && t->sample[(samples->n - 1) * row] > now)
         samples->n--;
     for (uint32_t i = 0; i < HD_LEN(t->book); i++)
