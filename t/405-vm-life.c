@@ -17,7 +17,7 @@
 #include "kasm.h"
 
 #include "kit/rng.h"
-#include "program/kvm.h"
+#include "program/lane.h"
 #include "texts.h"
 
 static struct kasm a;
@@ -344,7 +344,7 @@ static void test_pages(void **state)
     heddle_program *p = program();
     struct krig r;
     struct hd_launch l;
-    struct hd_kvm *vm;
+    struct hd_lane_engine *vm;
     struct snapshot s;
 
     (void)state;

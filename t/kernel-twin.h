@@ -19,7 +19,7 @@
 #include "kernel-random.h"
 
 #include "kit/bits.h"
-#include "program/kvm.h"
+#include "program/lane.h"
 
 enum { EVENTS = 1 << 16 }; /* of a warp, at most */
 
@@ -490,7 +490,7 @@ static void twin_open(struct twin *t, const heddle_program *p, uint32_t lanes)
 /* Other warps have their turn: what was in passing is gone. */
 static void others(struct krig *r)
 {
-    struct hd_kvm *vm = r->self;
+    struct hd_lane_engine *vm = r->self;
 
     memset(vm->passing, 0x5a,
            (vm->k->npass + vm->k->pint) * vm->lanes * sizeof(*vm->passing));
@@ -503,7 +503,7 @@ static struct {
 
 static void see(struct krig *r, uint32_t ctx, uint32_t warp)
 {
-    struct hd_kvm_at at = hd_kvm_find(r->self, ctx, warp);
+    struct hd_lane_at at = hd_lane_find(r->self, ctx, warp);
 
     for (uint32_t reg = 0; reg < at.k->nreg; reg++) {
         twin_seen.narrow +=
@@ -608,7 +608,7 @@ static heddle_program *twin_buffers(uint64_t seed)
 /* The contents that the engine has, through the host's view. */
 static void compare_contents(struct krig *r, struct twin *t, uint64_t seed)
 {
-    struct hd_kvm *vm = r->self;
+    struct hd_lane_engine *vm = r->self;
 
     for (uint32_t b = 0; b < BUFFERS; b++) {
         const struct hd_bufdef *f = &t->p->buf[b];

@@ -1,7 +1,7 @@
 /*
  * source.h - where an application's instructions come from.
  *
- * A source is a kernel program (program/program.h, program/kvm.h), a trace
+ * A source is a kernel program (program/program.h, program/lane.h), a trace
  * (trace/trace.h), or functions of a plug-in or a script (work.c).  The
  * core sees all of them through this table of functions: it asks for launches,
  * starts thread blocks, and takes the instructions of each warp one at a time,

@@ -10,9 +10,9 @@
  *     }
  *
  * begin(launch, block, warp, lanes, live), which holds the functions of warps,
- * gives that of a warp and its arguments t, b and p.  heddle.generator makes the
- * table: `text` is what defines the generator, `freed` the launch whose end gives
- * a buffer back (0: none).
+ * gives that of a warp and its arguments t, b and p.  heddle.generator makes
+ * the table: `text` is what defines the generator, `freed` the launch whose end
+ * gives a buffer back (0: none).
  *
  * The engine sees a struct heddle_work (heddle_work.h) like that of any
  * plug-in. When a block starts, the coroutine of each of its warps runs, to its
@@ -29,7 +29,7 @@
  * the making, and yields when there are enough of them.  Nothing depends on
  * where: an ALU run that may still grow is left for the next piece.
  *
- * Runs, slots and waits are those of kernel programs (program/kvm.c): load n
+ * Runs, slots and waits are those of kernel programs (program/simt.c): load n
  * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
  * must wait or has other lanes.  So a kernel written in either way is the same,
  * but for its loops: n counts the loads that a warp gives, not those that are

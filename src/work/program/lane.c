@@ -30,7 +30,7 @@
 
 #include "kit/bits.h"
 #include "kit/bytes.h"
-#include "kvm.h"
+#include "lane.h"
 
 static inline int64_t bits_of(double d)
 {
@@ -76,12 +76,12 @@ static inline bool fits_int32(int64_t v)
 
 /* ---- two widths ------------------------------------------------------- */
 
-static bool is_float(const struct hd_kvm_at *at, uint32_t reg)
+static bool is_float(const struct hd_lane_at *at, uint32_t reg)
 {
     return at->k->type[reg] != HD_R_INT;
 }
 
-const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
+const int64_t *hd_lane_expand(const struct hd_lane_at *at,
                               const struct hd_reg *r, uint32_t n, int64_t *tmp)
 {
     uint32_t lanes = at->vm->lanes;
@@ -94,14 +94,14 @@ const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
         return tmp;
     }
     if (is_float(at, n))
-        return hd_kvm_vec(at, n);
-    low = hd_kvm_vec(at, n);
+        return hd_lane_vec(at, n);
+    low = hd_lane_vec(at, n);
     if (r->tag == HD_VECTOR) {
         for (uint32_t l = 0; l < lanes; l++)
             tmp[l] = low[l];
         return tmp;
     }
-    high = hd_kvm_high(at, n);
+    high = hd_lane_high(at, n);
     for (uint32_t l = 0; l < lanes; l++)
         tmp[l] =
             (int64_t)((uint64_t)(uint32_t)high[l] << 32 | (uint32_t)low[l]);
@@ -109,7 +109,7 @@ const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
 }
 
 /* All lanes of an int as 32 bits each, in the same way; NULL: they are more. */
-static const int32_t *lane_narrow(const struct hd_kvm_at *at,
+static const int32_t *lane_narrow(const struct hd_lane_at *at,
                                   const struct hd_reg *r, uint32_t n,
                                   int32_t *tmp)
 {
@@ -117,7 +117,7 @@ static const int32_t *lane_narrow(const struct hd_kvm_at *at,
     uint32_t base = (uint32_t)r->base, stride = (uint32_t)r->stride;
 
     if (r->tag >= HD_VECTOR)
-        return r->tag == HD_VECTOR ? hd_kvm_vec(at, n) : NULL;
+        return r->tag == HD_VECTOR ? hd_lane_vec(at, n) : NULL;
     if (!fits_int32(r->base) ||
         (r->stride != 0 && !(is_tame(r) && fits_int32(last_of(r, lanes)))))
         return NULL;
@@ -126,10 +126,10 @@ static const int32_t *lane_narrow(const struct hd_kvm_at *at,
     return tmp;
 }
 
-void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v)
+void hd_lane_put(const struct hd_lane_at *at, uint32_t reg, const int64_t *v)
 {
     uint32_t lanes = at->vm->lanes;
-    int32_t *low = hd_kvm_vector(at, reg), *high;
+    int32_t *low = hd_lane_vector(at, reg), *high;
     uint64_t more = 0;
 
     for (uint32_t l = 0; l < lanes; l++) {
@@ -139,35 +139,36 @@ void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v)
     if (HD_LIKELY(more >> 32 == 0))
         return;
     at->w->tag[reg] = HD_WIDE;
-    high = hd_kvm_high(at, reg);
+    high = hd_lane_high(at, reg);
     for (uint32_t l = 0; l < lanes; l++)
         high[l] = (int32_t)((uint64_t)v[l] >> 32);
 }
 
-void hd_lane_put_any(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v)
+void hd_lane_put_any(const struct hd_lane_at *at, uint32_t reg,
+                     const int64_t *v)
 {
     if (is_float(at, reg))
-        memcpy(hd_kvm_vector(at, reg), v, at->vm->lanes * sizeof(*v));
+        memcpy(hd_lane_vector(at, reg), v, at->vm->lanes * sizeof(*v));
     else
         hd_lane_put(at, reg, v);
 }
 
 /* ---- copies ----------------------------------------------------------- */
 
-void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a)
+void hd_lane_copy(const struct hd_lane_at *at, uint32_t d, uint32_t a)
 {
     uint32_t tag = at->w->tag[a], lanes = at->vm->lanes;
 
     if (d == a)
         return;
     if (tag < HD_VECTOR) {
-        hd_kvm_affine(at, d, at->cell[a].base, at->cell[a].stride);
+        hd_lane_affine(at, d, at->cell[a].base, at->cell[a].stride);
         return;
     }
-    memcpy(hd_kvm_vec(at, d), hd_kvm_vec(at, a),
+    memcpy(hd_lane_vec(at, d), hd_lane_vec(at, a),
            lanes * (is_float(at, d) + 1) * 4);
     if (tag == HD_WIDE)
-        memcpy(hd_kvm_high(at, d), hd_kvm_high(at, a), lanes * 4);
+        memcpy(hd_lane_high(at, d), hd_lane_high(at, a), lanes * 4);
     at->w->tag[d] = (uint8_t)tag;
 }
 
@@ -186,7 +187,7 @@ static void choose_narrow(int32_t *d, const int32_t *a, const int32_t *b,
 }
 
 /* Register d = a (register na) in the lanes that are set, b in the others. */
-static void lane_choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
+static void lane_choose(const struct hd_lane_at *at, uint32_t d, uint64_t set,
                         const struct hd_reg *a, uint32_t na,
                         const struct hd_reg *b, uint32_t nb)
 {
@@ -200,7 +201,7 @@ static void lane_choose(const struct hd_kvm_at *at, uint32_t d, uint64_t set,
         qa = lane_narrow(at, a, na, sa);
         qb = lane_narrow(at, b, nb, sb);
         if (HD_LIKELY(qa != NULL && qb != NULL)) {
-            choose_narrow(hd_kvm_vector(at, d), qa, qb, set, lanes);
+            choose_narrow(hd_lane_vector(at, d), qa, qb, set, lanes);
             return;
         }
     }
@@ -218,13 +219,13 @@ static bool lane_same(const struct hd_reg *a, const struct hd_reg *b)
            a->stride == b->stride;
 }
 
-void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_select(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->c);
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_reg(at, n->b);
+    uint64_t run = at->w->mask, set = hd_lane_bool(at, n->c);
+    struct hd_reg a = hd_lane_reg(at, n->a), b = hd_lane_reg(at, n->b);
 
     if (n->rtype == HD_R_BOOL)
-        hd_kvm_uniform(
+        hd_lane_uniform(
             at, n->d,
             (int64_t)(((uint64_t)a.base & set) | ((uint64_t)b.base & ~set)));
     else if ((set & run) == run || lane_same(&a, &b))
@@ -236,23 +237,23 @@ void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n)
 }
 
 /* Lanes that may still read a variable: those that ran at its declaration. */
-static uint64_t owners(const struct hd_kvm_at *at, const struct hd_ins *n)
+static uint64_t owners(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     uint32_t depth = n->depth;
 
     /* an idle frame's lanes are those of the construct inside it */
     while (depth < at->w->depth && at->w->idle >> depth & 1)
         depth++;
-    return depth < at->w->depth ? hd_kvm_frame(at, depth)->saved : at->w->mask;
+    return depth < at->w->depth ? hd_lane_frame(at, depth)->saved : at->w->mask;
 }
 
-void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_set(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg d = hd_kvm_reg(at, n->d), a = hd_kvm_reg(at, n->a);
+    struct hd_reg d = hd_lane_reg(at, n->d), a = hd_lane_reg(at, n->a);
     uint64_t run = at->w->mask;
 
     if (n->rtype == HD_R_BOOL)
-        hd_kvm_uniform(
+        hd_lane_uniform(
             at, n->d,
             (int64_t)(((uint64_t)d.base & ~run) | ((uint64_t)a.base & run)));
     else if (lane_same(&a, &d))
@@ -266,7 +267,7 @@ void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n)
 /* ---- what a warp is --------------------------------------------------- */
 
 /* One of the threads' coordinates; the first lane is thread `first`. */
-static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
+static void coordinate(const struct hd_lane_at *at, const struct hd_ins *n,
                        uint32_t first)
 {
     uint32_t lanes = at->vm->lanes;
@@ -278,10 +279,10 @@ static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
     int32_t *v;
 
     if ((by == 1 && at->k->block[2] == 1) || bx % lanes == 0) {
-        hd_kvm_affine(at, n->d, value, n->imm == HD_S_TX);
+        hd_lane_affine(at, n->d, value, n->imm == HD_S_TX);
         return;
     }
-    v = hd_kvm_vector(at, n->d);
+    v = hd_lane_vector(at, n->d);
     for (uint32_t l = 0; l < lanes; l++) {
         v[l] = (int32_t)value;
         in = in + 1 == length ? 0 : in + 1;
@@ -291,14 +292,14 @@ static void coordinate(const struct hd_kvm_at *at, const struct hd_ins *n,
 }
 
 /* What each thread of a formed warp is. */
-static HD_APART void special_each(const struct hd_kvm_at *at,
+static HD_APART void special_each(const struct hd_lane_at *at,
                                   const struct hd_ins *n)
 {
     uint32_t lanes = at->vm->lanes, bx = at->k->block[0], by = at->k->block[1];
     int64_t number = (int64_t)at->vm->block[at->ctx].number, t[HD_MAX_LANES];
 
     for (uint32_t l = 0; l < lanes; l++) {
-        uint32_t warp = hd_kvm_origin(at->vm, at->ctx, at->warp, l);
+        uint32_t warp = hd_lane_origin(at->vm, at->ctx, at->warp, l);
         uint32_t tid = warp * lanes + l;
 
         switch (n->imm) {
@@ -324,9 +325,9 @@ static HD_APART void special_each(const struct hd_kvm_at *at,
     hd_lane_put(at, n->d, t);
 }
 
-void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_special(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    const struct hd_kvm_block *b = &at->vm->block[at->ctx];
+    const struct hd_lane_block *b = &at->vm->block[at->ctx];
     uint32_t lanes = at->vm->lanes, first = at->warp * lanes;
     int64_t v;
 
@@ -337,13 +338,13 @@ void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
     }
     switch (n->imm) {
     case HD_S_TID:
-        hd_kvm_affine(at, n->d, first, 1);
+        hd_lane_affine(at, n->d, first, 1);
         return;
     case HD_S_GID:
-        hd_kvm_affine(at, n->d, wrap(b->number * at->k->threads + first), 1);
+        hd_lane_affine(at, n->d, wrap(b->number * at->k->threads + first), 1);
         return;
     case HD_S_LANE:
-        hd_kvm_affine(at, n->d, 0, 1);
+        hd_lane_affine(at, n->d, 0, 1);
         return;
     case HD_S_TX:
     case HD_S_TY:
@@ -369,7 +370,7 @@ void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n)
     default:
         v = lanes;
     }
-    hd_kvm_uniform(at, n->d, v);
+    hd_lane_uniform(at, n->d, v);
 }
 
 /* ---- int -------------------------------------------------------------- */
@@ -558,7 +559,7 @@ static bool narrow_lanes(uint8_t op, int32_t *d, const int32_t *pa,
 }
 
 /* In 32 bits a lane, if operands and results are no more than that. */
-static bool int_narrow(const struct hd_kvm_at *at, const struct hd_ins *n,
+static bool int_narrow(const struct hd_lane_at *at, const struct hd_ins *n,
                        uint8_t op, const struct hd_reg *a,
                        const struct hd_reg *b)
 {
@@ -570,24 +571,24 @@ static bool int_narrow(const struct hd_kvm_at *at, const struct hd_ins *n,
     pb = lane_narrow(at, b, n->b, tb);
     if (pb == NULL || !narrow_lanes(op, t, pa, pb, at->vm->lanes))
         return false;
-    memcpy(hd_kvm_vector(at, n->d), t, at->vm->lanes * sizeof(*t));
+    memcpy(hd_lane_vector(at, n->d), t, at->vm->lanes * sizeof(*t));
     return true;
 }
 
-void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_int(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n), d;
+    struct hd_reg a = hd_lane_reg(at, n->a), b = hd_lane_right(at, n), d;
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
     uint8_t op;
 
     if ((a.tag | b.tag) < HD_VECTOR &&
         int_affine(&d, n->op, &a, &b, at->vm->lanes)) {
-        hd_kvm_affine(at, n->d, d.base, d.stride);
+        hd_lane_affine(at, n->d, d.base, d.stride);
         return;
     }
     if ((a.tag | b.tag) == HD_UNIFORM) {
         int_lanes(n->op, t, &a.base, &b.base, 1);
-        hd_kvm_uniform(at, n->d, t[0]);
+        hd_lane_uniform(at, n->d, t[0]);
         return;
     }
     op = simpler(n->op, &b);
@@ -637,9 +638,9 @@ static void float_lanes(uint8_t op, int64_t *d, const int64_t *pa,
     }
 }
 
-void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_float(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
+    struct hd_reg a = hd_lane_reg(at, n->a), b = hd_lane_right(at, n);
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t, *d = &t;
     const int64_t *pa = &a.base, *pb = &b.base;
     uint32_t lanes = 1;
@@ -648,14 +649,14 @@ void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n)
         lanes = at->vm->lanes;
         pa = hd_lane_expand(at, &a, n->a, ta);
         pb = hd_lane_expand(at, &b, n->b, tb);
-        d = hd_kvm_vector(at, n->d);
+        d = hd_lane_vector(at, n->d);
     }
     float_lanes(n->op, d, pa, pb, lanes);
     if (n->rtype == HD_R_F32)
         for (uint32_t l = 0; l < lanes; l++)
             d[l] = bits_of((double)(float)real_of(d[l]));
     if (d == &t)
-        hd_kvm_uniform(at, n->d, t);
+        hd_lane_uniform(at, n->d, t);
 }
 
 /* ---- one operand ------------------------------------------------------ */
@@ -686,23 +687,23 @@ static int64_t unary_one(const struct hd_ins *n, int64_t a)
     }
 }
 
-static void bool_to_int(const struct hd_kvm_at *at, const struct hd_ins *n)
+static void bool_to_int(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    uint64_t run = at->w->mask, set = hd_kvm_bool(at, n->a) & run;
+    uint64_t run = at->w->mask, set = hd_lane_bool(at, n->a) & run;
     int32_t *d;
 
     if (set == 0 || set == run) {
-        hd_kvm_uniform(at, n->d, set != 0);
+        hd_lane_uniform(at, n->d, set != 0);
         return;
     }
-    d = hd_kvm_vector(at, n->d);
+    d = hd_lane_vector(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         d[l] = (int32_t)(set >> l & 1);
 }
 
-void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_unary(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg a = hd_kvm_reg(at, n->a);
+    struct hd_reg a = hd_lane_reg(at, n->a);
     int64_t ta[HD_MAX_LANES], t[HD_MAX_LANES];
     const int64_t *pa;
     bool floats = n->rtype != HD_R_INT;
@@ -713,17 +714,17 @@ void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n)
         return;
     }
     if (a.tag == HD_UNIFORM) {
-        hd_kvm_uniform(at, n->d, unary_one(n, a.base));
+        hd_lane_uniform(at, n->d, unary_one(n, a.base));
         return;
     }
     if (a.tag == HD_AFFINE && (n->op == HD_I_NEG || n->op == HD_I_NOT)) {
-        hd_kvm_affine(at, n->d, unary_one(n, a.base),
-                      wrap(0 - (uint64_t)a.stride));
+        hd_lane_affine(at, n->d, unary_one(n, a.base),
+                       wrap(0 - (uint64_t)a.stride));
         return;
     }
     pa = hd_lane_expand(at, &a, n->a, ta);
     if (floats)
-        v = hd_kvm_vector(at, n->d);
+        v = hd_lane_vector(at, n->d);
     for (uint32_t l = 0; l < at->vm->lanes; l++)
         v[l] = unary_one(n, pa[l]);
     if (!floats)
@@ -863,7 +864,7 @@ static uint64_t compare_narrow(uint8_t op, const int32_t *a, const int32_t *b,
     return m;
 }
 
-static uint64_t lane_compare(const struct hd_kvm_at *at, uint8_t op,
+static uint64_t lane_compare(const struct hd_lane_at *at, uint8_t op,
                              const struct hd_reg *a, uint32_t na,
                              const struct hd_reg *b, uint32_t nb)
 {
@@ -887,16 +888,16 @@ static uint64_t lane_compare(const struct hd_kvm_at *at, uint8_t op,
                         hd_lane_expand(at, b, nb, tb), lanes);
 }
 
-uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n)
+uint64_t hd_lane_compare(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg a = hd_kvm_reg(at, n->a), b = hd_kvm_right(at, n);
+    struct hd_reg a = hd_lane_reg(at, n->a), b = hd_lane_right(at, n);
 
     return lane_compare(at, n->op, &a, n->a, &b, n->b);
 }
 
-uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b)
+uint64_t hd_lane_less(const struct hd_lane_at *at, uint32_t a, uint32_t b)
 {
-    struct hd_reg ra = hd_kvm_reg(at, a), rb = hd_kvm_reg(at, b);
+    struct hd_reg ra = hd_lane_reg(at, a), rb = hd_lane_reg(at, b);
 
     return lane_compare(at, HD_I_LT, &ra, a, &rb, b);
 }

@@ -1,6 +1,6 @@
 /*
  * launch.c - kernel programs as a source of instructions: launches,
- * blocks, the host function, snapshots.  What a warp does next is kvm.c.
+ * blocks, the host function, snapshots.  What a warp does next is simt.c.
  *
  * The host function of a program, or its list, says which kernel is launched
  * next; while a launch runs, its kernel, grid and arguments lie in the arena,
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "kit/bits.h"
-#include "kvm.h"
+#include "lane.h"
 
 /* ---- launches and blocks ---------------------------------------------- */
 
@@ -29,20 +29,21 @@ static uint32_t up_to(uint32_t n, uint32_t align)
     return (n + align - 1) & ~(align - 1);
 }
 
-static struct hd_kvm_layout layout_of(const struct hd_kernel *k, uint32_t lanes)
+static struct hd_lane_layout layout_of(const struct hd_kernel *k,
+                                       uint32_t lanes)
 {
-    struct hd_kvm_layout a;
+    struct hd_lane_layout a;
 
-    a.reg = up_to((uint32_t)offsetof(struct hd_kvm_warp, tag) + k->nreg, 8);
+    a.reg = up_to((uint32_t)offsetof(struct hd_lane_warp, tag) + k->nreg, 8);
     a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
     a.vec =
-        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_kvm_frame), 64);
+        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_lane_frame), 64);
     a.bytes = a.vec + k->nvec * lanes * 4;
     return a;
 }
 
 /* Sets what follows from the current kernel. */
-static void launch_lay_out(struct hd_kvm *vm)
+static void launch_lay_out(struct hd_lane_engine *vm)
 {
     bool regroups = vm->divided != NULL && vm->env->compact;
     const struct hd_kernel *k =
@@ -55,7 +56,7 @@ static void launch_lay_out(struct hd_kvm *vm)
     vm->at = layout_of(k, vm->lanes);
 }
 
-static void undivide(struct hd_kvm *vm)
+static void undivide(struct hd_lane_engine *vm)
 {
     for (uint32_t i = 0; vm->divided != NULL && i < vm->prog->nkernel; i++)
         hd_kernel_undivide(&vm->divided[i]);
@@ -64,7 +65,7 @@ static void undivide(struct hd_kvm *vm)
 }
 
 /* The kernels for blocks whose threads are regrouped.  0 or -1. */
-static int launch_divide(struct hd_kvm *vm)
+static int launch_divide(struct hd_lane_engine *vm)
 {
     const struct heddle_program *p = vm->prog;
 
@@ -75,10 +76,10 @@ static int launch_divide(struct hd_kvm *vm)
     return vm->divided != NULL ? 0 : -1;
 }
 
-static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
-                    uint32_t lanes, uint32_t slots)
+static int launch_bind(void *self, struct hd_env *env, uint32_t app,
+                       uint32_t lanes, uint32_t slots)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
     size_t most = 0, passing = 1, high = 1, places = slots;
 
     (void)app;
@@ -89,7 +90,7 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
     if (env->compact) { /* as many formed warps as others */
         places = 2 * (size_t)slots;
         vm->part =
-            hd_arena_take(env->arena, slots, HD_KVM_HOMES * sizeof(*vm->part));
+            hd_arena_take(env->arena, slots, HD_LANE_HOMES * sizeof(*vm->part));
         if (vm->part == NULL || launch_divide(vm) != 0)
             return hd_err_memory(env->err);
     }
@@ -121,16 +122,16 @@ static int kvm_bind(void *self, struct hd_env *env, uint32_t app,
     return 0;
 }
 
-static void drop_state(struct hd_kvm *vm)
+static void drop_state(struct hd_lane_engine *vm)
 {
     free(vm->host_state);
     vm->host_state = NULL;
     vm->host_bytes = 0;
 }
 
-static void kvm_unbind(void *self)
+static void launch_unbind(void *self)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
 
     if (vm->env == NULL)
         return;
@@ -143,9 +144,9 @@ static void kvm_unbind(void *self)
     vm->k = NULL;
 }
 
-static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
+static bool launch_alloc(void *self, uint32_t i, struct hd_alloc *out)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
     const struct hd_bufdef *b;
 
     if (i >= vm->prog->nbuf || vm->prog->buf[i].scratch)
@@ -157,19 +158,19 @@ static bool kvm_alloc(void *self, uint32_t i, struct hd_alloc *out)
     return true;
 }
 
-static bool kvm_gone(void *self, uint32_t i)
+static bool launch_gone(void *self, uint32_t i)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
 
     return vm->st->gone[i] != 0;
 }
 
 enum { UNKNOWN = 0xff }; /* told: allocations may have gone and come again */
 
-static bool kvm_hint(void *self, struct hd_hint *out)
+static bool launch_hint(void *self, struct hd_hint *out)
 {
-    struct hd_kvm *vm = self;
-    struct hd_kvm_state *st = vm->st;
+    struct hd_lane_engine *vm = self;
+    struct hd_lane_state *st = vm->st;
 
     for (uint32_t i = 0; st->advised && i < vm->prog->nbuf; i++) {
         if (st->told[i] == st->advice[i])
@@ -187,9 +188,9 @@ static bool kvm_hint(void *self, struct hd_hint *out)
     return true;
 }
 
-static int kvm_restart(void *self)
+static int launch_restart(void *self)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
     uint8_t told[HD_MAX_BUFFERS];
 
     hd_buffers_restart(&vm->buf);
@@ -204,7 +205,7 @@ static int kvm_restart(void *self)
 }
 
 /* Asks the host, or walks the list.  1, 0 or an error. */
-static int launch_choose(struct hd_kvm *vm, struct heddle_launch *l)
+static int launch_choose(struct hd_lane_engine *vm, struct heddle_launch *l)
 {
     struct heddle_program *p = vm->prog;
     struct heddle_host h = {vm};
@@ -225,9 +226,9 @@ static int launch_choose(struct hd_kvm *vm, struct heddle_launch *l)
     return r > 0;
 }
 
-static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
+static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
 {
-    struct hd_kvm_state *st = vm->st;
+    struct hd_lane_state *st = vm->st;
     struct hd_err *err = vm->env->err;
     const struct hd_kernel *k;
 
@@ -265,9 +266,9 @@ static int set_launch(struct hd_kvm *vm, const struct heddle_launch *l)
     return 0;
 }
 
-static int kvm_launch(void *self, struct hd_launch *out)
+static int launch_next(void *self, struct hd_launch *out)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
     struct heddle_launch l;
     const struct hd_kernel *k;
     int r = launch_choose(vm, &l);
@@ -291,12 +292,12 @@ static int kvm_launch(void *self, struct hd_launch *out)
     return 1;
 }
 
-static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
+static int launch_block_start(void *self, uint64_t block, uint32_t *ctx)
 {
-    struct hd_kvm *vm = self;
-    struct hd_kvm_state *st = vm->st;
+    struct hd_lane_engine *vm = self;
+    struct hd_lane_state *st = vm->st;
     uint64_t rows = block / st->grid[0];
-    struct hd_kvm_block *b;
+    struct hd_lane_block *b;
 
     if (hd_numbers_live(&vm->numbers) == vm->contexts)
         return hd_err_set(vm->env->err, HEDDLE_EINVAL,
@@ -310,18 +311,18 @@ static int kvm_block_start(void *self, uint64_t block, uint32_t *ctx)
     b->at[2] = (uint32_t)(rows / st->grid[1]);
     b->formed = 0;
     for (uint32_t i = 0; i < vm->warps; i++) {
-        struct hd_kvm_warp *w = hd_kvm_warp(vm, *ctx, i);
+        struct hd_lane_warp *w = hd_lane_warp(vm, *ctx, i);
 
-        *w = (struct hd_kvm_warp){.mask = hd_kvm_lanes(vm, i)};
+        *w = (struct hd_lane_warp){.mask = hd_lane_all(vm, i)};
         if (vm->k->life != NULL) /* others write its registers, too */
             memset(w->tag, HD_UNIFORM, vm->k->nreg);
     }
     return 0;
 }
 
-static void kvm_block_end(void *self, uint32_t ctx)
+static void launch_block_end(void *self, uint32_t ctx)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
 
     hd_numbers_give(&vm->numbers, ctx);
 }
@@ -330,7 +331,7 @@ static void kvm_block_end(void *self, uint32_t ctx)
 
 static struct hd_buffer *host_find(heddle_host *h, uint32_t buffer, uint64_t i)
 {
-    struct hd_kvm *vm = h->vm;
+    struct hd_lane_engine *vm = h->vm;
     struct hd_buffer *b;
 
     if (buffer >= vm->buf.n) {
@@ -394,7 +395,7 @@ int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v)
 /* Whether a buffer is in the memory of the device.  0 or HEDDLE_EPROGRAM. */
 static int on_device(heddle_host *h, uint32_t buffer, const char *does)
 {
-    struct hd_kvm *vm = h->vm;
+    struct hd_lane_engine *vm = h->vm;
 
     if (buffer >= vm->buf.n || vm->buf.v[buffer].def->scratch)
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
@@ -439,7 +440,7 @@ int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
 
 int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
 {
-    struct hd_kvm_state *st = h->vm->st;
+    struct hd_lane_state *st = h->vm->st;
     int e = on_device(h, buffer, "moves");
 
     if (e == 0 && what > HEDDLE_MOVE_WRITTEN)
@@ -496,14 +497,14 @@ int heddle_host_fail(heddle_host *h, int code, const char *text)
 
 struct saved {
     struct hd_buffers_saved *buf;
-    struct hd_kvm_state st;
+    struct hd_lane_state st;
     size_t host_bytes;
     unsigned char host_state[];
 };
 
-static int kvm_restored(void *self)
+static int launch_restored(void *self)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
 
     vm->k = NULL;
     if (vm->st->started)
@@ -511,9 +512,9 @@ static int kvm_restored(void *self)
     return 0;
 }
 
-static void *kvm_save(const void *self)
+static void *launch_save(const void *self)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
     struct saved *s = malloc(sizeof(*s) + vm->host_bytes);
 
     if (s == NULL)
@@ -530,9 +531,9 @@ static void *kvm_save(const void *self)
     return s;
 }
 
-static int kvm_load(void *self, const void *saved)
+static int launch_load(void *self, const void *saved)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
     const struct saved *s = saved;
     struct heddle_host h = {vm};
 
@@ -543,7 +544,7 @@ static int kvm_load(void *self, const void *saved)
     return 0;
 }
 
-static void kvm_drop(void *saved)
+static void launch_drop(void *saved)
 {
     struct saved *s = saved;
 
@@ -551,7 +552,7 @@ static void kvm_drop(void *saved)
     free(s);
 }
 
-static void kvm_pack(const void *saved, struct hd_bytes *out)
+static void launch_pack(const void *saved, struct hd_bytes *out)
 {
     const struct saved *s = saved;
 
@@ -561,10 +562,10 @@ static void kvm_pack(const void *saved, struct hd_bytes *out)
     hd_bytes_add(out, s->host_state, s->host_bytes);
 }
 
-static void *kvm_unpack(const void *self, struct hd_cursor *in)
+static void *launch_unpack(const void *self, struct hd_cursor *in)
 {
-    const struct hd_kvm *vm = self;
-    const void *st = hd_cursor_take(in, sizeof(struct hd_kvm_state)), *host;
+    const struct hd_lane_engine *vm = self;
+    const void *st = hd_cursor_take(in, sizeof(struct hd_lane_state)), *host;
     struct hd_buffers_saved *buf =
         st != NULL ? hd_buffers_unpack(&vm->buf, in) : NULL;
     size_t n = hd_cursor_count(in, 1);
@@ -586,9 +587,9 @@ static void *kvm_unpack(const void *self, struct hd_cursor *in)
     return s;
 }
 
-static bool kvm_contents(void *self, hd_va va, unsigned char *out)
+static bool launch_contents(void *self, hd_va va, unsigned char *out)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
 
     memset(out, 0, HD_PAGE_BYTES);
     for (uint32_t i = 0; i < vm->buf.n; i++)
@@ -597,58 +598,58 @@ static bool kvm_contents(void *self, hd_va va, unsigned char *out)
     return true;
 }
 
-static uint64_t kvm_memory(void *self)
+static uint64_t launch_memory(void *self)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
 
     return hd_buffers_bytes(&vm->buf) + vm->host_bytes;
 }
 
-static void kvm_free(void *self)
+static void launch_free(void *self)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
 
-    kvm_unbind(vm);
+    launch_unbind(vm);
     heddle_program_free(vm->prog);
     free(vm);
 }
 
-static const struct hd_source_ops kvm_ops = {
-    .bind = kvm_bind,
-    .alloc = kvm_alloc,
-    .gone = kvm_gone,
-    .hint = kvm_hint,
-    .restart = kvm_restart,
-    .launch = kvm_launch,
-    .block_start = kvm_block_start,
-    .block_end = kvm_block_end,
-    .next = hd_kvm_next,
-    .access = hd_kvm_access,
-    .regroup = hd_kvm_regroup,
-    .origin = hd_kvm_origin,
-    .restored = kvm_restored,
-    .save = kvm_save,
-    .load = kvm_load,
-    .drop = kvm_drop,
-    .pack = kvm_pack,
-    .unpack = kvm_unpack,
-    .contents = kvm_contents,
-    .memory = kvm_memory,
-    .unbind = kvm_unbind,
+static const struct hd_source_ops launch_ops = {
+    .bind = launch_bind,
+    .alloc = launch_alloc,
+    .gone = launch_gone,
+    .hint = launch_hint,
+    .restart = launch_restart,
+    .launch = launch_next,
+    .block_start = launch_block_start,
+    .block_end = launch_block_end,
+    .next = hd_lane_next,
+    .access = hd_lane_access,
+    .regroup = hd_lane_regroup,
+    .origin = hd_lane_origin,
+    .restored = launch_restored,
+    .save = launch_save,
+    .load = launch_load,
+    .drop = launch_drop,
+    .pack = launch_pack,
+    .unpack = launch_unpack,
+    .contents = launch_contents,
+    .memory = launch_memory,
+    .unbind = launch_unbind,
 };
 
 struct hd_source *hd_program_source(struct heddle_program *p)
 {
-    struct hd_kvm *vm = calloc(1, sizeof(*vm));
+    struct hd_lane_engine *vm = calloc(1, sizeof(*vm));
 
     if (vm == NULL)
         return NULL;
     vm->prog = p;
     p->refs++;
-    vm->src.ops = &kvm_ops;
+    vm->src.ops = &launch_ops;
     vm->src.self = vm;
     vm->src.hash = p->hash;
-    vm->src.free = kvm_free;
+    vm->src.free = launch_free;
     memcpy(vm->src.name, p->name, sizeof(vm->src.name));
     return &vm->src;
 }

@@ -20,11 +20,11 @@
 #include <string.h>
 
 #include "kit/bits.h"
-#include "kvm.h"
+#include "lane.h"
 
 /* What one memory instruction works on. */
 struct act {
-    const struct hd_kvm_at *at;
+    const struct hd_lane_at *at;
     const struct hd_ins *n;
     struct hd_buffer *buf;
     uint64_t mask;
@@ -35,20 +35,20 @@ struct act {
 /* ---- the index -------------------------------------------------------- */
 
 /* One lane of a register, which is no float; HD_NO_REG is 0. */
-static uint64_t lane_of(const struct hd_kvm_at *at, uint32_t reg, uint32_t l)
+static uint64_t lane_of(const struct hd_lane_at *at, uint32_t reg, uint32_t l)
 {
     const int32_t *low;
     struct hd_reg r;
 
     if (reg == HD_NO_REG)
         return 0;
-    r = hd_kvm_reg(at, reg);
+    r = hd_lane_reg(at, reg);
     if (r.tag < HD_VECTOR)
         return (uint64_t)r.base + (uint64_t)r.stride * l;
-    low = hd_kvm_vec(at, reg);
+    low = hd_lane_vec(at, reg);
     return r.tag == HD_VECTOR
                ? (uint64_t)(int64_t)low[l]
-               : (uint64_t)hd_kvm_high(at, reg)[l] << 32 | (uint32_t)low[l];
+               : (uint64_t)hd_lane_high(at, reg)[l] << 32 | (uint32_t)low[l];
 }
 
 static int64_t act_index(const struct act *c, uint32_t l)
@@ -107,15 +107,15 @@ static inline bool ends_inside(uint64_t base, uint64_t stride, uint64_t mask,
 }
 
 /* Finds the indices; true if all active lanes stay inside the buffer. */
-static bool act_begin(struct act *c, const struct hd_kvm_at *at,
+static bool act_begin(struct act *c, const struct hd_lane_at *at,
                       const struct hd_ins *n)
 {
     struct hd_reg a = {0, 0, HD_UNIFORM, 0}, b = a;
 
     if (n->a != HD_NO_REG)
-        a = hd_kvm_reg(at, n->a);
+        a = hd_lane_reg(at, n->a);
     if (n->m.b != HD_NO_REG)
-        b = hd_kvm_reg(at, n->m.b);
+        b = hd_lane_reg(at, n->m.b);
     c->at = at;
     c->n = n;
     c->buf = &at->vm->buf.v[n->buf];
@@ -130,22 +130,22 @@ static bool act_begin(struct act *c, const struct hd_kvm_at *at,
 
 static void act_outside(const struct act *c)
 {
-    const struct hd_kvm_at *at = c->at;
-    const struct hd_kvm_block *b = &at->vm->block[at->ctx];
+    const struct hd_lane_at *at = c->at;
+    const struct hd_lane_block *b = &at->vm->block[at->ctx];
     uint64_t top = c->n->m.top;
     uint32_t l = 0;
 
     while (l < at->vm->lanes &&
            (!(c->mask >> l & 1) || (uint64_t)act_index(c, l) <= top))
         l++;
-    hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
-               "kernel %s, instruction %u (%s): index %lld of buffer %s; "
-               "expected 0 to %llu (block %u,%u,%u, thread %u)",
-               at->k->name, (unsigned)(c->n - at->k->ins),
-               hd_opcode_name(c->n->op), (long long)act_index(c, l),
-               c->buf->def->name, (unsigned long long)top, b->at[0], b->at[1],
-               b->at[2],
-               hd_kvm_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
+    hd_err_set(
+        at->vm->env->err, HEDDLE_EPROGRAM,
+        "kernel %s, instruction %u (%s): index %lld of buffer %s; "
+        "expected 0 to %llu (block %u,%u,%u, thread %u)",
+        at->k->name, (unsigned)(c->n - at->k->ins), hd_opcode_name(c->n->op),
+        (long long)act_index(c, l), c->buf->def->name, (unsigned long long)top,
+        b->at[0], b->at[1], b->at[2],
+        hd_lane_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
 }
 
 /* Gives each lane an address of its own; the indices are in the buffer. */
@@ -285,11 +285,11 @@ static void load_values(struct act *c)
     int64_t tmp[HD_MAX_LANES];
 
     if (!c->apart && c->stride == 0) {
-        hd_kvm_uniform(c->at, c->n->d, hd_buffer_get(c->buf, c->base).i);
+        hd_lane_uniform(c->at, c->n->d, hd_buffer_get(c->buf, c->base).i);
     } else if (is_narrow(type)) {
-        load_lanes(c, hd_kvm_vector(c->at, c->n->d));
+        load_lanes(c, hd_lane_vector(c->at, c->n->d));
     } else if (hd_program_rtype(type) != HD_R_INT) {
-        load_lanes(c, hd_kvm_vector(c->at, c->n->d));
+        load_lanes(c, hd_lane_vector(c->at, c->n->d));
     } else {
         load_lanes(c, tmp);
         hd_lane_put(c->at, c->n->d, tmp);
@@ -344,7 +344,7 @@ static void store_one(const struct act *c, uint32_t l, int64_t v)
 
 static void store_values(const struct act *c)
 {
-    struct hd_reg r = hd_kvm_reg(c->at, c->n->d);
+    struct hd_reg r = hd_lane_reg(c->at, c->n->d);
     bool one = !c->apart && c->stride == 0; /* place: the last lane's stays */
     uint64_t mask = one ? UINT64_C(1) << hd_log2(c->mask) : c->mask;
     int64_t tmp[HD_MAX_LANES];
@@ -400,15 +400,15 @@ static double combine_float(uint8_t kind, double old, double v)
 
 static void atomic_values(const struct act *c)
 {
-    const struct hd_kvm_at *at = c->at;
+    const struct hd_lane_at *at = c->at;
     const struct hd_ins *n = c->n;
     bool floats = hd_program_rtype(c->buf->def->type) != HD_R_INT;
     int64_t tv[HD_MAX_LANES], tc[HD_MAX_LANES], result[HD_MAX_LANES] = {0};
-    struct hd_reg r = hd_kvm_reg(at, n->b);
+    struct hd_reg r = hd_lane_reg(at, n->b);
     const int64_t *v = hd_lane_expand(at, &r, n->b, tv), *cmp = v;
 
     if (n->kind == HD_AT_CAS) {
-        r = hd_kvm_reg(at, n->cmp);
+        r = hd_lane_reg(at, n->cmp);
         cmp = hd_lane_expand(at, &r, n->cmp, tc);
     }
     for (uint64_t m = c->mask; m != 0; m &= m - 1) {
@@ -429,7 +429,7 @@ static void atomic_values(const struct act *c)
     if (n->d == HD_NO_REG)
         return;
     if (floats)
-        memcpy(hd_kvm_vector(at, n->d), result, at->vm->lanes * 8);
+        memcpy(hd_lane_vector(at, n->d), result, at->vm->lanes * 8);
     else
         hd_lane_put(at, n->d, result);
 }
@@ -437,20 +437,20 @@ static void atomic_values(const struct act *c)
 /* ---- the instruction -------------------------------------------------- */
 
 /* A result that no memory gives. */
-static void no_result(const struct hd_kvm_at *at, const struct hd_ins *n)
+static void no_result(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     if (n->op != HD_I_STORE && n->d != HD_NO_REG)
-        hd_kvm_uniform(at, n->d, 0);
+        hd_lane_uniform(at, n->d, 0);
 }
 
-void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     struct act c;
 
     if (HD_UNLIKELY(!act_begin(&c, at, n))) {
         act_outside(&c);
         if (n->op == HD_I_PEEK)
-            hd_kvm_uniform(at, n->d, 0);
+            hd_lane_uniform(at, n->d, 0);
     } else if (n->op == HD_I_PEEK) {
         load_values(&c);
     } else {
@@ -458,11 +458,11 @@ void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n)
     }
 }
 
-HD_HOT void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
-                          struct hd_access *acc)
+HD_HOT void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
+                           struct hd_access *acc)
 {
-    struct hd_kvm *vm = self;
-    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
+    struct hd_lane_engine *vm = self;
+    struct hd_lane_at at = hd_lane_find(vm, ctx, warp);
     const struct hd_ins *n = &vm->k->ins[at.w->pc - 1];
     struct act c;
 

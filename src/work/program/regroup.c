@@ -33,32 +33,33 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kvm.h"
+#include "lane.h"
 
 enum { SPIN_LIMIT = 1 << 22 }; /* rounds of loops without any instruction */
 
 /* A block at work; an original warp is `home' to its threads. */
 struct meeting {
-    struct hd_kvm *vm;
+    struct hd_lane_engine *vm;
     const struct hd_kernel *k;
     uint32_t ctx;
     uint32_t pc; /* where they are */
     struct hd_group *g;
-    uint64_t was[HD_KVM_HOMES]; /* the entry's threads when they came */
-    struct hd_kvm_at home[HD_KVM_HOMES];
+    uint64_t was[HD_LANE_HOMES]; /* the entry's threads when they came */
+    struct hd_lane_at home[HD_LANE_HOMES];
 };
 
 /* The threads of a formed warp: a mask of lanes for each home. */
-static uint64_t *parts(const struct hd_kvm *vm, uint32_t ctx, uint32_t warp)
+static uint64_t *parts(const struct hd_lane_engine *vm, uint32_t ctx,
+                       uint32_t warp)
 {
     size_t number = (size_t)(ctx % vm->contexts) * vm->warps + warp;
 
     return vm->part + number * vm->warps;
 }
 
-uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
+uint32_t hd_lane_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
 {
-    const struct hd_kvm *vm = self;
+    const struct hd_lane_engine *vm = self;
     const uint64_t *part;
 
     if (ctx < vm->contexts)
@@ -72,7 +73,7 @@ uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
 
 /* ---- frames ------------------------------------------------------------ */
 
-static inline bool regroup_is_idle(const struct hd_kvm_warp *w, uint32_t depth)
+static inline bool regroup_is_idle(const struct hd_lane_warp *w, uint32_t depth)
 {
     return w->idle >> depth & 1;
 }
@@ -81,7 +82,7 @@ static inline bool regroup_is_idle(const struct hd_kvm_warp *w, uint32_t depth)
  * the frames from there on are those that formed warps have pushed alone. */
 static uint32_t base_of(const struct meeting *z)
 {
-    const struct hd_kvm_at *h = &z->home[0];
+    const struct hd_lane_at *h = &z->home[0];
     uint32_t d = h->w->depth;
 
     for (; d > 0; d--) {
@@ -89,7 +90,7 @@ static uint32_t base_of(const struct meeting *z)
 
         if (regroup_is_idle(h->w, d - 1))
             continue;
-        n = &z->k->ins[hd_kvm_frame(h, d - 1)->pc];
+        n = &z->k->ins[hd_lane_frame(h, d - 1)->pc];
         if (n->op == HD_I_MEET || (n->op == HD_I_WHILE && n->kind != 0))
             break;
     }
@@ -97,31 +98,32 @@ static uint32_t base_of(const struct meeting *z)
 }
 
 /* Threads of a home that have not exited. */
-static uint64_t alive(const struct hd_kvm_at *h)
+static uint64_t alive(const struct hd_lane_at *h)
 {
     uint64_t m = h->w->mask;
 
     for (uint32_t d = 0; d < h->w->depth; d++)
         if (!regroup_is_idle(h->w, d))
-            m |= hd_kvm_frame(h, d)->saved;
+            m |= hd_lane_frame(h, d)->saved;
     return m;
 }
 
-static void regroup_push(const struct hd_kvm_at *h, uint32_t pc, uint64_t other)
+static void regroup_push(const struct hd_lane_at *h, uint32_t pc,
+                         uint64_t other)
 {
     uint32_t d = h->w->depth++;
 
     h->w->idle &= ~(UINT32_C(1) << d);
-    *hd_kvm_frame(h, d) = (struct hd_kvm_frame){h->w->mask, other, pc, 0};
+    *hd_lane_frame(h, d) = (struct hd_lane_frame){h->w->mask, other, pc, 0};
 }
 
 static void pop_all(struct meeting *z)
 {
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        struct hd_kvm_warp *x = z->home[w].w;
+        struct hd_lane_warp *x = z->home[w].w;
 
         if (!regroup_is_idle(x, --x->depth))
-            x->mask = hd_kvm_frame(&z->home[w], x->depth)->saved;
+            x->mask = hd_lane_frame(&z->home[w], x->depth)->saved;
         x->idle &= ~(UINT32_C(1) << x->depth);
     }
 }
@@ -134,23 +136,23 @@ static bool lives(const struct hd_kernel *k, uint32_t reg, uint32_t pc)
 }
 
 /* to = from in those lanes, which are some warp's threads. */
-static void blend(const struct hd_kvm_at *to, const struct hd_kvm_at *from,
+static void blend(const struct hd_lane_at *to, const struct hd_lane_at *from,
                   uint32_t reg, uint64_t lanes)
 {
     const struct hd_kernel *k = to->k;
-    struct hd_reg a = hd_kvm_reg(to, reg), b = hd_kvm_reg(from, reg);
+    struct hd_reg a = hd_lane_reg(to, reg), b = hd_lane_reg(from, reg);
     int64_t ta[HD_MAX_LANES], tb[HD_MAX_LANES], t[HD_MAX_LANES];
     const int64_t *pa, *pb;
 
     if (k->type[reg] == HD_R_BOOL) {
-        hd_kvm_uniform(to, reg,
-                       (int64_t)(((uint64_t)a.base & ~lanes) |
-                                 ((uint64_t)b.base & lanes)));
+        hd_lane_uniform(to, reg,
+                        (int64_t)(((uint64_t)a.base & ~lanes) |
+                                  ((uint64_t)b.base & lanes)));
         return;
     }
     if (b.tag < HD_VECTOR && (k->vslot[reg] == HD_NO_REG ||
-                              (hd_kvm_lanes(to->vm, to->warp) & ~lanes) == 0)) {
-        hd_kvm_affine(to, reg, b.base, b.stride);
+                              (hd_lane_all(to->vm, to->warp) & ~lanes) == 0)) {
+        hd_lane_affine(to, reg, b.base, b.stride);
         return;
     }
     if ((a.tag | b.tag) < HD_VECTOR && a.base == b.base && a.stride == b.stride)
@@ -163,7 +165,7 @@ static void blend(const struct hd_kvm_at *to, const struct hd_kvm_at *from,
 }
 
 /* The register of a formed warp's threads. */
-static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
+static void regroup_gather(const struct meeting *z, const struct hd_lane_at *to,
                            const uint64_t *part, uint32_t reg)
 {
     int64_t tmp[HD_MAX_LANES], t[HD_MAX_LANES] = {0};
@@ -176,7 +178,7 @@ static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
 
         if (part[w] == 0)
             continue;
-        r = hd_kvm_reg(&z->home[w], reg);
+        r = hd_lane_reg(&z->home[w], reg);
         bits |= (uint64_t)r.base & part[w];
         first = none ? r : first;
         one = one && r.tag < HD_VECTOR && first.base == r.base &&
@@ -184,11 +186,11 @@ static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
         none = false;
     }
     if (z->k->type[reg] == HD_R_BOOL) {
-        hd_kvm_uniform(to, reg, (int64_t)bits);
+        hd_lane_uniform(to, reg, (int64_t)bits);
         return;
     }
     if (one) {
-        hd_kvm_affine(to, reg, first.base, first.stride);
+        hd_lane_affine(to, reg, first.base, first.stride);
         return;
     }
     for (uint32_t w = 0; w < z->vm->warps; w++) {
@@ -197,7 +199,7 @@ static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
 
         if (part[w] == 0)
             continue;
-        r = hd_kvm_reg(&z->home[w], reg);
+        r = hd_lane_reg(&z->home[w], reg);
         p = hd_lane_expand(&z->home[w], &r, reg, tmp);
         for (uint64_t m = part[w]; m != 0; m &= m - 1)
             t[hd_bit_first(m)] = p[hd_bit_first(m)];
@@ -208,10 +210,11 @@ static void regroup_gather(const struct meeting *z, const struct hd_kvm_at *to,
 /* ---- back to their homes ----------------------------------------------- */
 
 /* A formed warp with threads that live, or NULL. */
-static struct hd_kvm_warp *leader(const struct meeting *z, uint32_t formed)
+static struct hd_lane_warp *leader(const struct meeting *z, uint32_t formed)
 {
     for (uint32_t i = 0; i < formed; i++) {
-        struct hd_kvm_warp *x = hd_kvm_warp(z->vm, z->vm->contexts + z->ctx, i);
+        struct hd_lane_warp *x =
+            hd_lane_warp(z->vm, z->vm->contexts + z->ctx, i);
         if (x->mask != 0)
             return x;
     }
@@ -219,40 +222,40 @@ static struct hd_kvm_warp *leader(const struct meeting *z, uint32_t formed)
 }
 
 /* Homes are as deep as formed warp f, whose own frames are of nobody yet. */
-static void deepen(struct meeting *z, const struct hd_kvm_at *f)
+static void deepen(struct meeting *z, const struct hd_lane_at *f)
 {
     uint32_t base = base_of(z);
 
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        struct hd_kvm_warp *x = z->home[w].w;
+        struct hd_lane_warp *x = z->home[w].w;
 
         x->depth = f->w->depth;
         x->idle = f->w->idle;
         for (uint32_t d = base; d < x->depth; d++) {
-            struct hd_kvm_frame *to = hd_kvm_frame(&z->home[w], d);
+            struct hd_lane_frame *to = hd_lane_frame(&z->home[w], d);
 
-            *to = *hd_kvm_frame(f, d);
+            *to = *hd_lane_frame(f, d);
             to->saved = 0;
             to->other = to->counted ? to->other : 0;
         }
     }
 }
 
-static void put_back(struct meeting *z, const struct hd_kvm_at *f,
+static void put_back(struct meeting *z, const struct hd_lane_at *f,
                      const uint64_t *part)
 {
-    const struct hd_kvm_block *b = &z->vm->block[z->ctx];
+    const struct hd_lane_block *b = &z->vm->block[z->ctx];
     bool any = f->w->mask != 0;
 
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        const struct hd_kvm_at *h = &z->home[w];
+        const struct hd_lane_at *h = &z->home[w];
 
         if (part[w] == 0)
             continue;
         h->w->mask = (h->w->mask & ~part[w]) | (f->w->mask & part[w]);
         for (uint32_t d = 0; d < h->w->depth; d++) {
-            struct hd_kvm_frame *to = hd_kvm_frame(h, d);
-            uint64_t saved = any ? hd_kvm_frame(f, d)->saved : 0;
+            struct hd_lane_frame *to = hd_lane_frame(h, d);
+            uint64_t saved = any ? hd_lane_frame(f, d)->saved : 0;
 
             if (!regroup_is_idle(h->w, d))
                 to->saved = (to->saved & ~part[w]) | (saved & part[w]);
@@ -267,12 +270,12 @@ static void put_back(struct meeting *z, const struct hd_kvm_at *f,
 
 static void put_all_back(struct meeting *z, uint32_t formed)
 {
-    struct hd_kvm_warp *lead = leader(z, formed);
-    struct hd_kvm_at f;
+    struct hd_lane_warp *lead = leader(z, formed);
+    struct hd_lane_at f;
 
     if (lead != NULL) {
         for (uint32_t i = 0; i < formed; i++) {
-            f = hd_kvm_find(z->vm, z->vm->contexts + z->ctx, i);
+            f = hd_lane_find(z->vm, z->vm->contexts + z->ctx, i);
             if (f.w == lead)
                 break;
         }
@@ -288,7 +291,7 @@ static void put_all_back(struct meeting *z, uint32_t formed)
         z->pc = z->k->nins - 1;
     }
     for (uint32_t i = 0; i < formed; i++) {
-        f = hd_kvm_find(z->vm, z->vm->contexts + z->ctx, i);
+        f = hd_lane_find(z->vm, z->vm->contexts + z->ctx, i);
         put_back(z, &f, parts(z->vm, z->ctx, i));
     }
 }
@@ -300,7 +303,7 @@ static void align(struct meeting *z)
     uint32_t lead = z->vm->warps;
 
     for (uint32_t w = z->vm->warps; w-- > 0;) {
-        struct hd_kvm_warp *x = z->home[w].w;
+        struct hd_lane_warp *x = z->home[w].w;
 
         if (x->pc == z->k->nins - 2) /* by its own EXIT */
             x->mask = x->depth = 0;
@@ -308,7 +311,7 @@ static void align(struct meeting *z)
     }
     z->pc = lead < z->vm->warps ? z->home[lead].w->pc : z->k->nins - 1;
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        const struct hd_kvm_at *h = &z->home[w];
+        const struct hd_lane_at *h = &z->home[w];
 
         if (lead == z->vm->warps) /* nobody waits elsewhere: they were all */
             h->w->depth = 0;
@@ -317,9 +320,9 @@ static void align(struct meeting *z)
         h->w->depth = z->home[lead].w->depth;
         h->w->idle = z->home[lead].w->idle;
         for (uint32_t d = 0; d < h->w->depth; d++) {
-            struct hd_kvm_frame *f = hd_kvm_frame(h, d);
+            struct hd_lane_frame *f = hd_lane_frame(h, d);
 
-            *f = *hd_kvm_frame(&z->home[lead], d);
+            *f = *hd_lane_frame(&z->home[lead], d);
             f->saved = 0;
             f->other = f->counted ? f->other : 0;
         }
@@ -328,7 +331,7 @@ static void align(struct meeting *z)
 
 /* ---- constructs, as one block ------------------------------------------ */
 
-static uint64_t lanes_left(const struct hd_kvm_at *h, const struct hd_ins *n)
+static uint64_t lanes_left(const struct hd_lane_at *h, const struct hd_ins *n)
 {
     return h->w->mask &
            (n->aux ? hd_lane_less(h, n->b, n->d) : hd_lane_less(h, n->d, n->b));
@@ -342,19 +345,19 @@ static uint32_t regroup_step(struct meeting *z, uint32_t pc)
     uint64_t any = 0;
 
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        const struct hd_kvm_at *h = &z->home[w];
-        struct hd_kvm_warp *x = h->w;
+        const struct hd_lane_at *h = &z->home[w];
+        struct hd_lane_warp *x = h->w;
 
         switch (n->kind) {
         case HD_I_IF:
             regroup_push(h, pc,
-                         n->other != n->end ? x->mask & ~hd_kvm_bool(h, n->a)
+                         n->other != n->end ? x->mask & ~hd_lane_bool(h, n->a)
                                             : 0);
-            x->mask &= hd_kvm_bool(h, n->a);
+            x->mask &= hd_lane_bool(h, n->a);
             break;
         case HD_I_ELSE:
-            x->mask = hd_kvm_frame(h, x->depth - 1u)->other;
-            hd_kvm_frame(h, x->depth - 1u)->other = 0;
+            x->mask = hd_lane_frame(h, x->depth - 1u)->other;
+            hd_lane_frame(h, x->depth - 1u)->other = 0;
             break;
         case HD_I_LOOP:
             regroup_push(h, pc, 0);
@@ -366,12 +369,12 @@ static uint32_t regroup_step(struct meeting *z, uint32_t pc)
         case HD_I_ENDLOOP:
             loop = &z->k->ins[n->end];
             if (x->mask != 0) {
-                hd_kvm_step(h, loop);
+                hd_lane_step(h, loop);
                 x->mask = lanes_left(h, loop);
             }
             break;
         case HD_I_TEST:
-            x->mask &= hd_kvm_bool(h, n->a);
+            x->mask &= hd_lane_bool(h, n->a);
             break;
         }
         any |= x->mask;
@@ -403,7 +406,7 @@ static bool regroup_unwind(struct meeting *z)
     while (z->home[0].w->depth > 0) {
         uint32_t d = z->home[0].w->depth - 1u;
         bool idle = regroup_is_idle(z->home[0].w, d); /* whom it had is gone */
-        uint32_t pc = idle ? 0 : hd_kvm_frame(&z->home[0], d)->pc;
+        uint32_t pc = idle ? 0 : hd_lane_frame(&z->home[0], d)->pc;
         const struct hd_ins *n = &z->k->ins[pc];
         uint64_t any = 0;
 
@@ -428,23 +431,23 @@ static bool regroup_unwind(struct meeting *z)
 /* The registers of a formed warp's threads, and where they are. */
 static void form(const struct meeting *z, uint32_t i)
 {
-    struct hd_kvm_at f = hd_kvm_find(z->vm, z->vm->contexts + z->ctx, i);
+    struct hd_lane_at f = hd_lane_find(z->vm, z->vm->contexts + z->ctx, i);
     const uint64_t *part = parts(z->vm, z->ctx, i);
-    struct hd_kvm_warp *x = f.w;
+    struct hd_lane_warp *x = f.w;
 
-    *x = (struct hd_kvm_warp){
+    *x = (struct hd_lane_warp){
         .pc = z->pc, .depth = z->home[0].w->depth, .idle = z->home[0].w->idle};
     memset(x->tag, HD_UNIFORM, z->k->nreg);
     for (uint32_t w = 0; w < z->vm->warps; w++)
         x->mask |= part[w];
     for (uint32_t d = 0; d < x->depth; d++) {
-        struct hd_kvm_frame *to = hd_kvm_frame(&f, d);
+        struct hd_lane_frame *to = hd_lane_frame(&f, d);
 
-        *to = *hd_kvm_frame(&z->home[0], d);
+        *to = *hd_lane_frame(&z->home[0], d);
         to->other = to->counted ? to->other : 0;
         to->saved = 0;
         for (uint32_t w = 0; w < z->vm->warps; w++)
-            to->saved |= hd_kvm_frame(&z->home[w], d)->saved & part[w];
+            to->saved |= hd_lane_frame(&z->home[w], d)->saved & part[w];
     }
     for (uint32_t reg = 0; reg < z->k->nreg; reg++)
         if (lives(z->k, reg, z->pc))
@@ -488,7 +491,7 @@ static bool regroup_choose(const struct meeting *z, uint64_t *left,
 
 static uint32_t form_all(struct meeting *z)
 {
-    uint64_t left[HD_KVM_HOMES];
+    uint64_t left[HD_LANE_HOMES];
     uint32_t n = 0;
 
     for (uint32_t w = 0; w < z->vm->warps; w++)
@@ -526,13 +529,13 @@ static void regroup_check(const struct meeting *z, uint32_t formed)
  * loops that it can go round in without a MEET. */
 static void regroup_remember(const struct meeting *z)
 {
-    struct hd_kvm_block *b = &z->vm->block[z->ctx];
-    const struct hd_kvm_at *h = &z->home[0];
+    struct hd_lane_block *b = &z->vm->block[z->ctx];
+    const struct hd_lane_at *h = &z->home[0];
 
     b->from = z->pc;
     b->to = 0;
     for (uint32_t d = base_of(z) - (base_of(z) > 0); d < h->w->depth; d++) {
-        const struct hd_ins *n = &z->k->ins[hd_kvm_frame(h, d)->pc];
+        const struct hd_ins *n = &z->k->ins[hd_lane_frame(h, d)->pc];
 
         if (regroup_is_idle(h->w, d) ||
             (n->op != HD_I_LOOP && n->op != HD_I_WHILE))
@@ -550,7 +553,7 @@ static uint64_t regroup_finish(const struct meeting *z)
     uint64_t run = 0;
 
     for (uint32_t w = 0; w < z->vm->warps; w++) {
-        struct hd_kvm_warp *x = z->home[w].w;
+        struct hd_lane_warp *x = z->home[w].w;
 
         if (x->pc == z->k->nins - 2)
             continue;
@@ -584,7 +587,7 @@ static uint64_t regroup_proceed(struct meeting *z, uint32_t formed)
     z->g->threads = 0;
     for (uint32_t w = 0; w < warps; w++) {
         uint64_t live = alive(&z->home[w]);
-        struct hd_kvm_warp *x = z->home[w].w;
+        struct hd_lane_warp *x = z->home[w].w;
 
         same = same && x->mask == z->was[w];
         whole = whole && x->mask == live;
@@ -617,15 +620,15 @@ static uint64_t regroup_proceed(struct meeting *z, uint32_t formed)
     return run;
 }
 
-uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g)
+uint64_t hd_lane_regroup(void *self, uint32_t ctx, struct hd_group *g)
 {
-    struct hd_kvm *vm = self;
+    struct hd_lane_engine *vm = self;
     struct meeting z = {.vm = vm, .k = vm->k, .ctx = ctx, .g = g};
     uint32_t formed = vm->block[ctx].formed;
     bool any;
 
     for (uint32_t w = 0; w < vm->warps; w++)
-        z.home[w] = hd_kvm_find(vm, ctx, w);
+        z.home[w] = hd_lane_find(vm, ctx, w);
     if (formed > 0)
         put_all_back(&z, formed);
     else

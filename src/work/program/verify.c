@@ -1,7 +1,7 @@
 /*
  * verify.c - reads serialised bytecode and refuses whatever could go wrong.
  *
- * After this the lane engine (program/kvm.c) trusts a kernel: operands are
+ * After this the lane engine (program/simt.c) trusts a kernel: operands are
  * registers of the right type, every register is written before it is read in
  * the same or an enclosing construct, constructs nest, buffers and arguments
  * exist.  What remains to be checked while running is what depends on data:

@@ -1,15 +1,14 @@
 /*
- * kvm.h - the lane engine: runs kernel programs for all lanes of a warp.
+ * lane.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: launch.c (launches, blocks, the host function,
- * snapshots), kvm.c (the next instruction, control flow), regroup.c
- * (thread block compaction), lane.c (registers) and memory.c
- * (memory).
+ * snapshots), simt.c (the next instruction, control flow), regroup.c
+ * (thread block compaction), lane.c (registers), memory.c (memory).
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef HD_KERNEL_VM_H
-#define HD_KERNEL_VM_H
+#ifndef HD_LANE_H
+#define HD_LANE_H
 
 #include <string.h>
 
@@ -21,7 +20,7 @@
 #include "points/source.h"
 
 /* One open construct of a warp; the lanes meet again at its end. */
-struct hd_kvm_frame {
+struct hd_lane_frame {
     uint64_t saved;   /* lanes that go on after it */
     uint64_t other;   /* IF: lanes still to run the else; LOOP: rounds left */
     uint32_t pc;      /* instruction that opened it */
@@ -39,19 +38,19 @@ struct hd_cell {
  * so that each finds its state in no near cache: a small kernel's warp is a
  * single line, to which all else is beside the point.
  */
-struct hd_kvm_warp {
+struct hd_lane_warp {
     uint64_t mask; /* lanes that run now */
     uint32_t pc;   /* next instruction; a memory instruction that next() gave
                       and that has not issued is the one before it */
     uint32_t out;  /* slots filled and not waited for since */
     uint32_t pend; /* slots that free instructions used: the next one waits */
-    uint32_t idle; /* bit set: frames that hold nothing (kvm.c) */
+    uint32_t idle; /* bit set: frames that hold nothing (simt.c) */
     uint8_t depth; /* open constructs */
     uint8_t tag[]; /* [nreg] of its registers: enum hd_tag */
 };
 
 /* A resident block, in the arena. */
-struct hd_kvm_block {
+struct hd_lane_block {
     uint64_t number;   /* linear index in the grid */
     uint32_t at[3];    /* in its three dimensions */
     uint32_t formed;   /* of formed warps, how many; 0: the original ones run */
@@ -59,7 +58,7 @@ struct hd_kvm_block {
 };
 
 /* What else changes.  In the arena. */
-struct hd_kvm_state {
+struct hd_lane_state {
     uint32_t launches; /* so far */
     uint32_t started;  /* 1: a launch is current */
     uint32_t kernel;   /* of the current launch */
@@ -76,19 +75,20 @@ struct hd_kvm_state {
 };
 
 /* Where the parts of a warp lie, from its start, and its bytes. */
-struct hd_kvm_layout {
+struct hd_lane_layout {
     uint32_t reg, frame, vec, bytes;
 };
 
-struct hd_kvm {
+struct hd_lane_engine {
     struct hd_source src;
     struct heddle_program *prog;
     struct hd_env *env; /* NULL: not bound */
     uint32_t lanes, slots;
     struct hd_buffers buf;
-    struct hd_kvm_state *st;
+    struct hd_lane_state *st;
     struct hd_numbers numbers;  /* of contexts */
-    struct hd_kvm_block *block; /* arena: [contexts], then those of formed warps
+    struct hd_lane_block
+        *block;                 /* arena: [contexts], then those of formed warps
                                  */
     unsigned char *pool;        /* arena: their warps */
     int32_t *high;              /* arena: high halves of their ints */
@@ -101,46 +101,47 @@ struct hd_kvm {
     /* follows from st->kernel: */
     const struct hd_kernel *k;
     uint32_t warps, contexts;
-    struct hd_kvm_layout at;
+    struct hd_lane_layout at;
     uint64_t last; /* lanes that the last warp of a block has */
     /* what struct hd_access points to */
     hd_va lane[HD_MAX_LANES];
 };
 
 struct heddle_host {
-    struct hd_kvm *vm;
+    struct hd_lane_engine *vm;
 };
 
 /* A warp and where its parts lie. */
-struct hd_kvm_at {
-    struct hd_kvm *vm;
+struct hd_lane_at {
+    struct hd_lane_engine *vm;
     const struct hd_kernel *k;
-    struct hd_kvm_warp *w;
+    struct hd_lane_warp *w;
     struct hd_cell *cell;
     uint32_t ctx, warp;
 };
 
-static inline struct hd_kvm_warp *hd_kvm_warp(const struct hd_kvm *vm,
-                                              uint32_t ctx, uint32_t warp)
+static inline struct hd_lane_warp *hd_lane_warp(const struct hd_lane_engine *vm,
+                                                uint32_t ctx, uint32_t warp)
 {
     size_t number = (size_t)ctx * vm->warps + warp;
 
-    return (struct hd_kvm_warp *)(vm->pool + number * vm->at.bytes);
+    return (struct hd_lane_warp *)(vm->pool + number * vm->at.bytes);
 }
 
 /* Lanes that a warp of a block has. */
-static inline uint64_t hd_kvm_lanes(const struct hd_kvm *vm, uint32_t warp)
+static inline uint64_t hd_lane_all(const struct hd_lane_engine *vm,
+                                   uint32_t warp)
 {
     return warp + 1 == vm->warps ? vm->last : hd_ones(vm->lanes);
 }
 
 /* A warp that has been found, with its parts. */
-static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
-                                           uint32_t warp)
+static inline struct hd_lane_at hd_lane_find(struct hd_lane_engine *vm,
+                                             uint32_t ctx, uint32_t warp)
 {
-    struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
+    struct hd_lane_warp *w = hd_lane_warp(vm, ctx, warp);
 
-    return (struct hd_kvm_at){
+    return (struct hd_lane_at){
         .vm = vm,
         .k = vm->k,
         .w = w,
@@ -150,17 +151,17 @@ static inline struct hd_kvm_at hd_kvm_find(struct hd_kvm *vm, uint32_t ctx,
     };
 }
 
-static inline struct hd_kvm_frame *hd_kvm_frame(const struct hd_kvm_at *at,
-                                                uint32_t depth)
+static inline struct hd_lane_frame *hd_lane_frame(const struct hd_lane_at *at,
+                                                  uint32_t depth)
 {
     unsigned char *w = (unsigned char *)at->w;
 
-    return (struct hd_kvm_frame *)(w + at->vm->at.frame) + depth;
+    return (struct hd_lane_frame *)(w + at->vm->at.frame) + depth;
 }
 
 /* The lanes of a register that can be a vector: an int's low halves, or a
  * float's 64 bits. */
-static inline void *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
+static inline void *hd_lane_vec(const struct hd_lane_at *at, uint32_t reg)
 {
     unsigned char *w = (unsigned char *)at->w;
     uint32_t slot = at->k->vslot[reg];
@@ -175,7 +176,7 @@ static inline void *hd_kvm_vec(const struct hd_kvm_at *at, uint32_t reg)
 }
 
 /* The high halves of an int that can be a vector. */
-static inline int32_t *hd_kvm_high(const struct hd_kvm_at *at, uint32_t reg)
+static inline int32_t *hd_lane_high(const struct hd_lane_at *at, uint32_t reg)
 {
     const struct hd_kernel *k = at->k;
     uint32_t slot = k->vslot[reg];
@@ -188,7 +189,8 @@ static inline int32_t *hd_kvm_high(const struct hd_kvm_at *at, uint32_t reg)
 }
 
 /* Of a vector, nothing but the tag. */
-static inline struct hd_reg hd_kvm_reg(const struct hd_kvm_at *at, uint32_t reg)
+static inline struct hd_reg hd_lane_reg(const struct hd_lane_at *at,
+                                        uint32_t reg)
 {
     struct hd_reg r = {0, 0, at->w->tag[reg], 0};
 
@@ -200,81 +202,81 @@ static inline struct hd_reg hd_kvm_reg(const struct hd_kvm_at *at, uint32_t reg)
 }
 
 /* The right-hand operand: a register, or the instruction's own number. */
-static inline struct hd_reg hd_kvm_right(const struct hd_kvm_at *at,
-                                         const struct hd_ins *n)
+static inline struct hd_reg hd_lane_right(const struct hd_lane_at *at,
+                                          const struct hd_ins *n)
 {
-    return n->b == HD_NO_REG ? n->k : hd_kvm_reg(at, n->b);
+    return n->b == HD_NO_REG ? n->k : hd_lane_reg(at, n->b);
 }
 
 /* The mask in a bool register. */
-static inline uint64_t hd_kvm_bool(const struct hd_kvm_at *at, uint32_t reg)
+static inline uint64_t hd_lane_bool(const struct hd_lane_at *at, uint32_t reg)
 {
     return (uint64_t)at->cell[reg].base;
 }
 
-static inline void hd_kvm_affine(const struct hd_kvm_at *at, uint32_t reg,
-                                 int64_t base, int64_t stride)
+static inline void hd_lane_affine(const struct hd_lane_at *at, uint32_t reg,
+                                  int64_t base, int64_t stride)
 {
     at->cell[reg].base = base;
     at->cell[reg].stride = stride;
     at->w->tag[reg] = stride != 0 ? HD_AFFINE : HD_UNIFORM;
 }
 
-static inline void hd_kvm_uniform(const struct hd_kvm_at *at, uint32_t reg,
-                                  int64_t v)
+static inline void hd_lane_uniform(const struct hd_lane_at *at, uint32_t reg,
+                                   int64_t v)
 {
-    hd_kvm_affine(at, reg, v, 0);
+    hd_lane_affine(at, reg, v, 0);
 }
 
 /* Makes a register a vector: of 32 bits a lane of an int, 64 of a float.  Its
  * lanes are still to be filled. */
-static inline void *hd_kvm_vector(const struct hd_kvm_at *at, uint32_t reg)
+static inline void *hd_lane_vector(const struct hd_lane_at *at, uint32_t reg)
 {
     at->w->tag[reg] = HD_VECTOR;
-    return hd_kvm_vec(at, reg);
+    return hd_lane_vec(at, reg);
 }
 
 /* ---- lane.c ---------------------------------------------------- */
 
 /* All lanes of r (register number n) as 64 bits each: its own or tmp, filled.
  */
-const int64_t *hd_lane_expand(const struct hd_kvm_at *at,
+const int64_t *hd_lane_expand(const struct hd_lane_at *at,
                               const struct hd_reg *r, uint32_t n, int64_t *tmp);
 /* Makes an int register, or any that is no bool, the vector of these lanes. */
-void hd_lane_put(const struct hd_kvm_at *at, uint32_t reg, const int64_t *v);
-void hd_lane_put_any(const struct hd_kvm_at *at, uint32_t reg,
+void hd_lane_put(const struct hd_lane_at *at, uint32_t reg, const int64_t *v);
+void hd_lane_put_any(const struct hd_lane_at *at, uint32_t reg,
                      const int64_t *v);
 /* MOV and VAR, SEL, and SET. */
-void hd_lane_copy(const struct hd_kvm_at *at, uint32_t d, uint32_t a);
-void hd_lane_select(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_set(const struct hd_kvm_at *at, const struct hd_ins *n);
+void hd_lane_copy(const struct hd_lane_at *at, uint32_t d, uint32_t a);
+void hd_lane_select(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_set(const struct hd_lane_at *at, const struct hd_ins *n);
 /* SPEC; arithmetic of two ints, of two floats; what has one operand. */
-void hd_lane_special(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_int(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_float(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_lane_unary(const struct hd_kvm_at *at, const struct hd_ins *n);
+void hd_lane_special(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_int(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_float(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_unary(const struct hd_lane_at *at, const struct hd_ins *n);
 /* The mask that a comparison gives. */
-uint64_t hd_lane_compare(const struct hd_kvm_at *at, const struct hd_ins *n);
+uint64_t hd_lane_compare(const struct hd_lane_at *at, const struct hd_ins *n);
 /* Lanes where a < b, both int. */
-uint64_t hd_lane_less(const struct hd_kvm_at *at, uint32_t a, uint32_t b);
+uint64_t hd_lane_less(const struct hd_lane_at *at, uint32_t a, uint32_t b);
 
-/* ---- kvm.c: hd_source_ops.next ---------------------------------- */
+/* ---- simt.c: hd_source_ops.next ---------------------------------- */
 
-void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
+void hd_lane_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
 /* A loop's counter makes its step. */
-void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *loop);
+void hd_lane_step(const struct hd_lane_at *at, const struct hd_ins *loop);
 
 /* ---- regroup.c: hd_source_ops.regroup, .origin -------------------- */
 
-enum { HD_KVM_HOMES = HD_MAX_THREADS / 32 }; /* warps of a block, at most */
+enum { HD_LANE_HOMES = HD_MAX_THREADS / 32 }; /* warps of a block, at most */
 
-uint64_t hd_kvm_regroup(void *self, uint32_t ctx, struct hd_group *g);
-uint32_t hd_kvm_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
+uint64_t hd_lane_regroup(void *self, uint32_t ctx, struct hd_group *g);
+uint32_t hd_lane_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
 
 /* ---- memory.c: PEEK and POKE; hd_source_ops.access ---------------- */
 
-void hd_kvm_touch(const struct hd_kvm_at *at, const struct hd_ins *n);
-void hd_kvm_access(void *self, uint32_t ctx, uint32_t warp,
-                   struct hd_access *acc);
+void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
+                    struct hd_access *acc);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * kvm.c - a warp of a kernel program: its next instruction, and SIMT
+ * simt.c - a warp of a kernel program: its next instruction, and SIMT
  * control flow.
  *
- * A warp runs ahead of time: next() executes free instructions (arithmetic,
- * branches) up to the next one that takes an issue slot, and joins runs of
+ * A warp runs ahead of time: hd_lane_next() executes free instructions
+ * (arithmetic, branches) up to the next one that takes an issue slot, and joins runs of
  * ALU instructions across them, so that the engine pays for memory
  * instructions and not for arithmetic.  A run ends where the next instruction
  * must wait for a load that the run has not waited for, or has other lanes.
@@ -29,7 +29,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kvm.h"
+#include "lane.h"
 
 enum {
     RUN_LIMIT = 1 << 20,  /* instructions in one ALU run */
@@ -38,10 +38,10 @@ enum {
 
 /* ---- control flow ------------------------------------------------------ */
 
-static inline struct hd_kvm_frame *vm_push(const struct hd_kvm_at *at,
-                                           uint32_t pc)
+static inline struct hd_lane_frame *simt_push(const struct hd_lane_at *at,
+                                              uint32_t pc)
 {
-    struct hd_kvm_frame *f = hd_kvm_frame(at, at->w->depth++);
+    struct hd_lane_frame *f = hd_lane_frame(at, at->w->depth++);
 
     f->saved = at->w->mask;
     f->other = 0;
@@ -51,37 +51,37 @@ static inline struct hd_kvm_frame *vm_push(const struct hd_kvm_at *at,
 }
 
 /* A frame of all lanes. */
-static inline void push_idle(struct hd_kvm_warp *w)
+static inline void push_idle(struct hd_lane_warp *w)
 {
     w->idle |= UINT32_C(1) << w->depth++;
 }
 
 /* Whether the innermost frame is idle. */
-static inline bool vm_is_idle(const struct hd_kvm_warp *w)
+static inline bool simt_is_idle(const struct hd_lane_warp *w)
 {
     return w->idle >> (w->depth - 1) & 1;
 }
 
-static void vm_leave(const struct hd_kvm_at *at)
+static void simt_leave(const struct hd_lane_at *at)
 {
-    struct hd_kvm_warp *w = at->w;
+    struct hd_lane_warp *w = at->w;
     uint32_t bit = UINT32_C(1) << --w->depth;
 
     if (HD_UNLIKELY((w->idle & bit) == 0))
-        w->mask = hd_kvm_frame(at, w->depth)->saved;
+        w->mask = hd_lane_frame(at, w->depth)->saved;
     w->idle &= ~bit;
 }
 
 /* No lane is left here: goes on where the innermost frame has some. */
-static uint32_t vm_unwind(const struct hd_kvm_at *at)
+static uint32_t simt_unwind(const struct hd_lane_at *at)
 {
-    struct hd_kvm_warp *w = at->w;
+    struct hd_lane_warp *w = at->w;
 
-    for (; w->depth > 0; vm_leave(at)) {
-        struct hd_kvm_frame *f = hd_kvm_frame(at, w->depth - 1);
+    for (; w->depth > 0; simt_leave(at)) {
+        struct hd_lane_frame *f = hd_lane_frame(at, w->depth - 1);
         const struct hd_ins *open;
 
-        if (vm_is_idle(w)) /* whom it had is gone */
+        if (simt_is_idle(w)) /* whom it had is gone */
             continue;
         open = &at->k->ins[f->pc];
         if (open->op == HD_I_IF && f->other != 0) {
@@ -90,18 +90,18 @@ static uint32_t vm_unwind(const struct hd_kvm_at *at)
             return open->other + 1;
         }
         if (f->saved != 0) {
-            vm_leave(at);
+            simt_leave(at);
             return open->end + 1;
         }
     }
     return at->k->nins - 1; /* EXIT */
 }
 
-static uint32_t do_if(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t do_if(const struct hd_lane_at *at, const struct hd_ins *n,
                       uint32_t pc)
 {
-    struct hd_kvm_warp *w = at->w;
-    uint64_t m = w->mask & hd_kvm_bool(at, n->a);
+    struct hd_lane_warp *w = at->w;
+    uint64_t m = w->mask & hd_lane_bool(at, n->a);
     bool has_else = n->other != n->end;
 
     if (m == w->mask) {
@@ -114,17 +114,17 @@ static uint32_t do_if(const struct hd_kvm_at *at, const struct hd_ins *n,
         push_idle(w);
         return n->other + 1;
     }
-    vm_push(at, pc)->other = has_else ? w->mask & ~m : 0;
+    simt_push(at, pc)->other = has_else ? w->mask & ~m : 0;
     w->mask = m;
     return pc + 1;
 }
 
-static uint32_t do_else(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t do_else(const struct hd_lane_at *at, const struct hd_ins *n,
                         uint32_t pc)
 {
-    struct hd_kvm_frame *f = hd_kvm_frame(at, at->w->depth - 1);
+    struct hd_lane_frame *f = hd_lane_frame(at, at->w->depth - 1);
 
-    if (vm_is_idle(at->w) || f->other == 0)
+    if (simt_is_idle(at->w) || f->other == 0)
         return n->end;
     at->w->mask = f->other;
     f->other = 0;
@@ -132,33 +132,33 @@ static uint32_t do_else(const struct hd_kvm_at *at, const struct hd_ins *n,
 }
 
 /* The exit of some lanes; returns where the others go on. */
-static uint32_t do_exit_if(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t do_exit_if(const struct hd_lane_at *at, const struct hd_ins *n,
                            uint32_t pc)
 {
-    struct hd_kvm_warp *w = at->w;
-    uint64_t gone = w->mask & hd_kvm_bool(at, n->a);
+    struct hd_lane_warp *w = at->w;
+    uint64_t gone = w->mask & hd_lane_bool(at, n->a);
 
     if (gone == 0)
         return pc + 1;
     w->mask &= ~gone;
     for (uint32_t d = 0; d < w->depth; d++) /* none of them is in an `other` */
         if (!(w->idle >> d & 1))
-            hd_kvm_frame(at, d)->saved &= ~gone;
-    return w->mask != 0 ? pc + 1 : vm_unwind(at);
+            hd_lane_frame(at, d)->saved &= ~gone;
+    return w->mask != 0 ? pc + 1 : simt_unwind(at);
 }
 
 /* Lanes for which the loop goes on. */
-static uint64_t loop_lanes(const struct hd_kvm_at *at, const struct hd_ins *n)
+static uint64_t loop_lanes(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     return at->w->mask & (n->aux ? hd_lane_less(at, n->b, n->d)
                                  : hd_lane_less(at, n->d, n->b));
 }
 
 /* Rounds of a loop that all lanes make alike, or -1. */
-static int64_t count_rounds(const struct hd_kvm_at *at, const struct hd_ins *n)
+static int64_t count_rounds(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    struct hd_reg from = hd_kvm_reg(at, n->a), to = hd_kvm_reg(at, n->b);
-    struct hd_reg by = n->c != HD_NO_REG ? hd_kvm_reg(at, n->c) : n->k;
+    struct hd_reg from = hd_lane_reg(at, n->a), to = hd_lane_reg(at, n->b);
+    struct hd_reg by = n->c != HD_NO_REG ? hd_lane_reg(at, n->c) : n->k;
     const int64_t far = INT64_C(1) << 60;
     int64_t span, step = by.base;
 
@@ -173,18 +173,18 @@ static int64_t count_rounds(const struct hd_kvm_at *at, const struct hd_ins *n)
     return span <= 0 ? 0 : (span + step - 1) / step;
 }
 
-static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t do_loop(const struct hd_lane_at *at, const struct hd_ins *n,
                         uint32_t pc)
 {
     int64_t rounds = count_rounds(at, n);
-    struct hd_kvm_frame *f;
+    struct hd_lane_frame *f;
     uint64_t m;
 
     hd_lane_copy(at, n->d, n->a);
     if (rounds == 0)
         return n->end + 1;
     if (rounds > 0) {
-        f = vm_push(at, pc);
+        f = simt_push(at, pc);
         f->other = (uint64_t)rounds;
         f->counted = 1;
         return pc + 1;
@@ -192,12 +192,12 @@ static uint32_t do_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
     m = loop_lanes(at, n);
     if (m == 0)
         return n->end + 1;
-    vm_push(at, pc);
+    simt_push(at, pc);
     at->w->mask = m;
     return pc + 1;
 }
 
-void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *n)
+void hd_lane_step(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     struct hd_ins add = *n;
     int64_t *base = &at->cell[n->d].base;
@@ -212,14 +212,14 @@ void hd_kvm_step(const struct hd_kvm_at *at, const struct hd_ins *n)
     hd_lane_int(at, &add);
 }
 
-static uint32_t end_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t end_loop(const struct hd_lane_at *at, const struct hd_ins *n,
                          uint32_t pc)
 {
-    struct hd_kvm_frame *f = hd_kvm_frame(at, at->w->depth - 1);
+    struct hd_lane_frame *f = hd_lane_frame(at, at->w->depth - 1);
     const struct hd_ins *loop = &at->k->ins[n->end];
     uint64_t m;
 
-    hd_kvm_step(at, loop);
+    hd_lane_step(at, loop);
     if (f->counted) {
         if (--f->other != 0)
             return n->end + 1;
@@ -230,25 +230,25 @@ static uint32_t end_loop(const struct hd_kvm_at *at, const struct hd_ins *n,
             return n->end + 1;
         }
     }
-    vm_leave(at);
+    simt_leave(at);
     return pc + 1;
 }
 
-static uint32_t do_test(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t do_test(const struct hd_lane_at *at, const struct hd_ins *n,
                         uint32_t pc)
 {
-    uint64_t m = at->w->mask & hd_kvm_bool(at, n->a);
+    uint64_t m = at->w->mask & hd_lane_bool(at, n->a);
 
     if (m != 0) {
         at->w->mask = m;
         return pc + 1;
     }
-    vm_leave(at);
+    simt_leave(at);
     return n->end + 1;
 }
 
 /* Executes the branch, loop or exit at pc; returns where the warp goes on. */
-static uint32_t branch(const struct hd_kvm_at *at, const struct hd_ins *n,
+static uint32_t branch(const struct hd_lane_at *at, const struct hd_ins *n,
                        uint32_t pc)
 {
     at->w->pend |= n->wait & at->w->out;
@@ -258,14 +258,14 @@ static uint32_t branch(const struct hd_kvm_at *at, const struct hd_ins *n,
     case HD_I_ELSE:
         return do_else(at, n, pc);
     case HD_I_ENDIF:
-        vm_leave(at);
+        simt_leave(at);
         return pc + 1;
     case HD_I_LOOP:
         return do_loop(at, n, pc);
     case HD_I_ENDLOOP:
         return end_loop(at, n, pc);
     case HD_I_WHILE:
-        vm_push(at, pc);
+        simt_push(at, pc);
         return pc + 1;
     case HD_I_TEST:
         return do_test(at, n, pc);
@@ -278,7 +278,7 @@ static uint32_t branch(const struct hd_kvm_at *at, const struct hd_ins *n,
 
 /* ---- the next instruction ---------------------------------------------- */
 
-static void load_number(const struct hd_kvm_at *at, const struct hd_ins *n)
+static void load_number(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     int64_t v = n->imm;
 
@@ -286,29 +286,29 @@ static void load_number(const struct hd_kvm_at *at, const struct hd_ins *n)
         v = at->vm->st->arg[n->imm].i;
     else if (n->rtype == HD_R_BOOL || at->k->type[n->d] == HD_R_BOOL)
         v = v != 0 ? -1 : 0;
-    hd_kvm_uniform(at, n->d, v);
+    hd_lane_uniform(at, n->d, v);
 }
 
-static void bools(const struct hd_kvm_at *at, const struct hd_ins *n)
+static void bools(const struct hd_lane_at *at, const struct hd_ins *n)
 {
-    uint64_t a = hd_kvm_bool(at, n->a), b;
+    uint64_t a = hd_lane_bool(at, n->a), b;
 
     if (n->op == HD_I_BNOT) {
-        hd_kvm_uniform(at, n->d, (int64_t)~a);
+        hd_lane_uniform(at, n->d, (int64_t)~a);
         return;
     }
-    b = hd_kvm_bool(at, n->b);
+    b = hd_lane_bool(at, n->b);
     b = n->op == HD_I_BAND ? a & b : n->op == HD_I_BOR ? a | b : a ^ b;
-    hd_kvm_uniform(at, n->d, (int64_t)b);
+    hd_lane_uniform(at, n->d, (int64_t)b);
 }
 
 /* Arithmetic: everything that only writes a register. */
-static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
+static void compute(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     /* the most frequent ones, so that the host does not have to guess where the
      * switch goes */
     if (n->op >= HD_I_LT && n->op <= HD_I_FNE) {
-        hd_kvm_uniform(at, n->d, (int64_t)hd_lane_compare(at, n));
+        hd_lane_uniform(at, n->d, (int64_t)hd_lane_compare(at, n));
         return;
     }
     if (n->op == HD_I_ADD) {
@@ -341,7 +341,7 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
         break;
     case HD_I_PEEK:
     case HD_I_POKE:
-        hd_kvm_touch(at, n);
+        hd_lane_touch(at, n);
         break;
     default:
         if (n->op <= HD_I_LSHR)
@@ -354,7 +354,7 @@ static void compute(const struct hd_kvm_at *at, const struct hd_ins *n)
 }
 
 /* Takes the pending and the given waits, and forgets them. */
-static uint32_t vm_take_waits(struct hd_kvm_warp *w, uint32_t wait)
+static uint32_t simt_take_waits(struct hd_lane_warp *w, uint32_t wait)
 {
     uint32_t need = (wait & w->out) | w->pend;
 
@@ -364,8 +364,9 @@ static uint32_t vm_take_waits(struct hd_kvm_warp *w, uint32_t wait)
 }
 
 /* Fills *op from the instruction at pc, which takes an issue slot. */
-static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
-                            uint32_t warp, uint32_t pc, struct hd_op *op)
+static inline void give_one(const struct hd_lane_engine *vm,
+                            struct hd_lane_warp *w, uint32_t warp, uint32_t pc,
+                            struct hd_op *op)
 {
     const struct hd_ins *n = &vm->k->ins[pc];
     bool memory = n->op<HD_I_BAR, leaves = n->op> HD_I_BAR;
@@ -376,10 +377,10 @@ static inline void give_one(const struct hd_kvm *vm, struct hd_kvm_warp *w,
         .slot = memory ? n->slot : HD_NO_SLOT,
         .bytes = memory ? n->bytes : 0,
         .space = memory ? n->depth : HD_SPACE_GLOBAL,
-        .wait = vm_take_waits(w, leaves ? w->out : wait | fills),
+        .wait = simt_take_waits(w, leaves ? w->out : wait | fills),
         .count = n->op != HD_I_MEET,
         .pc = pc,
-        .mask = n->op == HD_I_EXIT ? hd_kvm_lanes(vm, warp) : w->mask};
+        .mask = n->op == HD_I_EXIT ? hd_lane_all(vm, warp) : w->mask};
     w->out |= fills;
     w->pc = leaves ? pc : pc + 1;
 }
@@ -392,7 +393,7 @@ _Static_assert(HD_I_STORE - HD_I_LOAD == HEDDLE_OP_STORE - HEDDLE_OP_LOAD &&
                "what takes an issue slot is in the order of operations");
 
 /* A loop that never issues anything would hang the simulator. */
-static uint32_t spinning(const struct hd_kvm_at *at)
+static uint32_t spinning(const struct hd_lane_at *at)
 {
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
                "kernel %s: more than %d rounds without an instruction",
@@ -404,10 +405,11 @@ static uint32_t spinning(const struct hd_kvm_at *at)
 
 /* From w->pc on, where something free or an ALU instruction stands: up to the
  * end of the ALU run, or up to what else takes an issue slot. */
-static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
-                               uint32_t ctx, uint32_t warp, struct hd_op *op)
+static HD_APART void run_ahead(struct hd_lane_engine *vm,
+                               struct hd_lane_warp *w, uint32_t ctx,
+                               uint32_t warp, struct hd_op *op)
 {
-    struct hd_kvm_at at = hd_kvm_find(vm, ctx, warp);
+    struct hd_lane_at at = hd_lane_find(vm, ctx, warp);
     uint32_t pc = w->pc;
     const struct hd_ins *ins = at.k->ins, *n;
     uint32_t count = 0, spins = 0, need, kind;
@@ -442,7 +444,7 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
                                      .space = HD_SPACE_GLOBAL,
                                      .pc = pc,
                                      .mask = w->mask,
-                                     .wait = vm_take_waits(w, need)};
+                                     .wait = simt_take_waits(w, need)};
             }
             count += (uint32_t)n->imm;
             pc++;
@@ -459,11 +461,11 @@ static HD_APART void run_ahead(struct hd_kvm *vm, struct hd_kvm_warp *w,
     w->pc = pc;
 }
 
-HD_HOT void hd_kvm_next(void *self, uint32_t ctx, uint32_t warp,
-                        struct hd_op *op)
+HD_HOT void hd_lane_next(void *self, uint32_t ctx, uint32_t warp,
+                         struct hd_op *op)
 {
-    struct hd_kvm *vm = self;
-    struct hd_kvm_warp *w = hd_kvm_warp(vm, ctx, warp);
+    struct hd_lane_engine *vm = self;
+    struct hd_lane_warp *w = hd_lane_warp(vm, ctx, warp);
     unsigned char *after = (unsigned char *)w + vm->at.bytes;
     uint32_t pc = w->pc;
 
