@@ -200,7 +200,7 @@ $(B)/%.o: src/%.c Makefile $(B)/options
 WORK_TESTS = 214-vm-thrash 400-load-generate 402-program-verify 403-vm-twin \
     404-vm-issue 405-vm-life 406-vm-compact 421-load-functional \
     423-load-survey 450-trace-text 451-trace-traps 452-trace-frame \
-    453-trace-box 454-trace-source 455-trace-list 456-trace-record \
+    453-trace-container 454-trace-source 455-trace-list 456-trace-record \
     457-trace-samples 458-trace-scan 460-tracez 470-work 473-work-rules \
     809-calls 815-borders
 SHELL_TESTS = 156-part-dram 160-part-tags 520-policy-lua 525-policy-sandbox \

@@ -60,14 +60,14 @@ static double load_text(const char *path)
         struct hd_trace_input in;
         struct hd_err err = {0};
         double from = wall_seconds();
-        struct hd_box *box = hd_box_memory(1ull << 30, &err);
+        struct hd_container *box = hd_container_memory(1ull << 30, &err);
         if (hd_trace_input_open(path, &in, &err) != 0 ||
             hd_trace_load(&in, HD_NONE, box, &err) != 0)
             fail(err.text);
         double took = wall_seconds() - from;
         best = took < best ? took : best;
         hd_trace_input_free(&in);
-        hd_box_free(box);
+        hd_container_free(box);
     }
     return best;
 }
@@ -135,7 +135,7 @@ static void one(const char *path, const char *name)
 
     if (hd_trace_input_open(path, &in, &err) != 0)
         fail(err.text);
-    bool box = in.form == HD_TF_BOX;
+    bool box = in.form == HD_TF_CONTAINER;
     hd_trace_input_free(&in);
     if (box) {
         replay("replay.box", name, path);

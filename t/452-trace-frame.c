@@ -23,7 +23,7 @@
 enum { LANES = 32, WARPS = 3, BLOCKS = 40, MOST = 24, OPCODES = 5 };
 
 struct twin {
-    struct hd_top top;
+    struct hd_trace_op top;
     uint64_t mask, addr[LANES]; /* by lane */
 };
 
@@ -45,19 +45,20 @@ static uint64_t random_mask(struct hd_rng *r)
     }
 }
 
-static void random_top(struct hd_rng *r, struct hd_top *t, bool exit)
+static void random_top(struct hd_rng *r, struct hd_trace_op *t, bool exit)
 {
     uint32_t kind = exit ? HEDDLE_OP_EXIT : hd_rng_below(r, HEDDLE_OP_EXIT);
 
-    *t = (struct hd_top){.kind = (uint8_t)kind,
-                         .slot = HD_NO_SLOT,
-                         .wait = hd_rng_below(r, 3) ? 0 : hd_rng_below(r, 99),
-                         .count = 1,
-                         .pc = hd_rng_below(r, 12) * 16,
-                         .opcode = hd_rng_below(r, OPCODES)};
+    *t = (struct hd_trace_op){.kind = (uint8_t)kind,
+                              .slot = HD_NO_SLOT,
+                              .wait =
+                                  hd_rng_below(r, 3) ? 0 : hd_rng_below(r, 99),
+                              .count = 1,
+                              .pc = hd_rng_below(r, 12) * 16,
+                              .opcode = hd_rng_below(r, OPCODES)};
     if (kind == HEDDLE_OP_ALU)
         t->count = 1 + hd_rng_below(r, 1000);
-    if (!hd_top_memory(t))
+    if (!hd_trace_op_memory(t))
         return;
     t->bytes = (uint8_t)(1u << hd_rng_below(r, 5));
     t->slot =
@@ -89,34 +90,34 @@ static bool random_addresses(struct hd_rng *r, struct twin *t, int64_t *stride)
     return affine;
 }
 
-static void put(struct hd_pack *k, uint32_t w, const struct twin *t,
+static void put(struct hd_packer *k, uint32_t w, const struct twin *t,
                 bool affine, int64_t stride)
 {
-    struct hd_top o = t->top;
+    struct hd_trace_op o = t->top;
     uint64_t list[LANES];
     unsigned n = 0;
 
     o.mask = t->mask;
-    if (!hd_top_memory(&o)) {
-        hd_pack_op(k, w, &o, NULL);
+    if (!hd_trace_op_memory(&o)) {
+        hd_packer_op(k, w, &o, NULL);
         return;
     }
     for (uint64_t m = t->mask; m != 0; m &= m - 1)
         list[n++] = t->addr[hd_bit_first(m)];
     o.first = affine && n ? list[0] : 0;
     o.stride = affine && n ? stride : 0;
-    hd_pack_op(k, w, &o, affine ? NULL : list);
+    hd_packer_op(k, w, &o, affine ? NULL : list);
 }
 
-static void fill(struct hd_pack *k, uint64_t seed)
+static void fill(struct hd_packer *k, uint64_t seed)
 {
     struct hd_rng r = hd_rng_make(seed, 1);
 
     memset(twin, 0, sizeof twin);
-    hd_pack_begin(k, WARPS);
+    hd_packer_begin(k, WARPS);
     for (unsigned b = 0; b < BLOCKS; b++) {
         number[b] = hd_rng_below(&r, 1000);
-        hd_pack_block(k, number[b]);
+        hd_packer_block(k, number[b]);
         for (unsigned w = 0; w < WARPS; w++) {
             /* half the warps repeat the first's operations */
             bool copy = b + w != 0 && hd_rng_below(&r, 2);
@@ -136,14 +137,14 @@ static void fill(struct hd_pack *k, uint64_t seed)
                 put(k, w, t, affine, stride);
             }
         }
-        assert_int_equal(hd_pack_block_end(k), 0);
+        assert_int_equal(hd_packer_block_end(k), 0);
     }
 }
 
 static void compare_op(const struct hd_frame *f, const struct hd_frame_op *op,
                        const struct twin *t)
 {
-    const struct hd_top *o = hd_frame_record(f, op);
+    const struct hd_trace_op *o = hd_frame_record(f, op);
     struct hd_access a;
     hd_va lane[HD_MAX_LANES];
 
@@ -156,7 +157,7 @@ static void compare_op(const struct hd_frame *f, const struct hd_frame_op *op,
     assert_int_equal(o->pc, t->top.pc);
     assert_int_equal(o->opcode, t->top.opcode);
     assert_int_equal(o->mask, t->mask);
-    if (!hd_top_memory(o))
+    if (!hd_trace_op_memory(o))
         return;
     hd_frame_addr(f, op, &a, lane);
     for (uint64_t m = o->mask; m != 0; m &= m - 1) {
@@ -180,7 +181,7 @@ static void compare(const struct hd_frame *f)
 
 static void random_blocks(void **state)
 {
-    struct hd_pack *k = hd_pack_new();
+    struct hd_packer *k = hd_packer_new();
     struct hd_unpack *u = hd_unpack_new();
     struct hd_bytes out = {0};
     const char *what = NULL;
@@ -188,7 +189,7 @@ static void random_blocks(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fill(k, seed);
-        assert_int_equal(hd_pack_end(k, &out), 0);
+        assert_int_equal(hd_packer_end(k, &out), 0);
         struct hd_frame *f = hd_frame_unpack(u, out.p, out.n, LANES, WARPS,
                                              OPCODES, 1 << 24, &what);
         if (f == NULL)
@@ -198,67 +199,67 @@ static void random_blocks(void **state)
     }
     hd_unpack_free(u);
     hd_bytes_free(&out);
-    hd_pack_free(k);
+    hd_packer_free(k);
 }
 
 /* What an access costs. */
 static void sizes(void **state)
 {
-    struct hd_pack *k = hd_pack_new();
+    struct hd_packer *k = hd_packer_new();
     struct hd_bytes out = {0};
     struct hd_rng r = hd_rng_make(1, 2);
-    struct hd_top ld = {.kind = HEDDLE_OP_LOAD,
-                        .slot = 0,
-                        .bytes = 4,
-                        .count = 1,
-                        .mask = 0xffffffff};
-    struct hd_top ex = {.kind = HEDDLE_OP_EXIT,
-                        .slot = HD_NO_SLOT,
-                        .count = 1,
-                        .mask = 0xffffffff};
+    struct hd_trace_op ld = {.kind = HEDDLE_OP_LOAD,
+                             .slot = 0,
+                             .bytes = 4,
+                             .count = 1,
+                             .mask = 0xffffffff};
+    struct hd_trace_op ex = {.kind = HEDDLE_OP_EXIT,
+                             .slot = HD_NO_SLOT,
+                             .count = 1,
+                             .mask = 0xffffffff};
     uint64_t addr[32];
 
     (void)state;
-    hd_pack_begin(k, 4);
+    hd_packer_begin(k, 4);
     for (unsigned b = 0; b < 100; b++) {
-        hd_pack_block(k, b);
+        hd_packer_block(k, b);
         for (unsigned w = 0; w < 4; w++) {
             for (unsigned l = 0; l < 32; l++)
                 addr[l] = 0x7f2000400000 + (hd_rng_next(&r) >> 38) * 4;
-            hd_pack_op(k, w, &ld, addr);
+            hd_packer_op(k, w, &ld, addr);
             ex.pc = 10;
-            hd_pack_op(k, w, &ex, NULL);
+            hd_packer_op(k, w, &ex, NULL);
         }
-        hd_pack_block_end(k);
+        hd_packer_block_end(k);
     }
-    assert_int_equal(hd_pack_end(k, &out), 0);
+    assert_int_equal(hd_packer_end(k, &out), 0);
     assert_true(out.n >= 400 * 104 && out.n <= 400 * 140);
 
-    hd_pack_begin(k, 4);
+    hd_packer_begin(k, 4);
     for (unsigned b = 0; b < 1000; b++) {
-        hd_pack_block(k, b);
+        hd_packer_block(k, b);
         for (unsigned w = 0; w < 4; w++) {
             for (unsigned i = 0; i < 10; i++) {
                 ld.pc = i;
                 ld.first = 0x7f2000000000 + (b * 4 + w) * 128 + i * 65536;
                 ld.stride = 4;
-                hd_pack_op(k, w, &ld, NULL);
+                hd_packer_op(k, w, &ld, NULL);
             }
             ex.pc = 10;
-            hd_pack_op(k, w, &ex, NULL);
+            hd_packer_op(k, w, &ex, NULL);
         }
-        hd_pack_block_end(k);
+        hd_packer_block_end(k);
     }
-    assert_int_equal(hd_pack_end(k, &out), 0);
+    assert_int_equal(hd_packer_end(k, &out), 0);
     assert_true(out.n <= 44000 + 3000 + 200);
     hd_bytes_free(&out);
-    hd_pack_free(k);
+    hd_packer_free(k);
 }
 
 /* Flipped bits and cut ends never crash and never reach past the limit. */
 static void damage(void **state)
 {
-    struct hd_pack *k = hd_pack_new();
+    struct hd_packer *k = hd_packer_new();
     struct hd_bytes out = {0};
     struct hd_unpack *u = hd_unpack_new();
     struct hd_rng r = hd_rng_make(3, 3);
@@ -266,7 +267,7 @@ static void damage(void **state)
 
     (void)state;
     fill(k, 7);
-    assert_int_equal(hd_pack_end(k, &out), 0);
+    assert_int_equal(hd_packer_end(k, &out), 0);
     for (unsigned i = 0; i < 4000; i++) {
         size_t n = i % 4 == 0 ? hd_rng_below(&r, (uint32_t)out.n) : out.n;
         unsigned char *p = malloc(n + 1);
@@ -286,7 +287,7 @@ static void damage(void **state)
             for (; hd_frame_record(f, o)->kind != HEDDLE_OP_EXIT; o++) {
                 struct hd_access a;
                 hd_va lane[HD_MAX_LANES];
-                if (hd_top_memory(hd_frame_record(f, o)))
+                if (hd_trace_op_memory(hd_frame_record(f, o)))
                     hd_frame_addr(f, o, &a, lane);
             }
         }
@@ -296,7 +297,7 @@ static void damage(void **state)
     hd_unpack_free(u);
     assert_true(refused > 2000);
     hd_bytes_free(&out);
-    hd_pack_free(k);
+    hd_packer_free(k);
 }
 
 int main(void)

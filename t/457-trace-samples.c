@@ -48,7 +48,8 @@ static void containers(void **state)
         assert_int_equal(heddle_trace_info(w, &i), 0);
         assert_true(i.file_bytes <= samples[k].limit);
         assert_int_equal(heddle_trace_verify(w, text, sizeof text), 0);
-        struct hd_box *b = hd_trace_source_box(hd_workload_source(w), &context);
+        struct hd_container *b =
+            hd_trace_source_container(hd_workload_source(w), &context);
         for (size_t f = 0; f + 1 < b->frames; f++)
             assert_true(b->frame[f].raw > 40 << 10 &&
                         b->frame[f].raw < 80 << 10);

@@ -7,7 +7,7 @@
  * damages what it has packed, where the first bit is set.
  * tracez: the bytes of a .tracez.
  * list: kernelslist.g, with a kernel beside it.
- * box: a container: index and frames; run() puts right what the index says of
+ * container: index and frames; run() puts right what the index says of
  * their hashes, and the header, as a hostile writer would.
  * frame, index: the bytes alone.
  *
@@ -244,29 +244,29 @@ static const char *const list_words[] = {
 /* ---- containers ---------------------------------------------------------- */
 
 /* The container of trace_text, opened. */
-static struct hd_box *box_of_text(void)
+static struct hd_container *container_of_text(void)
 {
     struct hd_err err = {0};
     char out[160];
-    struct hd_box *b;
+    struct hd_container *b;
 
     kit_write_n(&kit, "seed.traceg", trace_text, sizeof trace_text - 1);
     snprintf(out, sizeof out, "%s/seed.hdt", kit.dir);
     assert_int_equal(heddle_trace_convert(kit.path, out, kit.text, 1024), 0);
-    b = hd_box_open(out, &err);
+    b = hd_container_open(out, &err);
     assert_non_null(b);
     return b;
 }
 
 /* Input: bytes of the index, 4; the index; plain frames. */
-static bool box_run(const uint8_t *p, size_t n)
+static bool container_run(const uint8_t *p, size_t n)
 {
     static const unsigned char begin[16] = {
-        0x89, 'h', 'd', 't', '\r', '\n', 0x1a, '\n', HD_BOX_VERSION};
+        0x89, 'h', 'd', 't', '\r', '\n', 0x1a, '\n', HD_CONTAINER_VERSION};
     struct hd_bytes index = {0}, file = {0};
     struct hd_err err = {0};
     unsigned char head[64] = {0};
-    struct hd_box *b = hd_box_memory(1, &err);
+    struct hd_container *b = hd_container_memory(1, &err);
 
     assert_non_null(b);
     if (n < 4)
@@ -278,7 +278,7 @@ static bool box_run(const uint8_t *p, size_t n)
 
     if (hd_index_read(b, q, bytes, 64, 64 + rest) == NULL) {
         for (size_t i = 0; i < b->frames; i++) {
-            struct hd_box_frame *f = &b->frame[i];
+            struct hd_container_frame *f = &b->frame[i];
             if (f->stored == f->raw)
                 f->hash = XXH3_64bits(frames + (f->at - 64), f->raw);
         }
@@ -299,13 +299,13 @@ static bool box_run(const uint8_t *p, size_t n)
     hd_bytes_free(&file);
     hd_bytes_free(&index);
     free(q);
-    hd_box_free(b);
+    hd_container_free(b);
     return opened;
 }
 
-static void box_seeds(fuzz_put *put)
+static void container_seeds(fuzz_put *put)
 {
-    struct hd_box *b = box_of_text();
+    struct hd_container *b = container_of_text();
     struct hd_bytes index = {0}, out = {0};
     struct hd_err err = {0};
     unsigned char head[4];
@@ -318,17 +318,17 @@ static void box_seeds(fuzz_put *put)
     head[2] = head[3] = 0;
     hd_bytes_add(&out, head, 4);
     hd_bytes_add(&out, index.p, index.n);
-    hd_box_free(b);
-    b = box_of_text();
+    hd_container_free(b);
+    b = container_of_text();
     for (size_t i = 0; i < b->frames; i++) {
-        const unsigned char *p = hd_box_get(b, i, 1 << 20, &err);
+        const unsigned char *p = hd_container_get(b, i, 1 << 20, &err);
         assert_non_null(p);
         hd_bytes_add(&out, p, b->frame[i].raw);
     }
     put(out.p, out.n);
     hd_bytes_free(&out);
     hd_bytes_free(&index);
-    hd_box_free(b);
+    hd_container_free(b);
 }
 
 /* All addresses of a frame. */
@@ -339,10 +339,10 @@ static void frame_addresses(const struct hd_frame *f)
 
     for (uint32_t w = 0; w < f->blocks * f->warps; w++)
         for (const struct hd_frame_op *o = f->op + f->start[w];; o++) {
-            const struct hd_top *t = hd_frame_record(f, o);
+            const struct hd_trace_op *t = hd_frame_record(f, o);
             if (t->kind == HEDDLE_OP_EXIT)
                 break;
-            if (!hd_top_memory(t))
+            if (!hd_trace_op_memory(t))
                 continue;
             hd_frame_addr(f, o, &a, lane);
             for (uint64_t m = t->mask; m != 0; m &= m - 1)
@@ -374,34 +374,34 @@ static bool frame_run(const uint8_t *p, size_t n)
 
 static void frame_seeds(fuzz_put *put)
 {
-    struct hd_box *b = box_of_text();
+    struct hd_container *b = container_of_text();
     struct hd_bytes out = {0};
     struct hd_err err = {0};
-    const unsigned char *p = hd_box_get(b, 0, 1 << 20, &err);
+    const unsigned char *p = hd_container_get(b, 0, 1 << 20, &err);
 
     assert_non_null(p);
     hd_bytes_add(&out, "\2", 1);
     hd_bytes_add(&out, p, b->frame[0].raw);
     put(out.p, out.n);
     hd_bytes_free(&out);
-    hd_box_free(b);
+    hd_container_free(b);
 }
 
 static bool index_run(const uint8_t *p, size_t n)
 {
     struct hd_err err = {0};
-    struct hd_box *b = hd_box_memory(1, &err);
+    struct hd_container *b = hd_container_memory(1, &err);
     unsigned char *q = fuzz_copy(p, n);
     bool good = hd_index_read(b, q, n, 64, 1 << 20) == NULL;
 
-    hd_box_free(b);
+    hd_container_free(b);
     free(q);
     return good;
 }
 
 static void index_seeds(fuzz_put *put)
 {
-    struct hd_box *b = box_of_text();
+    struct hd_container *b = container_of_text();
     struct hd_bytes index = {0};
 
     /* all of the space between header and index */
@@ -409,7 +409,7 @@ static void index_seeds(fuzz_put *put)
     hd_index_write(b, &index);
     put(index.p, index.n);
     hd_bytes_free(&index);
-    hd_box_free(b);
+    hd_container_free(b);
 }
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * trace-api.c - the public calls of heddle_trace.h that open, convert,
+ * api.c - the public calls of heddle_trace.h that open, convert,
  * describe, verify, dump and record.
  *
  * Text is packed into a container in memory when it is opened, or in a
  * temporary file where it is large; a container file is opened in place.  From
- * there on both are the same: a box (trace.h), from which a source replays
- * and everything else is read.
+ * there on both are the same: a container (trace.h), from which a source
+ * replays and everything else is read.
  *
  * A dump shows every memory instruction, decoded.  A trace is read from its
  * frames, so a selected kernel or block costs no look at the others'
@@ -80,7 +80,7 @@ static void note_forget(struct hd_trace_context *x, enum hd_trace_note n)
 }
 
 /* Headers say what the options do; no note of them is left. */
-static int repair(struct hd_box *b, const struct heddle_trace_options *o,
+static int repair(struct hd_container *b, const struct heddle_trace_options *o,
                   struct hd_err *err)
 {
     for (size_t i = 0; i < b->kernels; i++) {
@@ -96,7 +96,7 @@ static int repair(struct hd_box *b, const struct heddle_trace_options *o,
             note_forget(&b->context[i], HD_TN_BAD_BINARY);
     }
     bool any = o->registers != 0 || o->binary_version != 0 || o->repair_shared;
-    return any ? hd_box_hash(b, err) : 0;
+    return any ? hd_container_hash(b, err) : 0;
 }
 
 /* Nothing that is most likely wrong. */
@@ -121,35 +121,36 @@ heddle_workload *heddle_trace_open(const char *path,
     static const struct heddle_trace_options plain;
     struct hd_err err = {0};
     struct hd_trace_input in;
-    struct hd_box *box = NULL;
+    struct hd_container *container = NULL;
     struct hd_source *s = NULL;
 
     o = o != NULL ? o : &plain;
     uint32_t context = o->context;
     if (check_options(o, &err) == 0 &&
         hd_trace_input_open(path, &in, &err) == 0) {
-        if (in.form == HD_TF_BOX) {
-            box = hd_box_open(path, &err);
-            if (box != NULL && context >= box->contexts)
-                no_context(path, context, box->contexts, &err);
+        if (in.form == HD_TF_CONTAINER) {
+            container = hd_container_open(path, &err);
+            if (container != NULL && context >= container->contexts)
+                no_context(path, context, container->contexts, &err);
         } else if (context >= in.n) {
             no_context(path, context, in.n, &err);
         } else {
-            box = hd_box_memory(o->keep != 0 ? o->keep : KEEP, &err);
-            if (box != NULL)
-                hd_trace_load(&in, context, box, &err);
+            container =
+                hd_container_memory(o->keep != 0 ? o->keep : KEEP, &err);
+            if (container != NULL)
+                hd_trace_load(&in, context, container, &err);
             context = 0;
         }
         hd_trace_input_free(&in);
     }
-    if (err.code == 0 && repair(box, o, &err) == 0 &&
-        (!o->strict || check_strict(&box->context[context], &err) == 0))
-        s = hd_trace_source(box, context,
+    if (err.code == 0 && repair(container, o, &err) == 0 &&
+        (!o->strict || check_strict(&container->context[context], &err) == 0))
+        s = hd_trace_source(container, context,
                             o->resident != 0 ? o->resident : RESIDENT, &err);
     *status = err.code;
     if (s != NULL)
         return hd_workload(s);
-    hd_box_free(box);
+    hd_container_free(container);
     hd_err_tell(&err, error, room);
     return NULL;
 }
@@ -163,11 +164,11 @@ int heddle_trace_contexts(const char *path, char *error, size_t room)
     if (hd_trace_input_open(path, &in, &err) != 0)
         return hd_err_tell(&err, error, room);
     n = (int)in.n;
-    if (in.form == HD_TF_BOX) {
-        struct hd_box *box = hd_box_open(path, &err);
-        if (box != NULL)
-            n = (int)box->contexts;
-        hd_box_free(box);
+    if (in.form == HD_TF_CONTAINER) {
+        struct hd_container *container = hd_container_open(path, &err);
+        if (container != NULL)
+            n = (int)container->contexts;
+        hd_container_free(container);
     }
     hd_trace_input_free(&in);
     return err.code != 0 ? hd_err_tell(&err, error, room) : n;
@@ -178,17 +179,17 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
 {
     struct hd_trace_input input;
     struct hd_err err = {0};
-    struct hd_box *to, *from = NULL;
+    struct hd_container *to, *from = NULL;
 
     if (hd_trace_input_open(in, &input, &err) != 0)
         return hd_err_tell(&err, error, room);
-    to = hd_box_create(out, &err);
-    if (to != NULL && input.form != HD_TF_BOX)
+    to = hd_container_create(out, &err);
+    if (to != NULL && input.form != HD_TF_CONTAINER)
         hd_trace_load(&input, HD_NONE, to, &err);
-    else if (to != NULL && (from = hd_box_open(in, &err)) != NULL)
-        hd_box_copy(from, HD_NONE, to, RESIDENT, &err);
-    hd_box_free(from);
-    hd_box_free(to);
+    else if (to != NULL && (from = hd_container_open(in, &err)) != NULL)
+        hd_container_copy(from, HD_NONE, to, RESIDENT, &err);
+    hd_container_free(from);
+    hd_container_free(to);
     hd_trace_input_free(&input);
     return hd_err_tell(&err, error, room);
 }
@@ -196,15 +197,16 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
 /* ---- facts --------------------------------------------------------------- */
 
 /* The container of a workload that is a trace, or NULL. */
-static struct hd_box *box_of(const heddle_workload *w, uint32_t *context)
+static struct hd_container *container_of(const heddle_workload *w,
+                                         uint32_t *context)
 {
-    return hd_trace_source_box(hd_workload_source(w), context);
+    return hd_trace_source_container(hd_workload_source(w), context);
 }
 
 int heddle_trace_info(const heddle_workload *w, struct heddle_trace_info *out)
 {
     uint32_t context;
-    const struct hd_box *b = box_of(w, &context);
+    const struct hd_container *b = container_of(w, &context);
 
     if (b == NULL)
         return HEDDLE_EINVAL;
@@ -240,7 +242,7 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
                         struct heddle_trace_kernel *out)
 {
     uint32_t context, number = 0;
-    const struct hd_box *b = box_of(w, &context);
+    const struct hd_container *b = container_of(w, &context);
 
     for (size_t k = 0; b != NULL && k < b->kernels; k++) {
         const struct hd_trace_kernel *p = &b->kernel[k];
@@ -270,7 +272,7 @@ int heddle_trace_note(const heddle_workload *w, uint32_t i,
                       struct heddle_trace_note *out)
 {
     uint32_t context;
-    const struct hd_box *b = box_of(w, &context);
+    const struct hd_container *b = container_of(w, &context);
 
     if (b == NULL || i >= HD_TN_COUNT)
         return HEDDLE_EINVAL;
@@ -284,18 +286,18 @@ int heddle_trace_note(const heddle_workload *w, uint32_t i,
 int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
 {
     uint32_t context;
-    struct hd_box *b = box_of(w, &context);
+    struct hd_container *b = container_of(w, &context);
     struct hd_err err = {0};
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
-        hd_frame_free(hd_box_frame(b, i, RESIDENT, &err));
+        hd_frame_free(hd_container_frame(b, i, RESIDENT, &err));
     return hd_err_tell(&err, error, room);
 }
 
 /* ---- dumping ------------------------------------------------------------- */
 
 struct dump {
-    struct hd_box *box;
+    struct hd_container *container;
     const struct heddle_trace_select *s;
     heddle_each_fn *fn;
     void *ud;
@@ -314,10 +316,10 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
 
     d->op.warp = index % f->warps;
     for (const struct hd_frame_op *o = f->op + f->start[index]; rc == 0; o++) {
-        const struct hd_top *t = hd_frame_record(f, o);
+        const struct hd_trace_op *t = hd_frame_record(f, o);
         if (t->kind == HEDDLE_OP_EXIT)
             break;
-        if (!hd_top_memory(t))
+        if (!hd_trace_op_memory(t))
             continue;
         d->op.pc = t->pc;
         d->op.bytes = t->bytes;
@@ -326,7 +328,7 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
         d->op.texture = t->space == HD_TS_TEXTURE;
         d->op.kind = t->kind;
         d->op.count = t->count;
-        d->op.opcode = d->box->string[t->opcode];
+        d->op.opcode = d->container->string[t->opcode];
         hd_frame_addr(f, o, &a, d->lane);
         for (uint64_t m = t->mask; m != 0; m &= m - 1)
             d->address[hd_bit_first(m)] =
@@ -340,8 +342,8 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
 static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
 {
     const struct hd_trace_kernel *k =
-        &d->box->kernel[d->box->frame[frame].kernel];
-    struct hd_frame *f = hd_box_frame(d->box, frame, DUMPED, err);
+        &d->container->kernel[d->container->frame[frame].kernel];
+    struct hd_frame *f = hd_container_frame(d->container, frame, DUMPED, err);
     int rc = 0;
 
     if (f == NULL)
@@ -357,13 +359,13 @@ static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
     return rc;
 }
 
-static int dump_box(struct dump *d, uint32_t context, struct hd_err *err)
+static int dump_container(struct dump *d, uint32_t context, struct hd_err *err)
 {
     uint32_t number = 0;
     int rc = 0;
 
-    for (size_t i = 0; i < d->box->kernels && rc == 0; i++) {
-        const struct hd_trace_kernel *k = &d->box->kernel[i];
+    for (size_t i = 0; i < d->container->kernels && rc == 0; i++) {
+        const struct hd_trace_kernel *k = &d->container->kernel[i];
         if (k->context != context)
             continue;
         d->op.kernel = k->name;
@@ -422,16 +424,16 @@ int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
     struct hd_err err = {0};
     uint32_t context;
 
-    d.box = hd_trace_source_box(hd_workload_source(w), &context);
+    d.container = hd_trace_source_container(hd_workload_source(w), &context);
     d.op.address = d.address;
     int rc;
-    if (d.box == NULL) {
+    if (d.container == NULL) {
         struct heddle_each_options o = {.launches = d.s->kernel};
         rc = heddle_each(w, &o, on_op, &d, error, room);
         if (rc != 0)
             return rc;
     } else {
-        rc = dump_box(&d, context, &err);
+        rc = dump_container(&d, context, &err);
     }
     if (rc == 0)
         rc = check_selected(&d, &err);
@@ -445,8 +447,8 @@ const char *const hd_trace_opcode[HEDDLE_OPS] = {"ALU",    "LOAD", "STORE",
                                                  "ATOMIC", "BAR",  "EXIT"};
 
 struct record {
-    struct hd_box *box;
-    struct hd_pack *pack;
+    struct hd_container *container;
+    struct hd_packer *pack;
     struct hd_pages pages;
     struct hd_trace_kernel *k;
     struct hd_err *err;
@@ -455,7 +457,7 @@ struct record {
 static int on_launch(void *ud, const struct hd_launch *l)
 {
     struct record *r = ud;
-    struct hd_trace_kernel k = {.id = (uint32_t)r->box->kernels + 1,
+    struct hd_trace_kernel k = {.id = (uint32_t)r->container->kernels + 1,
                                 .shared_bytes = l->shared_bytes,
                                 .regs = l->regs,
                                 .lanes = l->lanes};
@@ -475,11 +477,11 @@ static int on_launch(void *ud, const struct hd_launch *l)
         return hd_err_set(r->err, HEDDLE_EINVAL,
                           "kernel %s: %u warps a block are not %u threads",
                           l->name, l->warps, l->threads);
-    k.name = hd_box_name(r->box, l->name, strlen(l->name), r->err);
-    if (k.name == NULL || hd_box_pack(r->box, r->pack, r->err) != 0)
+    k.name = hd_container_name(r->container, l->name, strlen(l->name), r->err);
+    if (k.name == NULL || hd_container_pack(r->container, r->pack, r->err) != 0)
         return r->err->code;
-    hd_pack_begin(r->pack, l->warps);
-    r->k = hd_box_kernel(r->box, &k, r->err);
+    hd_packer_begin(r->pack, l->warps);
+    r->k = hd_container_kernel(r->container, &k, r->err);
     return r->err->code;
 }
 
@@ -487,7 +489,7 @@ static int on_block(void *ud, uint64_t block)
 {
     struct record *r = ud;
 
-    hd_pack_block(r->pack, block);
+    hd_packer_block(r->pack, block);
     return 0;
 }
 
@@ -495,12 +497,12 @@ static int on_block_end(void *ud)
 {
     struct record *r = ud;
 
-    return hd_box_block_end(r->box, r->pack, r->err);
+    return hd_container_block_end(r->container, r->pack, r->err);
 }
 
 /* Packs a memory operation and counts its pages. */
 static int record_memory(struct record *r, const struct hd_step *s,
-                         struct hd_top *o)
+                         struct hd_trace_op *o)
 {
     uint64_t a[HD_MAX_LANES] = {0};
     unsigned n = 0;
@@ -518,7 +520,7 @@ static int record_memory(struct record *r, const struct hd_step *s,
     }
     bool affine = hd_trace_affine(o->mask, a, &o->stride);
     o->first = a[0];
-    hd_pack_op(r->pack, s->warp, o, affine ? NULL : a);
+    hd_packer_op(r->pack, s->warp, o, affine ? NULL : a);
     return r->pages.oom ? hd_err_memory(r->err) : 0;
 }
 
@@ -527,29 +529,30 @@ static int record_step(void *ud, const struct hd_step *s)
     struct record *r = ud;
     const struct hd_op *op = s->op;
     bool memory = hd_op_memory(op->kind);
-    struct hd_top o = {.kind = op->kind,
-                       .slot = memory ? op->slot : HD_NO_SLOT,
-                       .bytes =
-                           memory || op->kind == HEDDLE_OP_ALU ? op->bytes : 0,
-                       .space = !memory                         ? HD_TS_GLOBAL
-                                : op->space == HD_SPACE_LOCAL   ? HD_TS_PLACED
-                                : op->space == HD_SPACE_TEXTURE ? HD_TS_TEXTURE
-                                                                : HD_TS_GLOBAL,
-                       .wait = op->wait,
-                       .count = op->kind == HEDDLE_OP_ALU ? op->count : 1,
-                       .pc = op->pc,
-                       .mask = op->mask & hd_ones(s->launch->lanes)};
+    struct hd_trace_op o = {
+        .kind = op->kind,
+        .slot = memory ? op->slot : HD_NO_SLOT,
+        .bytes = memory || op->kind == HEDDLE_OP_ALU ? op->bytes : 0,
+        .space = !memory                         ? HD_TS_GLOBAL
+                 : op->space == HD_SPACE_LOCAL   ? HD_TS_PLACED
+                 : op->space == HD_SPACE_TEXTURE ? HD_TS_TEXTURE
+                                                 : HD_TS_GLOBAL,
+        .wait = op->wait,
+        .count = op->kind == HEDDLE_OP_ALU ? op->count : 1,
+        .pc = op->pc,
+        .mask = op->mask & hd_ones(s->launch->lanes)};
 
     hd_assert(op->kind < HEDDLE_OPS);
     const char *opcode = hd_trace_opcode[o.kind];
-    o.opcode = hd_box_string(r->box, opcode, strlen(opcode), r->err);
+    o.opcode =
+        hd_container_string(r->container, opcode, strlen(opcode), r->err);
     if (o.opcode == HD_NONE)
         return r->err->code;
     r->k->insts += o.count;
     r->k->thread_insts += (uint64_t)o.count * hd_bit_count(o.mask);
     if (memory)
         return record_memory(r, s, &o);
-    hd_pack_op(r->pack, s->warp, &o, NULL);
+    hd_packer_op(r->pack, s->warp, &o, NULL);
     return 0;
 }
 
@@ -564,17 +567,17 @@ static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
     struct hd_alloc a = {0};
 
     hd_pages_init(&r->pages);
-    if ((r->pack = hd_pack_new()) == NULL)
+    if ((r->pack = hd_packer_new()) == NULL)
         return hd_err_memory(err);
-    hd_box_context(r->box, s->name, err);
+    hd_container_context(r->container, s->name, err);
     for (uint32_t i = 0; err->code == 0 && s->ops->alloc(s->self, i, &a); i++)
-        hd_box_alloc(r->box, 0, a.name, a.base.v, a.bytes, err);
+        hd_container_alloc(r->container, 0, a.name, a.base.v, a.bytes, err);
     if (err->code != 0 || hd_functional_run(&run, err) != 0 ||
-        hd_box_pack(r->box, r->pack, err) != 0)
+        hd_container_pack(r->container, r->pack, err) != 0)
         return err->code;
-    if (hd_pages_ranges(&r->pages, &r->box->context[0]) != 0)
+    if (hd_pages_ranges(&r->pages, &r->container->context[0]) != 0)
         return hd_err_memory(err);
-    return hd_box_finish(r->box, err);
+    return hd_container_finish(r->container, err);
 }
 
 int heddle_trace_record(heddle_workload *workload, const char *out,
@@ -584,16 +587,16 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
     struct hd_err err = {0};
     struct record r = {.err = &err};
     uint32_t context;
-    struct hd_box *box = hd_trace_source_box(s, &context);
+    struct hd_container *container = hd_trace_source_container(s, &context);
 
     if (hd_functional_lanes(&lanes, &err) == 0)
-        r.box = hd_box_create(out, &err);
-    if (r.box != NULL && box != NULL)
-        hd_box_copy(box, context, r.box, SIZE_MAX, &err);
-    else if (r.box != NULL)
+        r.container = hd_container_create(out, &err);
+    if (r.container != NULL && container != NULL)
+        hd_container_copy(container, context, r.container, SIZE_MAX, &err);
+    else if (r.container != NULL)
         record_source(&r, s, lanes);
-    hd_box_free(r.box);
-    hd_pack_free(r.pack);
+    hd_container_free(r.container);
+    hd_packer_free(r.pack);
     hd_pages_free(&r.pages);
     return hd_err_tell(&err, error, room);
 }

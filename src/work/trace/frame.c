@@ -1,5 +1,5 @@
 /*
- * trace-frame.c - some thread blocks of one kernel as about 64 KB of bytes, and
+ * frame.c - some thread blocks of one kernel as about 64 KB of bytes, and
  * back.
  *
  * A frame stands alone: it can be decoded without any other, which makes a
@@ -48,14 +48,15 @@ static const struct field {
 } fields[] = {
 #define F(name)                                                                \
     {                                                                          \
-        offsetof(struct hd_top, name), sizeof((struct hd_top *)0)->name        \
+        offsetof(struct hd_trace_op, name),                                    \
+            sizeof((struct hd_trace_op *)0)->name                              \
     }
     F(first),  F(mask), F(wait),  F(count), F(slot), F(pc),
     F(opcode), F(kind), F(bytes), F(space), F(list), F(stride),
 #undef F
 };
 
-static inline uint64_t load_field(const struct hd_top *o, struct field f)
+static inline uint64_t load_field(const struct hd_trace_op *o, struct field f)
 {
     const unsigned char *p = (const unsigned char *)o + f.at;
     uint32_t half;
@@ -72,7 +73,8 @@ static inline uint64_t load_field(const struct hd_top *o, struct field f)
 }
 
 /* False: it does not fit. */
-static inline bool store_field(struct hd_top *o, struct field f, uint64_t v)
+static inline bool store_field(struct hd_trace_op *o, struct field f,
+                               uint64_t v)
 {
     unsigned char *p = (unsigned char *)o + f.at;
     uint32_t half = (uint32_t)v;
@@ -90,7 +92,7 @@ static inline bool store_field(struct hd_top *o, struct field f, uint64_t v)
 
 /* What came after an operation; all 0 at first. */
 struct follower {
-    struct hd_top op;
+    struct hd_trace_op op;
     uint64_t start, across; /* a warp's first address; to the next warp's */
     uint64_t step;          /* within a warp */
     uint64_t low, room;     /* it begins at one of so many addresses from low */
@@ -133,7 +135,7 @@ static inline void coder_again(struct coder *c, uint64_t first)
 }
 
 /* Another has. */
-static void coder_learn(struct coder *c, const struct hd_top *o)
+static void coder_learn(struct coder *c, const struct hd_trace_op *o)
 {
     struct follower *f = c->at;
 
@@ -151,12 +153,12 @@ static void coder_learn(struct coder *c, const struct hd_top *o)
 /* ---- writing ------------------------------------------------------------- */
 
 struct pack_warp { /* of the block being collected */
-    struct hd_top *op;
+    struct hd_trace_op *op;
     uint64_t *addr; /* the lists of them */
     size_t n, room, addrs, room_addrs;
 };
 
-struct hd_pack {
+struct hd_packer {
     bool oom;
     uint32_t warps;
     struct pack_warp w[HD_TRACE_MAX_WARPS];
@@ -166,12 +168,12 @@ struct hd_pack {
     struct hd_bytes out;
 };
 
-struct hd_pack *hd_pack_new(void)
+struct hd_packer *hd_packer_new(void)
 {
-    return calloc(1, sizeof(struct hd_pack));
+    return calloc(1, sizeof(struct hd_packer));
 }
 
-void hd_pack_free(struct hd_pack *k)
+void hd_packer_free(struct hd_packer *k)
 {
     for (unsigned i = 0; k != NULL && i < HD_LEN(k->w); i++) {
         free(k->w[i].op);
@@ -182,25 +184,25 @@ void hd_pack_free(struct hd_pack *k)
     free(k);
 }
 
-void hd_pack_begin(struct hd_pack *k, uint32_t warps)
+void hd_packer_begin(struct hd_packer *k, uint32_t warps)
 {
     k->warps = warps;
     k->blocks = k->ops = k->addrs = k->next = k->out.n = 0;
     memset(&k->c, 0, sizeof k->c);
 }
 
-void hd_pack_block(struct hd_pack *k, uint64_t number)
+void hd_packer_block(struct hd_packer *k, uint64_t number)
 {
     k->number = number;
     for (uint32_t i = 0; i < k->warps; i++)
         k->w[i].n = k->w[i].addrs = 0;
 }
 
-void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
-                const uint64_t *list)
+void hd_packer_op(struct hd_packer *k, uint32_t warp,
+                  const struct hd_trace_op *o, const uint64_t *list)
 {
     struct pack_warp *w = &k->w[warp];
-    struct hd_top *to = hd_grow(&w->op, w->n, &w->room, sizeof *to);
+    struct hd_trace_op *to = hd_grow(&w->op, w->n, &w->room, sizeof *to);
     size_t n = list != NULL ? hd_bit_count(o->mask) : 0;
 
     hd_assert(warp < k->warps);
@@ -241,9 +243,9 @@ bool hd_trace_affine(uint64_t mask, const uint64_t *a, int64_t *stride)
     return true;
 }
 
-static void put_op(struct hd_pack *k, const struct hd_top *o)
+static void put_op(struct hd_packer *k, const struct hd_trace_op *o)
 {
-    struct hd_top e = k->c.at->op;
+    struct hd_trace_op e = k->c.at->op;
     uint64_t differs = 0;
 
     e.first = coder_expected(&k->c);
@@ -263,7 +265,7 @@ static void put_op(struct hd_pack *k, const struct hd_top *o)
     coder_learn(&k->c, o);
 }
 
-static void put_list(struct hd_pack *k, const uint64_t *a, unsigned n)
+static void put_list(struct hd_packer *k, const uint64_t *a, unsigned n)
 {
     uint64_t min = a[0], max = a[0], bits = 0;
     unsigned shift, width = 1;
@@ -286,7 +288,7 @@ static void put_list(struct hd_pack *k, const uint64_t *a, unsigned n)
     k->addrs += n;
 }
 
-int hd_pack_block_end(struct hd_pack *k)
+int hd_packer_block_end(struct hd_packer *k)
 {
     hd_bytes_puts(&k->out, (int64_t)(k->number - k->next));
     k->next = k->number + 1;
@@ -295,7 +297,7 @@ int hd_pack_block_end(struct hd_pack *k)
         const struct pack_warp *w = &k->w[i];
         const uint64_t *a = w->addr;
         coder_begin_warp(&k->c);
-        for (const struct hd_top *o = w->op; o < w->op + w->n; o++) {
+        for (const struct hd_trace_op *o = w->op; o < w->op + w->n; o++) {
             put_op(k, o);
             if (!o->list)
                 continue;
@@ -307,17 +309,17 @@ int hd_pack_block_end(struct hd_pack *k)
     return k->oom || k->out.oom ? HEDDLE_ENOMEM : 0;
 }
 
-bool hd_pack_full(const struct hd_pack *k)
+bool hd_packer_full(const struct hd_packer *k)
 {
     return k->out.n >= FULL_BYTES || k->ops >= FULL_OPS;
 }
 
-uint32_t hd_pack_blocks(const struct hd_pack *k)
+uint32_t hd_packer_blocks(const struct hd_packer *k)
 {
     return (uint32_t)k->blocks;
 }
 
-int hd_pack_end(struct hd_pack *k, struct hd_bytes *out)
+int hd_packer_end(struct hd_packer *k, struct hd_bytes *out)
 {
     out->n = 0;
     hd_bytes_put(out, k->blocks);
@@ -356,7 +358,7 @@ const char hd_frame_memory[] = "memory";
 
 /* Where an operation may begin so that its lanes' addresses lie in the 48 bits:
  * f->room addresses from f->low on. */
-static void follower_bound(struct follower *f, const struct hd_top *o)
+static void follower_bound(struct follower *f, const struct hd_trace_op *o)
 {
     int64_t span = o->mask == 0 ? 0 : hd_log2(o->mask) - hd_bit_first(o->mask);
     int64_t most = (int64_t)HD_TRACE_VA_END, last = 0;
@@ -371,9 +373,9 @@ static void follower_bound(struct follower *f, const struct hd_top *o)
 }
 
 /* Whether a record can be. */
-static bool good_op(const struct hd_unpack *u, const struct hd_top *o)
+static bool good_op(const struct hd_unpack *u, const struct hd_trace_op *o)
 {
-    bool memory = hd_top_memory(o);
+    bool memory = hd_trace_op_memory(o);
 
     if (o->kind > HEDDLE_OP_EXIT || o->space > HD_TS_TEXTURE ||
         o->opcode >= u->opcodes || (o->mask & ~hd_ones(u->lanes)) != 0)
@@ -418,7 +420,7 @@ static inline uint64_t list_at(const struct list *l, const unsigned char *p,
 
 /* The list of an operation: where it is, once its addresses are known to be
  * good. */
-static bool unpack_check_list(struct hd_unpack *u, const struct hd_top *o,
+static bool unpack_check_list(struct hd_unpack *u, const struct hd_trace_op *o,
                               struct hd_frame_op *op)
 {
     unsigned n = hd_bit_count(o->mask);
@@ -441,10 +443,10 @@ static bool unpack_check_list(struct hd_unpack *u, const struct hd_top *o,
 }
 
 /* A record more; HD_NONE: it passes the limit, or there is no memory. */
-static uint32_t add_record(struct hd_unpack *u, const struct hd_top *o,
+static uint32_t add_record(struct hd_unpack *u, const struct hd_trace_op *o,
                            const char **what)
 {
-    struct hd_top *to = NULL;
+    struct hd_trace_op *to = NULL;
 
     *what = hd_frame_too_large;
     if ((u->records + 1) * sizeof *to <= u->limit) {
@@ -458,12 +460,12 @@ static uint32_t add_record(struct hd_unpack *u, const struct hd_top *o,
 }
 
 /* Reads an operation, and says what it is. */
-static const struct hd_top *get_op(struct hd_unpack *u, struct hd_frame_op *op,
-                                   const char **what)
+static const struct hd_trace_op *
+get_op(struct hd_unpack *u, struct hd_frame_op *op, const char **what)
 {
     uint64_t differs = hd_cursor_get(&u->c);
     struct follower *at = u->coder.at;
-    struct hd_top o;
+    struct hd_trace_op o;
 
     op->first = coder_expected(&u->coder);
     op->list = 0;
@@ -501,7 +503,7 @@ static const char *get_blocks(struct hd_unpack *u)
     uint64_t next = 0;
 
     for (uint64_t w = 0; w < u->blocks * u->warps; w++) {
-        const struct hd_top *o;
+        const struct hd_trace_op *o;
         if (w % u->warps == 0) {
             f->number[w / u->warps] = next + (uint64_t)hd_cursor_gets(&u->c);
             next = f->number[w / u->warps] + 1;
@@ -595,7 +597,7 @@ struct hd_frame *hd_frame_unpack(struct hd_unpack *u, const unsigned char *p,
 void hd_frame_addr(const struct hd_frame *f, const struct hd_frame_op *op,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES])
 {
-    const struct hd_top *o = hd_frame_record(f, op);
+    const struct hd_trace_op *o = hd_frame_record(f, op);
     unsigned first = o->mask != 0 ? hd_bit_first(o->mask) : 0;
     struct list l = {0};
 

@@ -1,5 +1,5 @@
 /*
- * trace-in.c - the bytes of a text file, plain, .xz or .tracez, as whole lines.
+ * in.c - the bytes of a text file, plain, .xz or .tracez, as whole lines.
  *
  * The parser works on a large buffer and never asks whether a line is
  * complete: this file cuts the stream at the last newline, and the rest goes to
@@ -7,7 +7,7 @@
  * streams; whether it is one is seen from its first bytes, not its name, as are
  * forms that are not read) is
  * decompressed straight into the buffers, and so is the text of a .tracez
- * (trace-z.c).  liblzma's decoder with threads is not used: what Debian 12 has
+ * (z.c).  liblzma's decoder with threads is not used: what Debian 12 has
  * of it is not safe with hostile files (CVE-2025-31115).  Buffers fit the L2
  * cache and grow only for lines longer than them, up to a limit that no tracer
  * reaches: 32 values of 5 registers take 3 KB.

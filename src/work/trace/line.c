@@ -1,5 +1,5 @@
 /*
- * trace-line.c - one instruction line of a text trace.
+ * line.c - one instruction line of a text trace.
  *
  *   [cta x y z, warp] [line] PC MASK ndst {reg} OPCODE nsrc {reg} [commit]
  *   width [mode addresses] [imm [imm]] [Val ...|NoVal]
@@ -46,7 +46,7 @@ enum {
 
 /* What a line says besides its mask and its addresses. */
 struct inst {
-    struct hd_tinst i;
+    struct hd_trace_inst i;
     bool addressed, bulk;
     uint8_t pre_len, post_len; /* of the texts before and after the mask */
     char pre[PRE], digits[8], post[POST];
@@ -54,7 +54,7 @@ struct inst {
 };
 
 struct hd_lines {
-    struct hd_box *box; /* opcodes become strings of it */
+    struct hd_container *container; /* opcodes become strings of it */
     struct hd_err err;
     uint32_t version; /* of the tracer */
     bool lineinfo;    /* lines begin with a line number */
@@ -235,7 +235,7 @@ static const char *scan_reg(const char *p, uint16_t *out)
 
 /* A count and so many registers. */
 static const char *scan_regs(struct hd_lines *c, const char *p,
-                             struct hd_tinst *i, const char *what)
+                             struct hd_trace_inst *i, const char *what)
 {
     uint64_t n;
     const char *q = hd_scan_dec(p, &n);
@@ -260,7 +260,7 @@ static const char *scan_regs(struct hd_lines *c, const char *p,
 
 /* How many registers each written one stands for: a load of 256 bits names two
  * that stand for four each; a predicate is none of them. */
-static uint8_t registers_each(const struct hd_tinst *i)
+static uint8_t registers_each(const struct hd_trace_inst *i)
 {
     unsigned n = 0;
 
@@ -283,7 +283,8 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     if ((q = hd_scan_word(p)) == NULL)
         return line_expected(c, "an opcode", p);
     hd_opcode_read(p, (size_t)(q - p), &s->i.op);
-    s->i.opcode = hd_box_string(c->box, p, (size_t)(q - p), &c->err);
+    s->i.opcode =
+        hd_container_string(c->container, p, (size_t)(q - p), &c->err);
     if (s->i.opcode == HD_NONE)
         return NULL;
     p = hd_skip_blank(q);
@@ -351,7 +352,7 @@ static const char *scan_head(struct hd_lines *c, const char *p, uint64_t *mask)
     struct inst *s = &c->fresh;
     const char *q, *m;
 
-    s->i = (struct hd_tinst){0};
+    s->i = (struct hd_trace_inst){0};
     s->addressed = s->bulk = false;
     *mask = 0;
     if (hd_scan_is(p, "REPLAY_") != NULL) { /* a marker alone on its line */
@@ -388,13 +389,13 @@ static inline const char *line_fits(const struct inst *s, const char *p,
 
 /* ---- life ---------------------------------------------------------------- */
 
-struct hd_lines *hd_lines_new(struct hd_box *box)
+struct hd_lines *hd_lines_new(struct hd_container *container)
 {
     struct hd_lines *c = calloc(1, sizeof *c);
 
     if (c == NULL)
         return NULL;
-    c->box = box;
+    c->container = container;
     c->room_addr = HD_MAX_LANES;
     c->addr = malloc(c->room_addr * sizeof *c->addr);
     if (c->addr != NULL)

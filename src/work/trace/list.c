@@ -1,5 +1,5 @@
 /*
- * trace-list.c - kernelslist.g, directories of traces, and what a path is.
+ * list.c - kernelslist.g, directories of traces, and what a path is.
  *
  * A list is text, one command a line, in the order of the program:
  *
@@ -158,9 +158,9 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
             hd_trace_input_free(in);
         return r;
     }
-    if ((r = hd_box_is(path, err)) < 0)
+    if ((r = hd_container_is(path, err)) < 0)
         return r;
-    in->form = HD_TF_BOX;
+    in->form = HD_TF_CONTAINER;
     if (r == 0) {
         if ((r = is_kernel(path, err)) < 0)
             return r;
@@ -222,7 +222,7 @@ static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
 
 struct list {
     const char *path;
-    struct hd_box *box;
+    struct hd_container *container;
     struct hd_trace_text *text;
     struct hd_pages pages;
     struct hd_err *err;
@@ -254,8 +254,9 @@ static int alloc_line(struct list *l, const char *line, const char *p,
         return list_bad_line(l, line, "this is not below 2^48");
     if (bytes == 0)
         return 0;
-    return hd_box_alloc(l->box, (uint32_t)l->box->contexts - 1, name, base,
-                        bytes, l->err);
+    return hd_container_alloc(l->container,
+                              (uint32_t)l->container->contexts - 1, name, base,
+                              bytes, l->err);
 }
 
 static int kernel_line(struct list *l, const char *p)
@@ -308,8 +309,8 @@ static int list_line(struct list *l, const char *p)
         l->odd_line = l->line;
         snprintf(l->odd, sizeof l->odd, "%.*s", (int)(q - p), p);
     }
-    hd_trace_note(&l->box->context[l->box->contexts - 1], HD_TN_LIST_LINE,
-                  l->path, l->line);
+    hd_trace_note(&l->container->context[l->container->contexts - 1],
+                  HD_TN_LIST_LINE, l->path, l->line);
     return 0;
 }
 
@@ -329,7 +330,7 @@ static int list_read(struct list *l)
 {
     struct hd_trace_in *in = hd_trace_in_open(l->path, l->err);
     const char *p, *end;
-    size_t kernels = l->box->kernels;
+    size_t kernels = l->container->kernels;
     int r;
 
     if (in == NULL)
@@ -344,7 +345,7 @@ static int list_read(struct list *l)
         if (r != 0)
             break;
     }
-    if (r == 0 && l->box->kernels == kernels)
+    if (r == 0 && l->container->kernels == kernels)
         r = no_kernel(l);
     hd_trace_in_close(in);
     return r;
@@ -380,21 +381,22 @@ static void name_context(const char *path, bool kernel, char *out, size_t room)
 
 /* One address space. */
 static int load_one(const struct hd_trace_input *in, size_t i,
-                    struct hd_trace_text *text, struct hd_box *box,
+                    struct hd_trace_text *text, struct hd_container *container,
                     struct hd_err *err)
 {
-    struct list l = {.path = in->path[i], .box = box, .text = text, .err = err};
+    struct list l = {
+        .path = in->path[i], .container = container, .text = text, .err = err};
     bool kernel = in->form == HD_TF_KERNEL;
     char name[64];
 
     name_context(l.path, kernel, name, sizeof name);
-    int r = hd_box_context(box, name, err);
+    int r = hd_container_context(container, name, err);
     if (r != 0)
         return r;
     hd_pages_init(&l.pages);
     r = kernel ? hd_trace_text_kernel(text, l.path, &l.pages, err)
                : list_read(&l);
-    struct hd_trace_context *x = &box->context[box->contexts - 1];
+    struct hd_trace_context *x = &container->context[container->contexts - 1];
     if (r == 0)
         r = merge_allocs(x, err);
     if (r == 0 && hd_pages_ranges(&l.pages, x) != 0)
@@ -404,15 +406,15 @@ static int load_one(const struct hd_trace_input *in, size_t i,
 }
 
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_box *box, struct hd_err *err)
+                  struct hd_container *container, struct hd_err *err)
 {
-    struct hd_trace_text *text = hd_trace_text_new(box);
+    struct hd_trace_text *text = hd_trace_text_new(container);
     int r = text != NULL ? 0 : hd_err_memory(err);
 
     for (size_t i = 0; i < in->n && r == 0; i++) {
         if (context == HD_NONE || context == i)
-            r = load_one(in, i, text, box, err);
+            r = load_one(in, i, text, container, err);
     }
     hd_trace_text_free(text);
-    return r == 0 ? hd_box_finish(box, err) : r;
+    return r == 0 ? hd_container_finish(container, err) : r;
 }

@@ -1,5 +1,5 @@
 /*
- * trace-pages.c - the set of 4 KB pages that a trace touches.
+ * pages.c - the set of 4 KB pages that a trace touches.
  *
  * Pages must be mapped before cycle 0, and most traces do not say what was
  * allocated.  A bit for each page of a 2 MB region, regions found by hashing:

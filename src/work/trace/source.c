@@ -1,5 +1,5 @@
 /*
- * trace-source.c - replays a container: the instructions the cores ask for.
+ * source.c - replays a container: the instructions the cores ask for.
  *
  * State in the arena: which launch, which block each context executes, and a
  * position for each warp.  Outside: unpacked frames, each counted by the
@@ -57,7 +57,7 @@ struct replay { /* what a warp executes; wiring */
 
 struct replayer {
     struct hd_source source;
-    struct hd_box *box;
+    struct hd_container *container;
     uint32_t context;
     uint32_t *kernel; /* numbers of the source's kernels */
     uint32_t kernels;
@@ -109,12 +109,12 @@ static struct hd_frame *acquire(struct replayer *t, size_t frame,
     struct resident *r = hd_grow(&t->res, t->ress, &t->room_res, sizeof *r);
     if (r == NULL)
         return hd_err_no_memory(err);
-    struct hd_frame *f = hd_box_frame(t->box, frame, t->limit, err);
+    struct hd_frame *f = hd_container_frame(t->container, frame, t->limit, err);
     if (f == NULL)
         return NULL;
     if (t->bytes + f->bytes > t->limit) {
         hd_frame_free(f);
-        return hd_box_too_large(t->box, frame, t->limit, err);
+        return hd_container_too_large(t->container, frame, t->limit, err);
     }
     t->bytes += f->bytes;
     r[t->ress++] = (struct resident){frame, 1, f};
@@ -133,7 +133,7 @@ static void drop_all(struct replayer *t)
 /* Where local memory is laid: where the trace saw it, unless that is taken. */
 static void place_local(struct replayer *t)
 {
-    const struct hd_trace_context *x = &t->box->context[t->context];
+    const struct hd_trace_context *x = &t->container->context[t->context];
     uint64_t page = HD_PAGE_BYTES - 1, end = 0, base = x->local_base;
 
     t->local_bytes = x->local_words * 4 * t->slots * 32;
@@ -211,7 +211,7 @@ static void replay_name(const char *name, char *out, size_t room)
 static bool replay_alloc(void *self, uint32_t i, struct hd_alloc *out)
 {
     struct replayer *t = self;
-    const struct hd_trace_context *x = &t->box->context[t->context];
+    const struct hd_trace_context *x = &t->container->context[t->context];
 
     *out = (struct hd_alloc){.name = "pages"};
     if (i < x->allocs) {
@@ -248,12 +248,12 @@ static int replay_launch(void *self, struct hd_launch *out)
 
     /* a kernel without a block retires at once */
     while (t->s->launch < t->kernels &&
-           t->box->kernel[t->kernel[t->s->launch]].blocks == 0)
+           t->container->kernel[t->kernel[t->s->launch]].blocks == 0)
         t->s->launch++;
     if (t->s->launch >= t->kernels)
         return 0;
     t->s->kernel = t->kernel[t->s->launch++];
-    const struct hd_trace_kernel *k = &t->box->kernel[t->s->kernel];
+    const struct hd_trace_kernel *k = &t->container->kernel[t->s->kernel];
     *out = (struct hd_launch){.id = t->s->launch,
                               .blocks = k->blocks,
                               .threads = (uint32_t)hd_trace_threads(k),
@@ -271,7 +271,7 @@ static int replay_launch(void *self, struct hd_launch *out)
 }
 
 /* The frame that holds block `block` of a kernel. */
-static uint32_t frame_of(const struct hd_box *b,
+static uint32_t frame_of(const struct hd_container *b,
                          const struct hd_trace_kernel *k, uint64_t block)
 {
     uint32_t lo = k->frame0, hi = k->frame0 + k->frames;
@@ -301,7 +301,7 @@ static int block_start(void *self, uint64_t block, uint32_t *ctx)
 {
     struct replayer *t = self;
     struct state *s = t->s;
-    const struct hd_trace_kernel *k = &t->box->kernel[s->kernel];
+    const struct hd_trace_kernel *k = &t->container->kernel[s->kernel];
 
     hd_assert(block < k->blocks);
     if (hd_numbers_live(&t->ctx) == s->contexts)
@@ -309,13 +309,13 @@ static int block_start(void *self, uint64_t block, uint32_t *ctx)
                           "trace %s: more blocks are resident than the "
                           "machine's %u warps allow",
                           t->source.name, t->slots);
-    uint32_t frame = frame_of(t->box, k, block);
+    uint32_t frame = frame_of(t->container, k, block);
     struct hd_frame *f = acquire(t, frame, t->env->err);
     if (f == NULL)
         return t->env->err->code;
     *ctx = hd_numbers_take(&t->ctx);
     t->c[*ctx].frame = frame;
-    t->c[*ctx].block = (uint32_t)(block - t->box->frame[frame].first);
+    t->c[*ctx].block = (uint32_t)(block - t->container->frame[frame].first);
     memset(t->pos + (size_t)*ctx * s->warps, 0, s->warps * sizeof *t->pos);
     replay_wire(t, *ctx, f);
     return 0;
@@ -357,7 +357,7 @@ static void replay_next(void *self, uint32_t ctx, uint32_t warp,
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
     const struct hd_frame_op *at = &r->op[t->pos[i]++];
-    const struct hd_top *o = hd_frame_record(r->f, at);
+    const struct hd_trace_op *o = hd_frame_record(r->f, at);
 
     HD_PREFETCH(at + 1);
     *op = (struct hd_op){.kind = o->kind,
@@ -380,7 +380,7 @@ static void replay_next(void *self, uint32_t ctx, uint32_t warp,
 static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
                         struct hd_access *acc)
 {
-    const struct hd_trace_context *x = &t->box->context[t->context];
+    const struct hd_trace_context *x = &t->container->context[t->context];
     uint64_t threads = (uint64_t)t->slots * 32, slot = i * 32;
     /* a window holds no more words than replay_bind() laid out */
     uint64_t low = x->local_low * 4;
@@ -409,7 +409,7 @@ static void replay_access_lanes(void *self, uint32_t ctx, uint32_t warp,
     size_t i = (size_t)ctx * t->s->warps + warp;
     const struct replay *r = &t->warp[i];
     const struct hd_frame_op *at = &r->op[t->pos[i] - 1];
-    const struct hd_top *o = hd_frame_record(r->f, at);
+    const struct hd_trace_op *o = hd_frame_record(r->f, at);
 
     hd_frame_addr(r->f, at, acc, t->lane);
     if (HD_UNLIKELY(o->space == HD_TS_LOCAL))
@@ -437,44 +437,46 @@ static void free_source(void *self)
     free(t->res);
     free(t->warp);
     free(t->kernel);
-    hd_box_free(t->box);
+    hd_container_free(t->container);
     free(t);
 }
 
-struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
-                                  uint64_t resident, struct hd_err *err)
+struct hd_source *hd_trace_source(struct hd_container *container,
+                                  uint32_t context, uint64_t resident,
+                                  struct hd_err *err)
 {
     struct replayer *t = calloc(1, sizeof *t);
-    uint64_t id[2] = {box->hash, context};
+    uint64_t id[2] = {container->hash, context};
 
     if (t != NULL)
-        t->kernel = calloc(box->kernels + 1, sizeof *t->kernel);
+        t->kernel = calloc(container->kernels + 1, sizeof *t->kernel);
     if (t == NULL || t->kernel == NULL) {
         free(t);
         return hd_err_no_memory(err);
     }
-    for (size_t i = 0; i < box->kernels; i++) {
-        if (box->kernel[i].context == context)
+    for (size_t i = 0; i < container->kernels; i++) {
+        if (container->kernel[i].context == context)
             t->kernel[t->kernels++] = (uint32_t)i;
     }
-    t->box = box;
+    t->container = container;
     t->context = context;
     t->limit = resident;
     t->source = (struct hd_source){.ops = &ops,
                                    .self = t,
                                    .hash = XXH3_64bits(id, sizeof id),
                                    .free = free_source};
-    replay_name(box->context[context].name, t->source.name,
+    replay_name(container->context[context].name, t->source.name,
                 sizeof t->source.name);
     return &t->source;
 }
 
-struct hd_box *hd_trace_source_box(const struct hd_source *s, uint32_t *context)
+struct hd_container *hd_trace_source_container(const struct hd_source *s,
+                                               uint32_t *context)
 {
     const struct replayer *t = s->self;
 
     if (s->ops != &ops)
         return NULL;
     *context = t->context;
-    return t->box;
+    return t->container;
 }

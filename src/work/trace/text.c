@@ -1,5 +1,5 @@
 /*
- * trace-text.c - the text trace of a kernel, into a container.
+ * text.c - the text trace of a kernel, into a container.
  *
  * A header of `-name = value` lines up to #traces or the first block, with
  * comments (# ...) before, between and behind them; then thread blocks between
@@ -60,13 +60,13 @@ enum {
 
 /* One warp: its open run and its scoreboard. */
 struct warp {
-    struct hd_pack *pack;
+    struct hd_packer *pack;
     uint32_t w;
     /* counted over all warps until somebody resets them */
     uint64_t insts, thread_insts, mem_insts, lane_addrs;
     bool ended; /* the last warp ended with EXIT */
     /* the open run, and an EXIT that may be the last */
-    struct hd_top run, exit;
+    struct hd_trace_op run, exit;
     bool in_run, at_exit;
     uint32_t number;  /* of the run */
     uint32_t longest; /* instructions of its longest chain */
@@ -83,7 +83,7 @@ struct warp {
 struct held {
     bool any;
     struct hd_line line;
-    struct hd_tinst inst;
+    struct hd_trace_inst inst;
     uint64_t addr[LANES];
 };
 
@@ -92,7 +92,7 @@ struct held {
 struct start {
     size_t len;
     char text[START];
-    struct hd_top run;
+    struct hd_trace_op run;
     uint32_t longest, pc; /* pc: of the last */
     uint32_t regs;
     struct {
@@ -110,8 +110,8 @@ struct run {
 };
 
 struct hd_trace_text {
-    struct hd_box *box;
-    struct hd_pack *pack;
+    struct hd_container *container;
+    struct hd_packer *pack;
     struct hd_lines *lines;
     struct warp warp;
     struct start start;
@@ -132,15 +132,15 @@ struct hd_trace_text {
     uint64_t lane[LANES];
 };
 
-struct hd_trace_text *hd_trace_text_new(struct hd_box *box)
+struct hd_trace_text *hd_trace_text_new(struct hd_container *container)
 {
     struct hd_trace_text *t = calloc(1, sizeof *t);
 
     if (t == NULL)
         return NULL;
-    t->box = box;
-    t->pack = hd_pack_new();
-    t->lines = hd_lines_new(box);
+    t->container = container;
+    t->pack = hd_packer_new();
+    t->lines = hd_lines_new(container);
     t->warp.pack = t->pack;
     if (t->pack != NULL && t->lines != NULL)
         return t;
@@ -152,7 +152,7 @@ void hd_trace_text_free(struct hd_trace_text *t)
 {
     if (t == NULL)
         return;
-    hd_pack_free(t->pack);
+    hd_packer_free(t->pack);
     hd_lines_free(t->lines);
     free(t);
 }
@@ -216,7 +216,7 @@ static void warp_begin(struct warp *w, uint32_t warp)
 }
 
 /* The slots that an instruction must find empty. */
-static uint32_t text_waits(struct warp *w, const struct hd_tinst *i)
+static uint32_t text_waits(struct warp *w, const struct hd_trace_inst *i)
 {
     uint32_t wait = i->op.collect ? w->copies : 0;
 
@@ -263,7 +263,7 @@ static void pending(struct warp *w, unsigned reg, unsigned slot)
 }
 
 /* The open run has one more instruction: where it stands in its chains. */
-static void chain(struct warp *w, const struct hd_tinst *i)
+static void chain(struct warp *w, const struct hd_trace_inst *i)
 {
     uint32_t depth = 1;
 
@@ -286,11 +286,11 @@ static void open_run(struct warp *w)
 }
 
 /* Counts and packs an operation that touches no memory. */
-static void put_plain(struct warp *w, const struct hd_top *o)
+static void put_plain(struct warp *w, const struct hd_trace_op *o)
 {
     w->insts += o->count;
     w->thread_insts += (uint64_t)o->count * hd_bit_count(o->mask);
-    hd_pack_op(w->pack, w->w, o, NULL);
+    hd_packer_op(w->pack, w->w, o, NULL);
 }
 
 static void close_run(struct warp *w)
@@ -303,16 +303,16 @@ static void close_run(struct warp *w)
     w->in_run = false;
 }
 
-static struct hd_top plain_op(const struct hd_tinst *i, unsigned kind,
-                              uint64_t mask, uint32_t wait)
+static struct hd_trace_op plain_op(const struct hd_trace_inst *i, unsigned kind,
+                                   uint64_t mask, uint32_t wait)
 {
-    return (struct hd_top){.kind = (uint8_t)kind,
-                           .slot = HD_NO_SLOT,
-                           .wait = wait,
-                           .count = 1,
-                           .pc = i->pc,
-                           .opcode = i->opcode,
-                           .mask = mask};
+    return (struct hd_trace_op){.kind = (uint8_t)kind,
+                                .slot = HD_NO_SLOT,
+                                .wait = wait,
+                                .count = 1,
+                                .pc = i->pc,
+                                .opcode = i->opcode,
+                                .mask = mask};
 }
 
 /* Something follows the EXIT that was held back: it is an instruction. */
@@ -325,7 +325,8 @@ static void not_last(struct warp *w)
 }
 
 /* An instruction that touches no memory. */
-static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
+static void warp_plain(struct warp *w, const struct hd_trace_inst *i,
+                       uint64_t mask)
 {
     uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
 
@@ -341,7 +342,7 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
     text_release(w, wait);
     close_run(w);
     if (i->op.kind == HEDDLE_OP_BARRIER) {
-        struct hd_top o = plain_op(i, HEDDLE_OP_BARRIER, mask, wait);
+        struct hd_trace_op o = plain_op(i, HEDDLE_OP_BARRIER, mask, wait);
         put_plain(w, &o);
     } else if (i->op.exit) {
         w->exit = plain_op(i, HEDDLE_OP_EXIT, mask, wait);
@@ -355,9 +356,9 @@ static void warp_plain(struct warp *w, const struct hd_tinst *i, uint64_t mask)
 
 /* A memory instruction: fills *o with its operation, which the caller packs
  * next. */
-static void warp_memory(struct warp *w, const struct hd_tinst *i, uint64_t mask,
-                        unsigned kind, unsigned bytes,
-                        enum hd_trace_space space, struct hd_top *o)
+static void warp_memory(struct warp *w, const struct hd_trace_inst *i,
+                        uint64_t mask, unsigned kind, unsigned bytes,
+                        enum hd_trace_space space, struct hd_trace_op *o)
 {
     uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
     unsigned slot = HD_NO_SLOT;
@@ -452,7 +453,7 @@ static void learn_start(struct hd_trace_text *t, uint32_t pc, const char *to)
 /* The warp has no more instructions. */
 static void warp_end(struct warp *w)
 {
-    struct hd_top o;
+    struct hd_trace_op o;
 
     if (w->at_exit) {
         put_plain(w, &w->exit);
@@ -461,8 +462,8 @@ static void warp_end(struct warp *w)
         return;
     }
     close_run(w);
-    o = (struct hd_top){.kind = HEDDLE_OP_EXIT, .slot = HD_NO_SLOT};
-    hd_pack_op(w->pack, w->w, &o, NULL);
+    o = (struct hd_trace_op){.kind = HEDDLE_OP_EXIT, .slot = HD_NO_SLOT};
+    hd_packer_op(w->pack, w->w, &o, NULL);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -494,13 +495,13 @@ static const uint64_t *as_list(struct hd_trace_text *t, const struct hd_line *l)
 
 /* Packs a global access and adds its pages. */
 static int put_global(struct hd_trace_text *t, const struct hd_line *l,
-                      struct hd_top *o)
+                      struct hd_trace_op *o)
 {
     o->mask = l->mask;
     o->first = o->mask != 0 && l->affine ? l->first : 0;
     o->stride = o->mask != 0 && l->affine ? l->stride : 0;
     if (l->mask == 0) {
-        hd_pack_op(t->pack, t->warp.w, o, NULL);
+        hd_packer_op(t->pack, t->warp.w, o, NULL);
         return 0;
     }
     if (l->affine) {
@@ -512,7 +513,7 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
         if (hi >= HD_TRACE_VA_END || l->stride >= (int64_t)HD_TRACE_VA_END ||
             l->stride <= -(int64_t)HD_TRACE_VA_END)
             return too_far(t, hi);
-        hd_pack_op(t->pack, t->warp.w, o, NULL);
+        hd_packer_op(t->pack, t->warp.w, o, NULL);
         if (HD_UNLIKELY(lo == 0))
             note(t, HD_TN_ZERO_ADDRESS);
         if (lo >> HD_PAGE_SHIFT == (hi + o->bytes - 1) >> HD_PAGE_SHIFT) {
@@ -530,7 +531,7 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
         hd_pages_add(t->pages, a[i], o->bytes);
     }
     if (!l->affine) {
-        hd_pack_op(t->pack, t->warp.w, o, a);
+        hd_packer_op(t->pack, t->warp.w, o, a);
         if (HD_UNLIKELY(zero))
             note(t, HD_TN_ZERO_ADDRESS);
     }
@@ -552,7 +553,7 @@ static void widen_local(struct hd_trace_context *x, uint64_t least,
 
 /* Packs a local access as offsets into the window. */
 static int put_local(struct hd_trace_text *t, const struct hd_line *l,
-                     struct hd_top *o)
+                     struct hd_trace_op *o)
 {
     uint64_t base = t->k->local_base, off[LANES];
     uint64_t least = HD_TRACE_WINDOW / 4, most = 0;
@@ -572,7 +573,7 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
     o->mask = l->mask;
     o->first = affine ? off[0] : 0;
     o->stride = affine ? l->stride : 0;
-    hd_pack_op(t->pack, t->warp.w, o, affine ? NULL : off);
+    hd_packer_op(t->pack, t->warp.w, o, affine ? NULL : off);
     return 0;
 }
 
@@ -618,11 +619,11 @@ static enum place text_classify(struct hd_trace_text *t, struct hd_line *l)
 /* One instruction that moves l->bytes at l->n addresses. */
 static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
 {
-    const struct hd_tinst *i = l->inst;
+    const struct hd_trace_inst *i = l->inst;
     uint64_t each = l->n != 0 ? hd_ceil_div(l->bytes, l->n) : 0;
     uint64_t lanes = hd_max_u64(1, hd_ceil_div(each, BULK_STEP));
     struct hd_line part = {.inst = i};
-    struct hd_top o;
+    struct hd_trace_op o;
     uint64_t addr[32];
     unsigned n = 0, slot;
 
@@ -657,10 +658,10 @@ static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
 static int text_put_memory(struct hd_trace_text *t, const struct hd_line *line)
 {
     struct hd_line l = *line;
-    const struct hd_tinst *i = l.inst;
+    const struct hd_trace_inst *i = l.inst;
     enum place place = PLACE_GLOBAL;
     unsigned bytes = i->bytes;
-    struct hd_top o;
+    struct hd_trace_op o;
 
     if (l.odd)
         note(t, HD_TN_ODD_MODE);
@@ -717,7 +718,7 @@ static int text_hold(struct hd_trace_text *t, const struct hd_line *l)
 /* Packs an instruction into the warp.  0 or an error. */
 static int put_inst(struct hd_trace_text *t, const struct hd_line *l)
 {
-    const struct hd_tinst *i = l->inst;
+    const struct hd_trace_inst *i = l->inst;
 
     if (i->op.replay) {
         t->markers++;
@@ -869,7 +870,7 @@ static int number_block(struct hd_trace_text *t, const char *line)
     if (!add_block(t, number))
         return text_bad_line(t, line, "the kernel has this block twice");
     t->numbered = true;
-    hd_pack_block(t->pack, number);
+    hd_packer_block(t->pack, number);
     return 0;
 }
 
@@ -885,7 +886,7 @@ static int text_end_block(struct hd_trace_text *t)
         note(t, HD_TN_EMPTY_WARP);
     }
     t->in_block = false;
-    return hd_box_block_end(t->box, t->pack, t->err);
+    return hd_container_block_end(t->container, t->pack, t->err);
 }
 
 /* ---- header -------------------------------------------------------------- */
@@ -957,7 +958,8 @@ static int header_line(struct hd_trace_text *t, struct header *h,
             end++;
         for (; end > p && hd_scan_blank(end - 1) != NULL; end--)
             ;
-        h->k.name = hd_box_name(t->box, p, (size_t)(end - p), t->err);
+        h->k.name =
+            hd_container_name(t->container, p, (size_t)(end - p), t->err);
         return t->err->code;
     }
     if ((p = hd_scan_is(line, "-grid dim = ")) != NULL) {
@@ -999,12 +1001,13 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
                           t->path, k->grid[0], k->grid[1], k->grid[2],
                           k->block[0], k->block[1], k->block[2]);
     if (k->name == NULL)
-        k->name = hd_box_name(t->box, "kernel", 6, t->err);
+        k->name = hd_container_name(t->container, "kernel", 6, t->err);
     t->warps = hd_trace_warps(k);
-    if (k->name == NULL || (t->k = hd_box_kernel(t->box, k, t->err)) == NULL)
+    if (k->name == NULL ||
+        (t->k = hd_container_kernel(t->container, k, t->err)) == NULL)
         return t->err->code;
     hd_lines_kernel(t->lines, k->version, h->lineinfo);
-    hd_pack_begin(t->pack, t->warps);
+    hd_packer_begin(t->pack, t->warps);
     h->done = true;
     return 0;
 }
@@ -1133,7 +1136,7 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
     t->line = 0;
     if (k->blocks < (uint64_t)k->grid[0] * k->grid[1] * k->grid[2])
         note(t, HD_TN_MISSING_BLOCKS);
-    return hd_box_pack(t->box, t->pack, t->err);
+    return hd_container_pack(t->container, t->pack, t->err);
 }
 
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
@@ -1154,8 +1157,8 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->runs = 0;
     t->start.len = t->start.tries = 0;
     t->in_block = t->in_warp = t->held.any = false;
-    t->x = &t->box->context[t->box->contexts - 1];
-    h.k.context = (uint32_t)t->box->contexts - 1;
+    t->x = &t->container->context[t->container->contexts - 1];
+    h.k.context = (uint32_t)t->container->contexts - 1;
     t->warp.insts = t->warp.thread_insts = 0;
     t->warp.mem_insts = t->warp.lane_addrs = 0;
     while ((r = hd_trace_in_more(in, &p, &end, err)) > 0) {

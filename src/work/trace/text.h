@@ -1,5 +1,5 @@
 /*
- * trace-text.h - reading text traces: lines, words, kernels, lists of kernels.
+ * text.h - reading text traces: lines, words, kernels, lists of kernels.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HD_TRACE_TEXT_H
@@ -7,7 +7,7 @@
 
 #include "trace.h"
 
-/* ---- whole lines of a file (trace-in.c) ---------------------------------- */
+/* ---- whole lines of a file (in.c) ---------------------------------- */
 
 struct hd_trace_in;
 
@@ -24,7 +24,7 @@ void hd_trace_in_close(struct hd_trace_in *in);
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
                      struct hd_err *err);
 
-/* The text of a .tracez, of which fd and path are borrowed (trace-z.c). */
+/* The text of a .tracez, of which fd and path are borrowed (z.c). */
 struct hd_tracez;
 struct hd_tracez *hd_tracez_open(int fd, const char *path, struct hd_err *err);
 void hd_tracez_close(struct hd_tracez *z);
@@ -189,7 +189,7 @@ static inline const char *hd_scan_line_end(const char *p)
     return p;
 }
 
-/* ---- opcodes (trace-line.c) ---------------------------------------------- */
+/* ---- opcodes (line.c) ---------------------------------------------- */
 
 enum hd_opcode_where {
     HD_OW_NONE,    /* no memory that a GPU's virtual memory sees */
@@ -226,7 +226,7 @@ enum {
 };
 
 /* What the lines of one static instruction have in common. */
-struct hd_tinst {
+struct hd_trace_inst {
     struct hd_opcode op;
     uint8_t bytes;
     uint8_t dsts, regs; /* reg[0 .. dsts) are written, the rest read */
@@ -241,7 +241,7 @@ struct hd_lines; /* what was learnt from the lines of a kernel so far */
 
 /* An instruction as executed. */
 struct hd_line {
-    const struct hd_tinst *inst; /* until the next line */
+    const struct hd_trace_inst *inst; /* until the next line */
     uint64_t mask;
     bool addressed; /* the fields below hold */
     bool bulk;      /* a list of any length, not by lane (TMA) */
@@ -254,8 +254,8 @@ struct hd_line {
     uint64_t bytes;       /* bulk: of the whole transfer */
 };
 
-/* A scanner whose opcodes become strings of `box`. */
-struct hd_lines *hd_lines_new(struct hd_box *box);
+/* A scanner whose opcodes become strings of `container`. */
+struct hd_lines *hd_lines_new(struct hd_container *container);
 void hd_lines_free(struct hd_lines *c);
 /* A new kernel: tracer version, and whether lines begin with a line number. */
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo);
@@ -276,12 +276,12 @@ void hd_line_affine(struct hd_line *l);
 /* What was expected. */
 const struct hd_err *hd_lines_error(const struct hd_lines *c);
 
-/* ---- kernels (trace-text.c) ---------------------------------------------- */
+/* ---- kernels (text.c) ---------------------------------------------- */
 
 struct hd_trace_text;
 
-/* A reader that adds kernels to `box`.  NULL: out of memory. */
-struct hd_trace_text *hd_trace_text_new(struct hd_box *box);
+/* A reader that adds kernels to `container`.  NULL: out of memory. */
+struct hd_trace_text *hd_trace_text_new(struct hd_container *container);
 void hd_trace_text_free(struct hd_trace_text *t);
 
 /*
@@ -295,12 +295,12 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
 void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
                    const char *path, uint64_t line);
 
-/* ---- lists and paths (trace-list.c) -------------------------------------- */
+/* ---- lists and paths (list.c) -------------------------------------- */
 
 enum hd_trace_form {
-    HD_TF_BOX,    /* heddle's container */
-    HD_TF_KERNEL, /* one .traceg, .traceg.xz or .tracez */
-    HD_TF_LISTS   /* kernelslist.g, or a directory of such */
+    HD_TF_CONTAINER, /* heddle's container */
+    HD_TF_KERNEL,    /* one .traceg, .traceg.xz or .tracez */
+    HD_TF_LISTS      /* kernelslist.g, or a directory of such */
 };
 
 struct hd_trace_input {
@@ -317,6 +317,6 @@ void hd_trace_input_free(struct hd_trace_input *in);
 /* Reads the text of address space `context`, or of all of them if it is
  * HD_NONE, into an empty container and finishes that. */
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_box *box, struct hd_err *err);
+                  struct hd_container *container, struct hd_err *err);
 
 #endif

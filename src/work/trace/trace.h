@@ -8,16 +8,16 @@
  * are the same before and after `heddle trace convert` by construction, and
  * pages are known before cycle 0.
  *
- *     trace-in       bytes of a .traceg, .traceg.xz or .tracez, as whole lines
- *     trace-z        the text that a .tracez holds
- *     trace-line     one instruction line: registers, opcode, addresses
- *     trace-text     the lines of one kernel, and what its instructions touch
- *     trace-list     kernelslist.g, directories, contexts
- *     trace-pages    the pages that are touched
- *     trace-frame    about 64 KB of thread blocks, packed and unpacked
- *     trace-box      the container: frames and their index, memory or file
- *     trace-source   replay: the instructions that the cores ask for
- *     trace-api      the public calls of heddle_trace.h; recording
+ *     in.c         bytes of a .traceg, .traceg.xz or .tracez, as whole lines
+ *     z.c          the text that a .tracez holds
+ *     line.c       one instruction line: registers, opcode, addresses
+ *     text.c       the lines of one kernel, and what its instructions touch
+ *     list.c       kernelslist.g, directories, contexts
+ *     pages.c      the pages that are touched
+ *     frame.c      about 64 KB of thread blocks, packed and unpacked
+ *     container.c  the container: frames and their index, memory or file
+ *     source.c     replay: the instructions that the cores ask for
+ *     api.c        the public calls of heddle_trace.h; recording
  *
  * SPDX-License-Identifier: MIT
  */
@@ -50,7 +50,7 @@ enum hd_trace_space {
 };
 
 /* An operation of a warp. */
-struct hd_top {
+struct hd_trace_op {
     uint8_t kind;  /* enum heddle_op */
     uint8_t slot;  /* or HD_NO_SLOT */
     uint8_t bytes; /* a lane; of an ALU run, instructions of a group */
@@ -71,7 +71,7 @@ struct hd_top {
 /* As opcodes of what is recorded: enum heddle_op. */
 extern const char *const hd_trace_opcode[HEDDLE_OPS];
 
-static inline bool hd_top_memory(const struct hd_top *o)
+static inline bool hd_trace_op_memory(const struct hd_trace_op *o)
 {
     return hd_op_memory(o->kind);
 }
@@ -141,31 +141,31 @@ struct hd_trace_note_row {
     char where[96]; /* the first: file:line */
 };
 
-/* ---- some thread blocks as bytes (trace-frame.c) --------------------------
+/* ---- some thread blocks as bytes (frame.c) --------------------------
  */
 
-struct hd_pack; /* collects blocks until a frame is full */
+struct hd_packer; /* collects blocks until a frame is full */
 
 /* NULL: out of memory. */
-struct hd_pack *hd_pack_new(void);
-void hd_pack_free(struct hd_pack *k);
+struct hd_packer *hd_packer_new(void);
+void hd_packer_free(struct hd_packer *k);
 /* Starts a frame of blocks of so many warps; forgets the last. */
-void hd_pack_begin(struct hd_pack *k, uint32_t warps);
+void hd_packer_begin(struct hd_packer *k, uint32_t warps);
 /* Starts a block; `number` is its index in the grid. */
-void hd_pack_block(struct hd_pack *k, uint64_t number);
+void hd_packer_block(struct hd_packer *k, uint64_t number);
 /* Appends an operation to a warp of the block: affine, or with an address in
  * list[] for each set lane, ascending. */
-void hd_pack_op(struct hd_pack *k, uint32_t warp, const struct hd_top *o,
-                const uint64_t *list);
+void hd_packer_op(struct hd_packer *k, uint32_t warp,
+                  const struct hd_trace_op *o, const uint64_t *list);
 /* Whether such a list is affine, with that stride: one form for one access. */
 bool hd_trace_affine(uint64_t mask, const uint64_t *addr, int64_t *stride);
 /* Ends the block.  0, or HEDDLE_ENOMEM. */
-int hd_pack_block_end(struct hd_pack *k);
+int hd_packer_block_end(struct hd_packer *k);
 /* Enough blocks for a frame? */
-bool hd_pack_full(const struct hd_pack *k);
-uint32_t hd_pack_blocks(const struct hd_pack *k);
+bool hd_packer_full(const struct hd_packer *k);
+uint32_t hd_packer_blocks(const struct hd_packer *k);
 /* Writes the frame's bytes to `out` (emptied first).  0 or HEDDLE_ENOMEM. */
-int hd_pack_end(struct hd_pack *k, struct hd_bytes *out);
+int hd_packer_end(struct hd_packer *k, struct hd_bytes *out);
 
 /* An operation of a frame. */
 struct hd_frame_op {
@@ -178,7 +178,8 @@ struct hd_frame_op {
 struct hd_frame {
     uint32_t blocks, warps;
     struct hd_frame_op *op;
-    struct hd_top *record; /* what operations are, but for where they begin */
+    struct hd_trace_op
+        *record;           /* what operations are, but for where they begin */
     uint64_t *number;      /* [blocks] index in the grid */
     uint32_t *start;       /* [blocks * warps] its operations, up to its EXIT */
     unsigned char *list;   /* addresses, as they were written */
@@ -186,8 +187,8 @@ struct hd_frame {
     size_t bytes;          /* all of it */
 };
 
-static inline const struct hd_top *hd_frame_record(const struct hd_frame *f,
-                                                   const struct hd_frame_op *op)
+static inline const struct hd_trace_op *
+hd_frame_record(const struct hd_frame *f, const struct hd_frame_op *op)
 {
     return &f->record[op->record];
 }
@@ -215,7 +216,7 @@ void hd_frame_free(struct hd_frame *f);
 void hd_frame_addr(const struct hd_frame *f, const struct hd_frame_op *op,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES]);
 
-/* ---- the container (trace-box.c) ------------------------------------------
+/* ---- the container (container.c) ------------------------------------------
  */
 
 struct hd_trace_alloc {
@@ -243,9 +244,9 @@ struct hd_trace_context {
     size_t notes;
 };
 
-enum { HD_BOX_VERSION = 3 }; /* of the container's file */
+enum { HD_CONTAINER_VERSION = 3 }; /* of the container's file */
 
-struct hd_box_frame {
+struct hd_container_frame {
     unsigned char *mem; /* kept in memory, else NULL */
     uint64_t at;        /* in the file */
     uint64_t hash;      /* xxh3 of the frame before compression */
@@ -253,8 +254,8 @@ struct hd_box_frame {
     uint32_t raw, stored, blocks, kernel;
 };
 
-struct hd_box {
-    struct hd_box_frame *frame;
+struct hd_container {
+    struct hd_container_frame *frame;
     size_t frames, room_frames;
     struct hd_trace_kernel *kernel;
     size_t kernels, room_kernels;
@@ -264,7 +265,7 @@ struct hd_box {
     size_t strings, room_strings;
     uint64_t hash;       /* of the contents, however they are stored */
     uint64_t file_bytes; /* 0: not a file */
-    struct hd_box_io {
+    struct hd_container_io {
         int fd;
         bool file;           /* has a name, or will have */
         uint64_t keep, kept; /* bytes of frames in memory: at most, now */
@@ -282,44 +283,49 @@ struct hd_box {
  * A container to be written: in memory up to `keep` bytes and beyond that in
  * a nameless temporary file.  NULL: out of memory.
  */
-struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err);
+struct hd_container *hd_container_memory(uint64_t keep, struct hd_err *err);
 /* A container in a file, which takes its name when it is finished. */
-struct hd_box *hd_box_create(const char *path, struct hd_err *err);
+struct hd_container *hd_container_create(const char *path, struct hd_err *err);
 /* Opens a file for reading. */
-struct hd_box *hd_box_open(const char *path, struct hd_err *err);
+struct hd_container *hd_container_open(const char *path, struct hd_err *err);
 /* An unfinished file is removed. */
-void hd_box_free(struct hd_box *b);
+void hd_container_free(struct hd_container *b);
 /* Does the file begin as a container does?  < 0: it cannot be opened. */
-int hd_box_is(const char *path, struct hd_err *err);
+int hd_container_is(const char *path, struct hd_err *err);
 
 /* ---- writing ------------------------------------------------------------ */
 
 /* The number of a string; the same string has one number.  HD_NONE: out of
  * memory, or more than 2^16 strings (err is set). */
-uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
-                       struct hd_err *err);
+uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
+                             struct hd_err *err);
 /* The string itself, as the container keeps it; NULL: the same. */
-const char *hd_box_name(struct hd_box *b, const char *s, size_t n,
-                        struct hd_err *err);
-int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err);
-int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
-                 uint64_t base, uint64_t bytes, struct hd_err *err);
+const char *hd_container_name(struct hd_container *b, const char *s, size_t n,
+                              struct hd_err *err);
+int hd_container_context(struct hd_container *b, const char *name,
+                         struct hd_err *err);
+int hd_container_alloc(struct hd_container *b, uint32_t context,
+                       const char *name, uint64_t base, uint64_t bytes,
+                       struct hd_err *err);
 /* Begins a kernel (its frames follow); the name must be one of the strings.
  * Where it is kept, until the next begins; NULL: no memory. */
-struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
-                                      const struct hd_trace_kernel *k,
-                                      struct hd_err *err);
+struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
+                                            const struct hd_trace_kernel *k,
+                                            struct hd_err *err);
 /*
- * What hd_pack has collected becomes a frame of the last kernel, if there is
+ * What hd_packer has collected becomes a frame of the last kernel, if there is
  * anything, and it begins the next.
  */
-int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
-/* hd_box_pack when the block that ends now fills a frame; counts the block. */
-int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err);
+int hd_container_pack(struct hd_container *b, struct hd_packer *k,
+                      struct hd_err *err);
+/* hd_container_pack when the block that ends now fills a frame; counts the
+ * block. */
+int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
+                           struct hd_err *err);
 /* No more is written: fixes the hash, and completes and names the file. */
-int hd_box_finish(struct hd_box *b, struct hd_err *err);
+int hd_container_finish(struct hd_container *b, struct hd_err *err);
 /* Finds the hash of the contents again: a kernel's header has changed. */
-int hd_box_hash(struct hd_box *b, struct hd_err *err);
+int hd_container_hash(struct hd_container *b, struct hd_err *err);
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -327,50 +333,52 @@ int hd_box_hash(struct hd_box *b, struct hd_err *err);
  * The bytes of frame i, valid until the next call.  Verifies its hash.
  * `limit` bounds its size.  NULL on error.
  */
-const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
-                                struct hd_err *err);
+const unsigned char *hd_container_get(struct hd_container *b, size_t i,
+                                      size_t limit, struct hd_err *err);
 /* Frame i, unpacked and owned. */
-struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
-                              struct hd_err *err);
+struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
+                                    size_t limit, struct hd_err *err);
 /* Blocks from frame i on take more than `limit` bytes: an error; NULL. */
-void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
-                       struct hd_err *err);
+void *hd_container_too_large(const struct hd_container *b, size_t i,
+                             uint64_t limit, struct hd_err *err);
 
 /* Copies address space `context` of `in`, or all (HD_NONE), to the empty
  * `out` and finishes that.  `limit` bounds a frame. */
-int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
-                size_t limit, struct hd_err *err);
+int hd_container_copy(struct hd_container *in, uint32_t context,
+                      struct hd_container *out, size_t limit,
+                      struct hd_err *err);
 
-/* ---- replaying (trace-source.c) ------------------------------------------ */
+/* ---- replaying (source.c) ------------------------------------------ */
 
 /*
  * A source that replays one address space of a finished container and takes
  * the container.  `resident` bounds the bytes of frames that resident blocks
  * need.  NULL on error; then the container is still the caller's.
  */
-struct hd_source *hd_trace_source(struct hd_box *box, uint32_t context,
-                                  uint64_t resident, struct hd_err *err);
+struct hd_source *hd_trace_source(struct hd_container *container,
+                                  uint32_t context, uint64_t resident,
+                                  struct hd_err *err);
 
 /* The container of such a source, or NULL if it is another kind. */
-struct hd_box *hd_trace_source_box(const struct hd_source *s,
-                                   uint32_t *context);
+struct hd_container *hd_trace_source_container(const struct hd_source *s,
+                                               uint32_t *context);
 
 /* ---- the index as bytes ---------------------------------------------------
  */
 
 /* Writes the index.  Returns how many of its bytes describe the contents;
  * the rest says how they are stored. */
-size_t hd_index_write(struct hd_box *b, struct hd_bytes *out);
+size_t hd_index_write(struct hd_container *b, struct hd_bytes *out);
 
 /*
  * Fills an empty container from an index; its frames lie in [from, to) of the
  * file.  NULL, or which part is off; hd_index_memory: memory is short.
  */
 extern const char hd_index_memory[];
-const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
-                          uint64_t from, uint64_t to);
+const char *hd_index_read(struct hd_container *b, const unsigned char *p,
+                          size_t n, uint64_t from, uint64_t to);
 
-/* ---- the set of 4 KB pages that a trace touches (trace-pages.c) ------------
+/* ---- the set of 4 KB pages that a trace touches (pages.c) ------------
  */
 
 struct hd_region { /* 2 MB: a bit for each page */

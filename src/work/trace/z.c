@@ -1,5 +1,5 @@
 /*
- * trace-z.c - the .tracez of Accel-Sim 2.0, as the text that it holds.
+ * z.c - the .tracez of Accel-Sim 2.0, as the text that it holds.
  *
  *     header lines, 0
  *     u32 bytes of the dictionary, u32 instructions of a chunk; the dictionary

@@ -1,5 +1,5 @@
 /*
- * trace-box.c - heddle's trace container: packed frames and their index.
+ * container.c - heddle's trace container: packed frames and their index.
  *
  * A file is
  *
@@ -54,7 +54,7 @@ enum { HEADER = 64, LEVEL_FILE = 12, LEVEL_SPILL = 1 };
 static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
 
-static int container_io_error(const struct hd_box *b, int code,
+static int container_io_error(const struct hd_container *b, int code,
                               const char *what, struct hd_err *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
@@ -64,8 +64,8 @@ static int container_io_error(const struct hd_box *b, int code,
 
 /* ---- files --------------------------------------------------------------- */
 
-static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
-                    struct hd_err *err)
+static int write_at(struct hd_container *b, const void *p, size_t n,
+                    uint64_t at, struct hd_err *err)
 {
     const char *s = p;
 
@@ -79,7 +79,8 @@ static int write_at(struct hd_box *b, const void *p, size_t n, uint64_t at,
 }
 
 /* Reads into the space for packed bytes. */
-static int read_at(struct hd_box *b, size_t n, uint64_t at, struct hd_err *err)
+static int read_at(struct hd_container *b, size_t n, uint64_t at,
+                   struct hd_err *err)
 {
     b->io.packed.n = 0;
     if (!hd_bytes_room(&b->io.packed, n + 1))
@@ -99,7 +100,7 @@ static int read_at(struct hd_box *b, size_t n, uint64_t at, struct hd_err *err)
 }
 
 /* Opens the nameless temporary file. */
-static int open_spill(struct hd_box *b, struct hd_err *err)
+static int open_spill(struct hd_container *b, struct hd_err *err)
 {
     const char *dir = getenv("TMPDIR");
     char name[512];
@@ -122,9 +123,10 @@ static int open_spill(struct hd_box *b, struct hd_err *err)
 /* ---- making and freeing -------------------------------------------------- */
 
 /* level: of compression; 0: to be read. */
-static struct hd_box *new_box(const char *path, int level, struct hd_err *err)
+static struct hd_container *container_new(const char *path, int level,
+                                          struct hd_err *err)
 {
-    struct hd_box *b = calloc(1, sizeof *b);
+    struct hd_container *b = calloc(1, sizeof *b);
 
     if (b == NULL)
         return hd_err_no_memory(err);
@@ -137,25 +139,25 @@ static struct hd_box *new_box(const char *path, int level, struct hd_err *err)
     if (b->io.d != NULL && (level == 0 || b->io.c != NULL) &&
         (path == NULL || b->io.path != NULL))
         return b;
-    hd_box_free(b);
+    hd_container_free(b);
     return hd_err_no_memory(err);
 }
 
-struct hd_box *hd_box_memory(uint64_t keep, struct hd_err *err)
+struct hd_container *hd_container_memory(uint64_t keep, struct hd_err *err)
 {
-    struct hd_box *b = new_box(NULL, LEVEL_SPILL, err);
+    struct hd_container *b = container_new(NULL, LEVEL_SPILL, err);
 
     if (b != NULL)
         b->io.keep = keep;
     return b;
 }
 
-struct hd_box *hd_box_create(const char *path, struct hd_err *err)
+struct hd_container *hd_container_create(const char *path, struct hd_err *err)
 {
-    struct hd_box *b = new_box(path, LEVEL_FILE, err);
+    struct hd_container *b = container_new(path, LEVEL_FILE, err);
 
     if (b != NULL && hd_save_open(&b->io.save, path, err) != 0) {
-        hd_box_free(b);
+        hd_container_free(b);
         return NULL;
     }
     if (b != NULL) {
@@ -165,7 +167,7 @@ struct hd_box *hd_box_create(const char *path, struct hd_err *err)
     return b;
 }
 
-void hd_box_free(struct hd_box *b)
+void hd_container_free(struct hd_container *b)
 {
     if (b == NULL)
         return;
@@ -182,7 +184,7 @@ void hd_box_free(struct hd_box *b)
     free(b->kernel);
     free(b->context);
     free(b->string);
-    struct hd_box_io *io = &b->io;
+    struct hd_container_io *io = &b->io;
     if (io->fd >= 0 && io->fd != io->save.fd)
         close(io->fd);
     hd_save_drop(&io->save);
@@ -197,8 +199,8 @@ void hd_box_free(struct hd_box *b)
 
 /* ---- writing ------------------------------------------------------------- */
 
-uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
-                       struct hd_err *err)
+uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
+                             struct hd_err *err)
 {
     if (memchr(s, '\0', n) != NULL) {
         hd_err_set(err, HEDDLE_EDATA, "an opcode or name has a zero byte");
@@ -226,17 +228,18 @@ uint32_t hd_box_string(struct hd_box *b, const char *s, size_t n,
     return (uint32_t)b->strings++;
 }
 
-const char *hd_box_name(struct hd_box *b, const char *s, size_t n,
-                        struct hd_err *err)
+const char *hd_container_name(struct hd_container *b, const char *s, size_t n,
+                              struct hd_err *err)
 {
-    uint32_t i = hd_box_string(b, s, n, err);
+    uint32_t i = hd_container_string(b, s, n, err);
 
     return i != HD_NONE ? b->string[i] : NULL;
 }
 
-int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
+int hd_container_context(struct hd_container *b, const char *name,
+                         struct hd_err *err)
 {
-    const char *s = hd_box_name(b, name, strlen(name), err);
+    const char *s = hd_container_name(b, name, strlen(name), err);
     struct hd_trace_context *c =
         hd_grow(&b->context, b->contexts, &b->room_contexts, sizeof *c);
 
@@ -251,11 +254,12 @@ int hd_box_context(struct hd_box *b, const char *name, struct hd_err *err)
     return 0;
 }
 
-int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
-                 uint64_t base, uint64_t bytes, struct hd_err *err)
+int hd_container_alloc(struct hd_container *b, uint32_t context,
+                       const char *name, uint64_t base, uint64_t bytes,
+                       struct hd_err *err)
 {
     struct hd_trace_context *c = &b->context[context];
-    const char *s = hd_box_name(b, name, strlen(name), err);
+    const char *s = hd_container_name(b, name, strlen(name), err);
     struct hd_trace_alloc *a =
         hd_grow(&c->alloc, c->allocs, &c->room_allocs, sizeof *a);
 
@@ -265,9 +269,9 @@ int hd_box_alloc(struct hd_box *b, uint32_t context, const char *name,
     return 0;
 }
 
-struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
-                                      const struct hd_trace_kernel *k,
-                                      struct hd_err *err)
+struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
+                                            const struct hd_trace_kernel *k,
+                                            struct hd_err *err)
 {
     struct hd_trace_kernel *p =
         hd_grow(&b->kernel, b->kernels, &b->room_kernels, sizeof *p);
@@ -282,8 +286,8 @@ struct hd_trace_kernel *hd_box_kernel(struct hd_box *b,
 }
 
 /* Compresses into io->packed; gives the shorter of the two forms. */
-static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
-                           uint32_t *stored, struct hd_err *err)
+static const void *shorter(struct hd_container *b, const unsigned char *p,
+                           size_t n, uint32_t *stored, struct hd_err *err)
 {
     struct hd_bytes *out = &b->io.packed;
     size_t bound = ZSTD_compressBound(n);
@@ -303,10 +307,10 @@ static const void *shorter(struct hd_box *b, const unsigned char *p, size_t n,
 }
 
 /* Adds a frame to the last kernel. */
-static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
+static int put_frame(struct hd_container *b, const unsigned char *p, size_t n,
                      uint32_t blocks, struct hd_err *err)
 {
-    struct hd_box_frame *f =
+    struct hd_container_frame *f =
         hd_grow(&b->frame, b->frames, &b->room_frames, sizeof *f);
     struct hd_trace_kernel *k = &b->kernel[b->kernels - 1];
 
@@ -317,11 +321,11 @@ static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
                           "kernel %u: a thread block takes more than 2 GB",
                           k->id);
     f += b->frames;
-    *f = (struct hd_box_frame){.hash = XXH3_64bits(p, n),
-                               .raw = (uint32_t)n,
-                               .stored = (uint32_t)n,
-                               .blocks = blocks,
-                               .kernel = (uint32_t)b->kernels - 1};
+    *f = (struct hd_container_frame){.hash = XXH3_64bits(p, n),
+                                     .raw = (uint32_t)n,
+                                     .stored = (uint32_t)n,
+                                     .blocks = blocks,
+                                     .kernel = (uint32_t)b->kernels - 1};
     if (k->frames != 0)
         f->first = f[-1].first + f[-1].blocks;
     if (!b->io.file && b->io.kept + n <= b->io.keep) {
@@ -344,37 +348,39 @@ static int put_frame(struct hd_box *b, const unsigned char *p, size_t n,
     return 0;
 }
 
-int hd_box_pack(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
+int hd_container_pack(struct hd_container *b, struct hd_packer *k,
+                      struct hd_err *err)
 {
     struct hd_bytes *out = &b->io.plain;
-    uint32_t blocks = hd_pack_blocks(k);
+    uint32_t blocks = hd_packer_blocks(k);
 
     if (blocks == 0)
         return 0;
-    if (hd_pack_end(k, out) != 0)
+    if (hd_packer_end(k, out) != 0)
         return hd_err_memory(err);
     if (put_frame(b, out->p, out->n, blocks, err) != 0)
         return err->code;
     const struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
-    hd_pack_begin(k, hd_trace_warps(last));
+    hd_packer_begin(k, hd_trace_warps(last));
     return 0;
 }
 
-int hd_box_block_end(struct hd_box *b, struct hd_pack *k, struct hd_err *err)
+int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
+                           struct hd_err *err)
 {
     struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
 
     last->blocks++;
     last->warps += hd_trace_warps(last);
-    if (hd_pack_block_end(k) != 0)
+    if (hd_packer_block_end(k) != 0)
         return hd_err_memory(err);
-    return hd_pack_full(k) ? hd_box_pack(b, k, err) : 0;
+    return hd_packer_full(k) ? hd_container_pack(b, k, err) : 0;
 }
 
 /* ---- the index ------------------------------------------------------------
  */
 
-static uint64_t string_number(const struct hd_box *b, const char *s)
+static uint64_t string_number(const struct hd_container *b, const char *s)
 {
     for (size_t i = 0; i < b->strings; i++) {
         if (b->string[i] == s)
@@ -383,9 +389,10 @@ static uint64_t string_number(const struct hd_box *b, const char *s)
     return 0;
 }
 
-/* Writes what a box has to `out`, or reads it from `in` into an empty one. */
+/* Writes what a container has to `out`, or reads it from `in` into an empty
+ * one. */
 struct index {
-    struct hd_box *b;
+    struct hd_container *b;
     struct hd_bytes *out; /* NULL: reads */
     struct hd_cursor in;  /* oom: it is not the data that is bad */
     uint64_t frames;      /* of the kernels */
@@ -434,7 +441,7 @@ static void index_plain(struct index *x, void *bytes, size_t n)
 /* One of the strings, by its number. */
 static void name(struct index *x, const char **s)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
     uint64_t i = x->out != NULL ? string_number(b, *s) : 0;
 
     i = index_number(x, i, b->strings - 1);
@@ -444,7 +451,7 @@ static void name(struct index *x, const char **s)
 
 static void index_strings(struct index *x)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
 
     b->strings = table(x, b->strings, 1, &b->string, sizeof *b->string);
     for (size_t i = 0; i < b->strings && !x->in.bad; i++) {
@@ -484,7 +491,7 @@ static void index_context(struct index *x, struct hd_trace_context *c)
 
 static void index_contexts(struct index *x)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
 
     b->contexts = table(x, b->contexts, 6, &b->context, sizeof *b->context);
     for (size_t i = 0; i < b->contexts && !x->in.bad; i++)
@@ -519,7 +526,7 @@ static void index_contexts(struct index *x)
 
 static void index_kernels(struct index *x)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
 
     b->kernels = table(x, b->kernels, 22, &b->kernel, sizeof *b->kernel);
     for (size_t i = 0; i < b->kernels && !x->in.bad; i++) {
@@ -539,7 +546,7 @@ static void index_kernels(struct index *x)
 
 static void index_frames(struct index *x)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
     size_t at = 0;
 
     if (x->out == NULL && x->frames <= hd_cursor_left(&x->in) / 10) {
@@ -552,7 +559,7 @@ static void index_frames(struct index *x)
         struct hd_trace_kernel *k = &b->kernel[i];
         uint64_t blocks = 0;
         for (uint32_t j = 0; j < k->frames && !x->in.bad; j++) {
-            struct hd_box_frame *f = &b->frame[at++];
+            struct hd_container_frame *f = &b->frame[at++];
             unsigned char hash[8];
             f->kernel = (uint32_t)i;
             f->first = blocks;
@@ -570,7 +577,7 @@ static void index_frames(struct index *x)
 static void index_storage(struct index *x)
 {
     for (size_t i = 0; i < x->b->frames && !x->in.bad; i++) {
-        struct hd_box_frame *f = &x->b->frame[i];
+        struct hd_container_frame *f = &x->b->frame[i];
         f->stored = (uint32_t)index_number(x, f->stored, x->to - x->from);
         if (x->out != NULL)
             continue;
@@ -596,7 +603,7 @@ static void index_context_notes(struct index *x, struct hd_trace_context *c)
 /* An older file has one list for all address spaces: it is the first one's. */
 static void index_notes(struct index *x)
 {
-    struct hd_box *b = x->b;
+    struct hd_container *b = x->b;
 
     for (size_t i = 0; i < b->contexts && !x->in.bad; i++)
         if (i == 0 || x->out != NULL || x->in.p != x->in.end)
@@ -613,7 +620,7 @@ static const struct part {
     {index_storage, "frames"},  {index_notes, "notes"},
 };
 
-size_t hd_index_write(struct hd_box *b, struct hd_bytes *out)
+size_t hd_index_write(struct hd_container *b, struct hd_bytes *out)
 {
     struct index x = {.b = b, .out = out};
     size_t contents = 0;
@@ -626,8 +633,8 @@ size_t hd_index_write(struct hd_box *b, struct hd_bytes *out)
     return contents;
 }
 
-const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
-                          uint64_t from, uint64_t to)
+const char *hd_index_read(struct hd_container *b, const unsigned char *p,
+                          size_t n, uint64_t from, uint64_t to)
 {
     struct index x = {
         .b = b, .in = {.p = p, .end = p + n}, .from = from, .to = to};
@@ -640,19 +647,19 @@ const char *hd_index_read(struct hd_box *b, const unsigned char *p, size_t n,
     return NULL;
 }
 
-static int write_index(struct hd_box *b, const struct hd_bytes *index,
+static int write_index(struct hd_container *b, const struct hd_bytes *index,
                        struct hd_err *err)
 {
     unsigned char head[HEADER] = {0};
     uint32_t stored;
-    struct hd_box_io *io = &b->io;
+    struct hd_container_io *io = &b->io;
 
     ZSTD_CCtx_setParameter(io->c, ZSTD_c_compressionLevel, 15);
     const void *p = shorter(b, index->p, index->n, &stored, err);
     if (p == NULL || write_at(b, p, stored, io->end, err) != 0)
         return err->code;
     memcpy(head, magic, sizeof magic);
-    head[8] = HD_BOX_VERSION;
+    head[8] = HD_CONTAINER_VERSION;
     hd_store64(head + 16, io->end);
     hd_store64(head + 24, stored);
     hd_store64(head + 32, index->n);
@@ -668,7 +675,7 @@ static int write_index(struct hd_box *b, const struct hd_bytes *index,
 }
 
 /* The index, and the hash of the contents that it describes. */
-static int make_index(struct hd_box *b, struct hd_bytes *index,
+static int make_index(struct hd_container *b, struct hd_bytes *index,
                       struct hd_err *err)
 {
     size_t logical = hd_index_write(b, index);
@@ -679,7 +686,7 @@ static int make_index(struct hd_box *b, struct hd_bytes *index,
     return 0;
 }
 
-int hd_box_hash(struct hd_box *b, struct hd_err *err)
+int hd_container_hash(struct hd_container *b, struct hd_err *err)
 {
     struct hd_bytes index = {0};
     int r = make_index(b, &index, err);
@@ -688,7 +695,7 @@ int hd_box_hash(struct hd_box *b, struct hd_err *err)
     return r;
 }
 
-int hd_box_finish(struct hd_box *b, struct hd_err *err)
+int hd_container_finish(struct hd_container *b, struct hd_err *err)
 {
     struct hd_bytes index = {0};
     int r = make_index(b, &index, err);
@@ -701,7 +708,7 @@ int hd_box_finish(struct hd_box *b, struct hd_err *err)
 
 /* ---- reading ------------------------------------------------------------- */
 
-int hd_box_is(const char *path, struct hd_err *err)
+int hd_container_is(const char *path, struct hd_err *err)
 {
     unsigned char head[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -716,9 +723,9 @@ int hd_box_is(const char *path, struct hd_err *err)
 
 /* Undoes `shorter`: `stored` bytes at p become exactly `raw` bytes.  NULL: they
  * do not, or memory is short (an error). */
-static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
-                                   size_t stored, size_t raw,
-                                   struct hd_err *err)
+static const unsigned char *expand(struct hd_container *b,
+                                   const unsigned char *p, size_t stored,
+                                   size_t raw, struct hd_err *err)
 {
     struct hd_bytes *out = &b->io.plain;
 
@@ -735,13 +742,13 @@ static const unsigned char *expand(struct hd_box *b, const unsigned char *p,
     return n == raw ? out->p : NULL;
 }
 
-static int container_bad(const struct hd_box *b, const char *what,
+static int container_bad(const struct hd_container *b, const char *what,
                          struct hd_err *err)
 {
     return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io.path, what);
 }
 
-static int read_index(struct hd_box *b, const unsigned char *head,
+static int read_index(struct hd_container *b, const unsigned char *head,
                       uint64_t size, struct hd_err *err)
 {
     uint64_t at = hd_load64(head + 16), stored = hd_load64(head + 24);
@@ -773,7 +780,7 @@ static int read_index(struct hd_box *b, const unsigned char *head,
                       b->io.path, what);
 }
 
-static int read_head(struct hd_box *b, struct hd_err *err)
+static int read_head(struct hd_container *b, struct hd_err *err)
 {
     struct stat st;
 
@@ -791,30 +798,31 @@ static int read_head(struct hd_box *b, struct hd_err *err)
     if (XXH3_64bits(head, 56) != hd_load64(head + 56))
         return container_bad(b, "its header is corrupt (the hash differs)",
                              err);
-    if (head[8] != HD_BOX_VERSION || head[9] != 0)
+    if (head[8] != HD_CONTAINER_VERSION || head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: version %u of the container; this heddle reads "
                           "version %d: convert or record the trace again",
-                          b->io.path, head[8] | head[9] << 8, HD_BOX_VERSION);
+                          b->io.path, head[8] | head[9] << 8,
+                          HD_CONTAINER_VERSION);
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
-struct hd_box *hd_box_open(const char *path, struct hd_err *err)
+struct hd_container *hd_container_open(const char *path, struct hd_err *err)
 {
-    struct hd_box *b = new_box(path, 0, err);
+    struct hd_container *b = container_new(path, 0, err);
 
     if (b == NULL || read_head(b, err) == 0)
         return b;
-    hd_box_free(b);
+    hd_container_free(b);
     return NULL;
 }
 
 /* What is wrong with frame i, after its place; NULL. */
 __attribute__((format(printf, 4, 5))) static void *
-bad_frame(const struct hd_box *b, size_t i, struct hd_err *err, const char *fmt,
-          ...)
+bad_frame(const struct hd_container *b, size_t i, struct hd_err *err,
+          const char *fmt, ...)
 {
-    const struct hd_box_frame *f = &b->frame[i];
+    const struct hd_container_frame *f = &b->frame[i];
     char text[256];
     va_list ap;
 
@@ -827,10 +835,10 @@ bad_frame(const struct hd_box *b, size_t i, struct hd_err *err, const char *fmt,
     return NULL;
 }
 
-const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
-                                struct hd_err *err)
+const unsigned char *hd_container_get(struct hd_container *b, size_t i,
+                                      size_t limit, struct hd_err *err)
 {
-    const struct hd_box_frame *f = &b->frame[i];
+    const struct hd_container_frame *f = &b->frame[i];
     const unsigned char *p = NULL;
 
     if (f->mem != NULL)
@@ -846,8 +854,8 @@ const unsigned char *hd_box_get(struct hd_box *b, size_t i, size_t limit,
     return p;
 }
 
-void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
-                       struct hd_err *err)
+void *hd_container_too_large(const struct hd_container *b, size_t i,
+                             uint64_t limit, struct hd_err *err)
 {
     return bad_frame(b, i, err,
                      "the resident blocks take more than %llu bytes; raise the "
@@ -855,11 +863,11 @@ void *hd_box_too_large(const struct hd_box *b, size_t i, uint64_t limit,
                      (unsigned long long)limit);
 }
 
-struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
-                              struct hd_err *err)
+struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
+                                    size_t limit, struct hd_err *err)
 {
     const struct hd_trace_kernel *k = &b->kernel[b->frame[i].kernel];
-    const unsigned char *p = hd_box_get(b, i, limit, err);
+    const unsigned char *p = hd_container_get(b, i, limit, err);
     const char *what = "blocks";
 
     if (p == NULL)
@@ -875,21 +883,21 @@ struct hd_frame *hd_box_frame(struct hd_box *b, size_t i, size_t limit,
     if (what == hd_frame_memory)
         return hd_err_no_memory(err);
     if (what == hd_frame_too_large)
-        return hd_box_too_large(b, i, limit, err);
+        return hd_container_too_large(b, i, limit, err);
     return bad_frame(b, i, err, "corrupt (%s)", what);
 }
 
 /* ---- copying ------------------------------------------------------------- */
 
-static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
-                        struct hd_err *err)
+static int copy_context(const struct hd_trace_context *x,
+                        struct hd_container *out, struct hd_err *err)
 {
-    if (hd_box_context(out, x->name, err) != 0)
+    if (hd_container_context(out, x->name, err) != 0)
         return err->code;
     uint32_t to = (uint32_t)out->contexts - 1;
     for (size_t i = 0; i < x->allocs; i++) {
         const struct hd_trace_alloc *a = &x->alloc[i];
-        if (hd_box_alloc(out, to, a->name, a->base, a->bytes, err) != 0)
+        if (hd_container_alloc(out, to, a->name, a->base, a->bytes, err) != 0)
             return err->code;
     }
     struct hd_trace_context *y = &out->context[to];
@@ -907,17 +915,18 @@ static int copy_context(const struct hd_trace_context *x, struct hd_box *out,
     return 0;
 }
 
-static int copy_kernel(struct hd_box *in, size_t i, uint32_t context,
-                       struct hd_box *out, size_t limit, struct hd_err *err)
+static int copy_kernel(struct hd_container *in, size_t i, uint32_t context,
+                       struct hd_container *out, size_t limit,
+                       struct hd_err *err)
 {
     struct hd_trace_kernel k = in->kernel[i];
 
     k.name = out->string[string_number(in, k.name)];
     k.context = context;
-    if (hd_box_kernel(out, &k, err) == NULL)
+    if (hd_container_kernel(out, &k, err) == NULL)
         return err->code;
     for (uint32_t f = k.frame0; f < k.frame0 + k.frames; f++) {
-        const unsigned char *p = hd_box_get(in, f, limit, err);
+        const unsigned char *p = hd_container_get(in, f, limit, err);
         if (p == NULL)
             return err->code;
         if (put_frame(out, p, in->frame[f].raw, in->frame[f].blocks, err))
@@ -926,12 +935,13 @@ static int copy_kernel(struct hd_box *in, size_t i, uint32_t context,
     return 0;
 }
 
-int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
-                size_t limit, struct hd_err *err)
+int hd_container_copy(struct hd_container *in, uint32_t context,
+                      struct hd_container *out, size_t limit,
+                      struct hd_err *err)
 {
     for (size_t i = 0; i < in->strings; i++) {
         const char *s = in->string[i];
-        if (hd_box_string(out, s, strlen(s), err) == HD_NONE)
+        if (hd_container_string(out, s, strlen(s), err) == HD_NONE)
             return err->code;
     }
     if (out->strings != in->strings)
@@ -948,5 +958,5 @@ int hd_box_copy(struct hd_box *in, uint32_t context, struct hd_box *out,
         if (copy_kernel(in, i, context == HD_NONE ? from : 0, out, limit, err))
             return err->code;
     }
-    return hd_box_finish(out, err);
+    return hd_container_finish(out, err);
 }

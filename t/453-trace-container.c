@@ -1,5 +1,5 @@
 /*
- * 453-trace-box.c - the container as a file.
+ * 453-trace-container.c - the container as a file.
  *
  * Pinned: a conversion gives the same operations, allocations, facts and hash
  * as the text; spilling to a temporary file changes nothing; a file cut at any
