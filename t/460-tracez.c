@@ -124,7 +124,7 @@ static void damage(void **state)
     assert_true(opens(z.p, z.n));
     z.p[z.n - 1] = 0x40;
     assert_false(opens(z.p, z.n));
-    assert_text(kit.text, "does not lie in the file");
+    assert_text(kit.text, "is not inside the file");
     hd_bytes_free(&z);
     free(s);
 }

@@ -130,7 +130,7 @@ struct heddle_suffix_tree {
 };
 
 /* 0, HEDDLE_EINVAL or HEDDLE_ENOMEM.  Fills *t with owned data.  Takes about
- * 43 bytes a base beside them. */
+ * 43 bytes a base in addition. */
 int heddle_generate_suffix_tree(const struct heddle_genome_spec *g,
                                 struct heddle_suffix_tree *t, char *error,
                                 size_t room);

@@ -36,7 +36,7 @@ enum heddle_type {
 uint32_t heddle_type_bytes(enum heddle_type t);
 
 /*
- * A block of elements, counted by reference: whoever makes one has one
+ * A block of elements, counted by reference: who makes one has one
  * reference; a buffer that starts with it takes another.  The elements must
  * not change once a buffer has them.  Generators make them.
  */

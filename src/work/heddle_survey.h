@@ -83,7 +83,7 @@ struct heddle_survey_result {
     uint32_t allocs; /* allocations, in the order of heddle_workload_alloc() */
     int cut;         /* the limit ended it */
     uint64_t allocated;                /* bytes of all allocations */
-    uint64_t allocated_pages;          /* pages that they lie in */
+    uint64_t allocated_pages;          /* pages that they are in */
     uint64_t pages, lines;             /* distinct, touched */
     uint64_t once;                     /* pages with a single access */
     uint64_t first_pages, first_lines; /* touched by the first launch */

@@ -1,5 +1,5 @@
 /*
- * heddle_trace.h - traces, beside heddle_trace_open(): conversion, recording,
+ * heddle_trace.h - traces, besides heddle_trace_open(): conversion, recording,
  * and looks into one.
  *
  * Calls return a negative HEDDLE_E code and write what was wrong, with file and
@@ -65,7 +65,7 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
 struct heddle_trace_note {
     const char *name; /* "ZERO_ADDRESS" */
     const char *text;
-    int told;  /* a run says it, too, with its results */
+    int told;  /* a run reports it, too, with its results */
     int fatal; /* the trace is most likely wrong */
     uint64_t count;
     const char *where; /* the first: file:line */

@@ -1,12 +1,12 @@
 /*
- * heddle_work.h - workloads: traces, and works, whose instructions functions make
- * (plug-ins in C).  What every kind of them has in common is in heddle.h.
+ * heddle_work.h - workloads: traces, and works, whose instructions functions
+ * make (plug-ins in C).  What every kind of them has in common is in heddle.h.
  *
  * A work is one const struct of functions.  The engine asks them for buffers,
  * launches, and the instructions of each warp, one at a time and in order; it
  * cannot tell the result from a kernel program or a trace.
  *
- * What changes while it runs lies in the simulation's arena, so that snapshots
+ * What changes while it runs is in the simulation's arena, so that snapshots
  * contain it: `shared`, one for the workload, and `state`, one for each
  * resident warp, of the sizes that the work declares.  It must not hold
  * pointers.  What open() returned does not change while it runs (a graph, an
@@ -106,7 +106,7 @@ struct heddle_work_launch {
  *
  * A load does not wait: it fills a slot of its warp's scoreboard, and the
  * instruction that has this slot in its `wait` set does not issue before the
- * data has come.  Slots count from 1; 0: nobody waits.  A load that fills a
+ * data has come.  Slots count from 1; 0: nothing waits.  A load that fills a
  * slot which is occupied waits for it.  An ALU run waits before its first
  * instruction; whatever follows waits for the latency after its last, so a
  * run is to be given as one.
@@ -227,7 +227,7 @@ HEDDLE_API heddle_workload *heddle_work_new(const struct heddle_work *work,
 /* ---- for works -------------------------------------------------------- */
 
 /* They reach the engine by what they are given, so that a plug-in needs no
- * symbol of whoever loads it. */
+ * symbol of the program that loads it. */
 
 /* In open(): what else defines the workload (the bytes of a file, say) becomes
  * part of its hash. */

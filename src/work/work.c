@@ -2,7 +2,7 @@
  * work.c - a source whose instructions functions make (heddle_work.h): plug-ins
  * and scripts.
  *
- * Buffers lie one after the other from HD_VA_FIRST, as those of kernel
+ * Buffers are placed one after the other from HD_VA_FIRST, as those of kernel
  * programs (program.c), so that the same kernel written in either way touches
  * the same pages.  They are asked for once: a workload has the same buffers in
  * every simulation.
@@ -16,9 +16,9 @@
  * last of them, and the bytes that the work itself keeps.  So a snapshot needs
  * nothing else, but for what a work keeps outside by counts (hold, drop).
  *
- * A work is somebody else's code.  What it answers is checked before the engine
+ * A work is foreign code.  What it answers is checked before the engine
  * sees it: kinds, lanes, slots, sizes, and that each lane stays in its buffer.
- * After an error the warp exits, so that whoever drives it comes to an end
+ * After an error the warp exits, so that its caller comes to an end
  * (functional.c), and the error that was recorded stops the run.
  *
  * SPDX-License-Identifier: MIT
@@ -799,7 +799,7 @@ static bool work_holds(const struct hd_alloc *b, uint64_t at, uint32_t bytes)
 }
 
 /* Fills *acc from base and stride: in between the first and the last active
- * lane nothing lies further out. */
+ * lane nothing is further out. */
 static int work_affine(struct work *w, struct heddle_work_call *c,
                        const struct warp *x, const struct heddle_work_access *a,
                        struct hd_access *acc)

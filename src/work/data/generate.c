@@ -3,8 +3,8 @@
  * a hash table, a mesh.  (Graphs: graph.c; genomes: genome.c.)
  *
  * Every number is a hash of (seed, stream, count), see kit/rng.h.  Sizes are
- * checked first, so that a typing error is told instead of filling the memory;
- * on an error nothing is left behind.
+ * checked first, so that a typing error is reported instead of filling the
+ * memory; on an error nothing is left behind.
  *
  *   Zipf        popularity of keys; ranks by binary search in the running sum.
  *               The powers that it needs are computed here with + - * / alone,
@@ -518,8 +518,8 @@ static uint32_t order_of(uint32_t a, uint32_t b, uint32_t d)
 
 /* Natural number of the element with that order in the cube one step along
  * `axis` from c (step 0: in c), or OUTSIDE. */
-static int64_t beside(const struct mesh *m, const uint32_t c[3], uint32_t axis,
-                      int step, uint32_t rank)
+static int64_t neighbour(const struct mesh *m, const uint32_t c[3],
+                         uint32_t axis, int step, uint32_t rank)
 {
     int64_t at[3] = {c[0], c[1], c[2]};
 
@@ -535,10 +535,10 @@ static void neighbours(const struct mesh *m, const uint32_t c[3], uint32_t k,
 {
     uint32_t a = ORDER[k][0], b = ORDER[k][1], d = ORDER[k][2];
 
-    to[0] = beside(m, c, a, 0, order_of(b, a, d));
-    to[1] = beside(m, c, a, 0, order_of(a, d, b));
-    to[2] = beside(m, c, a, 1, order_of(b, d, a));
-    to[3] = beside(m, c, d, -1, order_of(d, a, b));
+    to[0] = neighbour(m, c, a, 0, order_of(b, a, d));
+    to[1] = neighbour(m, c, a, 0, order_of(a, d, b));
+    to[2] = neighbour(m, c, a, 1, order_of(b, d, a));
+    to[3] = neighbour(m, c, d, -1, order_of(d, a, b));
 }
 
 static void fill_cube(const struct mesh *m, const uint32_t c[3],
@@ -548,7 +548,7 @@ static void fill_cube(const struct mesh *m, const uint32_t c[3],
     uint32_t k, face;
 
     for (k = 0; k < TETS; k++) {
-        int64_t self = beside(m, c, 0, 0, k);
+        int64_t self = neighbour(m, c, 0, 0, k);
 
         neighbours(m, c, k, to);
         for (face = 0; face < FACES; face++)

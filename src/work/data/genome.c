@@ -21,18 +21,18 @@
  *      the fifth goes back into the queue.  Parents come before children, so
  *      the suffix link of a node is found on the way, down from its parent's.
  *
- * Node id i lies at texel 4096 y + x with x = (i mod 2^17) / 32 and y = 32 (i /
+ * Node id i is at texel 4096 y + x with x = (i mod 2^17) / 32 and y = 32 (i /
  * 2^17) + i mod 32.  node[texel] holds {start, end, child by $, suffix link},
  * child[texel] the children by A, C, G, T; links are texels, 0 where there is
  * none.  start and end are places in the reference, which begins with 's', so
  * that base k is at k + 1 and $ at bases + 1; a leaf's edge ends there.
- * Reference place r lies at 65536 y + x with x = (r mod 2^18) / 4 and
+ * Reference place r is at 65536 y + x with x = (r mod 2^18) / 4 and
  * y = 4 (r / 2^18) + r mod 4, 'Z' where there is nothing.
  *
  * Reads are pieces of a genome of which the text is the beginning: those from
  * behind it find only what chance has.  A read is 'q', its bases, and 0.
  *
- * Memory beside the result: about 43 bytes a base.
+ * Memory besides the result: about 43 bytes a base.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,7 +5,7 @@
  * A page is copied when it is first written.  Snapshots take another
  * reference to the written pages instead of copying them, and a page with
  * more than one reference is copied again before it is written, so that a
- * snapshot costs one pointer a page and a restore the same.  Pages lie
+ * snapshot costs one pointer a page and a restore the same.  Pages are
  * outside the arena: they are found by buffer and page number, and the
  * arena's snapshot and this one are taken together.
  *
@@ -113,7 +113,7 @@ bool hd_buffer_start(const struct hd_buffer *b, hd_va va, unsigned char *out)
     return b->def->contents != 0;
 }
 
-/* Where a page that nobody has written is to be read. */
+/* Where a page that was never written is to be read. */
 static const unsigned char *unwritten(const struct hd_buffer *b, uint64_t page)
 {
     static const unsigned char zeros[HD_PAGE_BYTES];

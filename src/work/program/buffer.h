@@ -22,7 +22,7 @@ struct hd_buffer {
     const unsigned char *first; /* contents at the start, or NULL: zeros */
     uint64_t first_bytes;
     struct hd_bpage **page; /* written pages; NULL before the first */
-    /* where the bytes of each page lie, written or not; NULL as `page` */
+    /* where the bytes of each page are, written or not; NULL as `page` */
     const unsigned char **view;
     unsigned char *tail; /* the page in which `first` ends, and zeros */
 };
@@ -48,7 +48,7 @@ union heddle_value hd_buffer_get(const struct hd_buffer *b, uint64_t index);
 int hd_buffer_set(struct hd_buffers *all, struct hd_buffer *b, uint64_t index,
                   union heddle_value v);
 
-/* Where the bytes at `offset` lie; *room is how many of them there are to read
+/* Where the bytes at `offset` are; *room is how many of them there are to read
  * (0: they are zero). */
 const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
                                     uint64_t *room);
@@ -72,7 +72,7 @@ uint64_t hd_buffers_bytes(const struct hd_buffers *b);
 
 /* ---- elements ----------------------------------------------------------- */
 
-/* Where the element at `offset` lies, or NULL: it is zero. */
+/* Where the element at `offset` is, or NULL: it is zero. */
 static inline const unsigned char *hd_buffer_at(const struct hd_buffer *b,
                                                 uint64_t offset)
 {

@@ -1,7 +1,7 @@
 /*
- * classes.c - where the values of a kernel's registers lie: which of them can
- * ever need one value for each lane, and what changes when the threads of a
- * block are regrouped.
+ * classes.c - where the values of a kernel's registers are stored: which of
+ * them can ever need one value for each lane, and what changes when the threads
+ * of a block are regrouped.
  *
  * Only registers that can need one value for each lane get memory for vectors.
  *
@@ -9,7 +9,7 @@
  * any of its writers can produce, by iteration to a fixed point; the lane
  * engine never produces a larger one (hd_assert there).
  *
- * A vector in passing is one that nobody reads later than in the straight run
+ * A vector in passing is one that is not read later than in the straight run
  * of free instructions that wrote it.  While such a run is executed no other
  * warp gets a turn, so that all warps share one place for it, which stays in
  * the host's caches.  Memory instructions read their operands when they issue,
@@ -23,12 +23,12 @@
  * whose condition can differ within the block (program/regroup.c).  A value
  * varies if it can: whatever comes from the thread, from memory, or from a
  * variable that is set where only some threads are.  Constructs whose condition
- * does not vary are entered and left by all threads together, and nobody has to
- * wait there.  At the others, the instructions at which control goes apart or
- * comes together become MEET, of which a warp's next instruction is one that
+ * does not vary are entered and left by all threads together, and no warp has
+ * to wait there.  At the others, the instructions at which control goes apart
+ * or comes together become MEET, of which a warp's next instruction is one that
  * waits for the others.  A register lives from its first writer to its last
  * reader, or to the end of the loops around that one which began after the
- * writer: a value is known before whoever reads it (verify.c).  What varies and
+ * writer: a value is known before its readers (verify.c).  What varies and
  * lives at a MEET is a vector that stays.
  *
  * SPDX-License-Identifier: MIT
@@ -214,7 +214,7 @@ struct divider {
     const struct hd_bufdef *buf;
     uint8_t varies[HD_MAX_REGS];
     uint8_t *apart;  /* [nins] 1: opens a construct whose condition varies */
-    uint8_t *inside; /* [nins] 1: lies in such a one */
+    uint8_t *inside; /* [nins] 1: is inside such a one */
     uint8_t *meets;  /* [nins] 1: warps meet there */
     uint32_t open[HD_MAX_DEPTH], depth; /* the constructs around */
 };
@@ -245,7 +245,7 @@ static bool op_is_end(uint8_t op)
     return op == HD_I_ENDIF || op == HD_I_ENDLOOP || op == HD_I_ENDWHILE;
 }
 
-/* Goes on over the instruction at `at`: the constructs around the next one. */
+/* Moves past the instruction at `at`: the constructs around the next one. */
 static void go_over(struct divider *z, uint32_t at)
 {
     uint8_t op = z->k->ins[at].op;

@@ -12,9 +12,9 @@
  *
  * Thousands of warps take turns, and their vectors are most of what the lane
  * engine has to fetch from far caches.  So of ints only the low 32 bits of each
- * lane lie with the warp (HD_VECTOR): indices, nodes, edges and colours are no
+ * lane are with the warp (HD_VECTOR): indices, nodes, edges and colours are no
  * more than that.  Where some lane's value is, whether the lane runs or not,
- * the high halves of all lie in a place apart (HD_WIDE).  Whoever writes a
+ * the high halves of all are stored separately (HD_WIDE).  Code that writes a
  * vector finds out which it is, so that values are those of 64 bits always.
  * What is done often has a form for 32 bits; all else expands its operands to
  * 64 and puts its result.  Floats are 64 bits a lane.

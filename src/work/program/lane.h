@@ -21,13 +21,13 @@
 
 /* One open construct of a warp; the lanes meet again at its end. */
 struct hd_lane_frame {
-    uint64_t saved;   /* lanes that go on after it */
+    uint64_t saved;   /* lanes that continue after it */
     uint64_t other;   /* IF: lanes still to run the else; LOOP: rounds left */
     uint32_t pc;      /* instruction that opened it */
     uint32_t counted; /* LOOP: every lane makes the same number of rounds */
 };
 
-/* A register at rest; its tag lies apart. */
+/* A register at rest; its tag is stored separately. */
 struct hd_cell {
     int64_t base, stride;
 };
@@ -36,7 +36,7 @@ struct hd_cell {
  * A resident warp, in the arena: this, its registers, its frames, and its
  * vectors from a line of the host's cache on.  Thousands of warps take turns,
  * so that each finds its state in no near cache: a small kernel's warp is a
- * single line, to which all else is beside the point.
+ * single line, next to which nothing else counts.
  */
 struct hd_lane_warp {
     uint64_t mask; /* lanes that run now */
@@ -66,7 +66,7 @@ struct hd_lane_state {
     union heddle_value arg[HEDDLE_MAX_ARGS];
     uint8_t gone[HD_MAX_BUFFERS];   /* 1: the host has given it back */
     uint8_t advice[HD_MAX_BUFFERS]; /* HEDDLE_ADVICE_ */
-    uint8_t told[HD_MAX_BUFFERS];   /* the same, as far as it was asked for */
+    uint8_t reported[HD_MAX_BUFFERS]; /* of it, what the engine has asked for */
     uint32_t advised;               /* 1: they may differ */
     uint32_t moves, moved;          /* of the next launch; those asked for */
     struct {
@@ -74,7 +74,7 @@ struct hd_lane_state {
     } move[HD_MAX_BUFFERS];
 };
 
-/* Where the parts of a warp lie, from its start, and its bytes. */
+/* Where the parts of a warp are, from its start, and its bytes. */
 struct hd_lane_layout {
     uint32_t reg, frame, vec, bytes;
 };
@@ -111,7 +111,7 @@ struct heddle_host {
     struct hd_lane_engine *vm;
 };
 
-/* A warp and where its parts lie. */
+/* A warp and where its parts are. */
 struct hd_lane_at {
     struct hd_lane_engine *vm;
     const struct hd_kernel *k;

@@ -3,13 +3,13 @@
  * blocks, the host function, snapshots.  What a warp does next is simt.c.
  *
  * The host function of a program, or its list, says which kernel is launched
- * next; while a launch runs, its kernel, grid and arguments lie in the arena,
+ * next; while a launch runs, its kernel, grid and arguments are in the arena,
  * and what follows from the kernel is worked out again after a restore.  The
  * contents of buffers and the bytes of the host function are outside of it, and
  * are saved and loaded with a snapshot; a relaunch empties the latter.  The
  * host sees the contents of buffers as the kernels left them.
  *
- * What belongs to a warp lies together: lanes that run, registers, open
+ * What belongs to a warp is stored together: lanes that run, registers, open
  * constructs, and the lanes of the registers that are vectors; from warp to
  * warp by whole lines of the host's cache.  Only the high halves of ints, which
  * are seldom needed, are apart (lane.c).
@@ -165,7 +165,9 @@ static bool launch_gone(void *self, uint32_t i)
     return vm->st->gone[i] != 0;
 }
 
-enum { UNKNOWN = 0xff }; /* told: allocations may have gone and come again */
+enum {
+    UNKNOWN = 0xff
+}; /* reported: allocations may have gone and come again */
 
 static bool launch_hint(void *self, struct hd_hint *out)
 {
@@ -173,9 +175,9 @@ static bool launch_hint(void *self, struct hd_hint *out)
     struct hd_lane_state *st = vm->st;
 
     for (uint32_t i = 0; st->advised && i < vm->prog->nbuf; i++) {
-        if (st->told[i] == st->advice[i])
+        if (st->reported[i] == st->advice[i])
             continue;
-        st->told[i] = st->advice[i];
+        st->reported[i] = st->advice[i];
         *out = (struct hd_hint){i, HD_HINT_ADVICE, st->advice[i]};
         return true;
     }
@@ -191,14 +193,14 @@ static bool launch_hint(void *self, struct hd_hint *out)
 static int launch_restart(void *self)
 {
     struct hd_lane_engine *vm = self;
-    uint8_t told[HD_MAX_BUFFERS];
+    uint8_t reported[HD_MAX_BUFFERS];
 
     hd_buffers_restart(&vm->buf);
     drop_state(vm);
-    memcpy(told, vm->st->told, sizeof(told));
+    memcpy(reported, vm->st->reported, sizeof(reported));
     memset(vm->st, 0, sizeof(*vm->st));
     for (uint32_t i = 0; i < HD_MAX_BUFFERS; i++)
-        vm->st->told[i] = told[i] != 0 ? UNKNOWN : 0;
+        vm->st->reported[i] = reported[i] != 0 ? UNKNOWN : 0;
     vm->st->advised = 1;
     vm->k = NULL;
     return 0;

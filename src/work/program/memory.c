@@ -197,7 +197,7 @@ static void value_clear(void *d, uint32_t lanes, uint8_t type)
     memset(d, 0, lanes * (is_narrow(type) ? sizeof(int32_t) : sizeof(int64_t)));
 }
 
-/* Elements of one type that lie side by side. */
+/* Consecutive elements of one type. */
 static HD_INLINE void copy_in(void *d, const unsigned char *p, uint32_t lanes,
                               uint8_t type)
 {
@@ -303,7 +303,7 @@ static void act_no_memory(const struct act *c)
     hd_err_memory(c->at->vm->env->err);
 }
 
-/* Elements of one type that lie side by side. */
+/* Consecutive elements of one type. */
 static HD_INLINE void copy_out(unsigned char *p, const int64_t *v, uint32_t n,
                                uint8_t type)
 {

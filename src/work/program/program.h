@@ -25,7 +25,7 @@
  * no address, knows no others.
  *
  * `wait` is the set of slots whose loads the instruction uses.  Arithmetic
- * carries none: it is free, and whoever uses its result waits.
+ * carries none: it is free, and what uses its result waits.
  *
  * f32 and f64 registers both hold a double; an operation on f32 rounds its
  * result to single, which for + - * / sqrt is exactly the single operation
@@ -100,7 +100,7 @@ enum hd_tag {
     HD_AFFINE,  /* base + lane * stride */
     HD_VECTOR,  /* one value a lane, elsewhere; of ints the low 32 bits, and
                    the value is no more than that */
-    HD_WIDE = 4 /* of ints: the high 32 bits lie elsewhere, too */
+    HD_WIDE = 4 /* of ints: the high 32 bits are elsewhere, too */
 };
 
 /* A register as an operand. */
@@ -133,7 +133,7 @@ struct hd_ins {
         struct {          /* memory: */
             uint64_t va;  /* of the buffer */
             uint64_t top; /* largest index */
-            bool real;    /* values move: contents, and somebody wants them */
+            bool real;    /* values move: it has contents, and they are used */
             bool bare;    /* nothing but addresses: writes no register either */
             uint16_t b;   /* register in the index, as a; HD_NO_REG: none */
             uint32_t fills; /* bit set: the slot that it fills, or none */

@@ -4,12 +4,12 @@
  *
  * Fung and Aamodt, Thread block compaction for efficient SIMT control flow,
  * HPCA 2011.  A block has one stack of entries, of which only the top one runs.
- * A construct whose condition can differ within the block (program/classes.c) is
- * MEETs: there the warps of the entry stop until all of them have come.  Then
+ * A construct whose condition can differ within the block (program/classes.c)
+ * is MEETs: there the warps of the entry stop until all of them have come. Then
  * the block takes the construct as one: threads go apart, or come together, and
- * the entry that is on top then runs in warps that are formed anew.  Where all
- * threads of it have gone the same way, its warps go on as they are; where they
- * are all that live, the original warps return.
+ * the entry that is on top then runs in newly formed warps.  Where all
+ * threads of it have gone the same way, its warps continue as they are; where
+ * they are all that live, the original warps return.
  *
  * The stack is that of the original warps: each has its own frames, as without
  * compaction, of its own threads, and all have the same depth (a warp of which
@@ -68,7 +68,7 @@ uint32_t hd_lane_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane)
     for (uint32_t w = 0; w < vm->warps; w++)
         if (part[w] >> lane & 1)
             return w;
-    return warp; /* nobody's lane */
+    return warp; /* no thread's lane */
 }
 
 /* ---- frames ------------------------------------------------------------ */
@@ -221,7 +221,8 @@ static struct hd_lane_warp *leader(const struct meeting *z, uint32_t formed)
     return NULL;
 }
 
-/* Homes are as deep as formed warp f, whose own frames are of nobody yet. */
+/* Homes are as deep as formed warp f, whose own frames belong to no thread yet.
+ */
 static void deepen(struct meeting *z, const struct hd_lane_at *f)
 {
     uint32_t base = base_of(z);
@@ -313,7 +314,7 @@ static void align(struct meeting *z)
     for (uint32_t w = 0; w < z->vm->warps; w++) {
         const struct hd_lane_at *h = &z->home[w];
 
-        if (lead == z->vm->warps) /* nobody waits elsewhere: they were all */
+        if (lead == z->vm->warps) /* no warp waits elsewhere: they were all */
             h->w->depth = 0;
         if (h->w->mask != 0 || lead == z->vm->warps)
             continue;
@@ -337,7 +338,7 @@ static uint64_t lanes_left(const struct hd_lane_at *h, const struct hd_ins *n)
            (n->aux ? hd_lane_less(h, n->b, n->d) : hd_lane_less(h, n->d, n->b));
 }
 
-/* The instruction at pc, of all homes; returns where those go on whose masks
+/* The instruction at pc, of all homes; returns where those continue whose masks
  * are not empty. */
 static uint32_t regroup_step(struct meeting *z, uint32_t pc)
 {
@@ -399,7 +400,7 @@ static uint32_t regroup_step(struct meeting *z, uint32_t pc)
     return pc + 1;
 }
 
-/* All threads of the entry have exited: goes on where others wait.  False:
+/* All threads of the entry have exited: continues where others wait.  False:
  * there are none. */
 static bool regroup_unwind(struct meeting *z)
 {
@@ -455,9 +456,9 @@ static void form(const struct meeting *z, uint32_t i)
 }
 
 /* Takes the threads of the next formed warp out of those that are left.  False:
- * there were none.  Nobody is asked for those of the first one's own warp, so
- * that each formed warp leaves none of the oldest warp's behind, and the block
- * has place for all. */
+ * there were none.  No policy is asked for those of the first one's own warp,
+ * so that each formed warp leaves none of the oldest warp's behind, and the
+ * block has place for all. */
 static bool regroup_choose(const struct meeting *z, uint64_t *left,
                            uint64_t *part)
 {
@@ -577,7 +578,7 @@ static void step_all(struct meeting *z)
     }
 }
 
-/* Warps of the entry that go on. */
+/* Warps of the entry that continue. */
 static uint64_t regroup_proceed(struct meeting *z, uint32_t formed)
 {
     uint32_t warps = z->vm->warps;

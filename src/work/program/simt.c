@@ -3,29 +3,29 @@
  * control flow.
  *
  * A warp runs ahead of time: hd_lane_next() executes free instructions
- * (arithmetic, branches) up to the next one that takes an issue slot, and joins runs of
- * ALU instructions across them, so that the engine pays for memory
+ * (arithmetic, branches) up to the next one that takes an issue slot, and joins
+ * runs of ALU instructions across them, so that the engine pays for memory
  * instructions and not for arithmetic.  A run ends where the next instruction
  * must wait for a load that the run has not waited for, or has other lanes.
  *
  * Slots: load n of a kernel always fills scoreboard slot n modulo 32; a warp
  * remembers which slots it has filled and not waited for since, so that
- * nobody waits twice.
+ * no instruction waits twice.
  *
  * Control flow is structured, so a stack of frames suffices; each remembers
- * the lanes that go on after the construct and, for an IF, those that still
+ * the lanes that continue after the construct and, for an IF, those that still
  * have the else before them (Fung et al., MICRO 2007, section 2, with the
  * reconvergence points known from the structure).  Loops with one trip count
  * for all lanes only count; others compare lane by lane.  Exited lanes are
  * removed from every frame.
  *
  * Where all lanes go the same way at an IF, its frame would hold nothing: the
- * lanes that go on after it are those that run in it.  Such a frame is only
+ * lanes that continue after it are those that run in it.  Such a frame is only
  * counted, and a bit says that it is idle.
  *
  * The mask of a running warp is never empty: a construct that no lane enters
  * is jumped over, and when the last lanes leave, the innermost frame that has
- * others goes on.
+ * others continues.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,7 +72,7 @@ static void simt_leave(const struct hd_lane_at *at)
     w->idle &= ~bit;
 }
 
-/* No lane is left here: goes on where the innermost frame has some. */
+/* No lane is left here: continues where the innermost frame has some. */
 static uint32_t simt_unwind(const struct hd_lane_at *at)
 {
     struct hd_lane_warp *w = at->w;
@@ -131,7 +131,7 @@ static uint32_t do_else(const struct hd_lane_at *at, const struct hd_ins *n,
     return pc + 1;
 }
 
-/* The exit of some lanes; returns where the others go on. */
+/* The exit of some lanes; returns where the others continue. */
 static uint32_t do_exit_if(const struct hd_lane_at *at, const struct hd_ins *n,
                            uint32_t pc)
 {
@@ -147,7 +147,7 @@ static uint32_t do_exit_if(const struct hd_lane_at *at, const struct hd_ins *n,
     return w->mask != 0 ? pc + 1 : simt_unwind(at);
 }
 
-/* Lanes for which the loop goes on. */
+/* Lanes for which the loop continues. */
 static uint64_t loop_lanes(const struct hd_lane_at *at, const struct hd_ins *n)
 {
     return at->w->mask & (n->aux ? hd_lane_less(at, n->b, n->d)
@@ -247,7 +247,7 @@ static uint32_t do_test(const struct hd_lane_at *at, const struct hd_ins *n,
     return n->end + 1;
 }
 
-/* Executes the branch, loop or exit at pc; returns where the warp goes on. */
+/* Executes the branch, loop or exit at pc; returns where the warp continues. */
 static uint32_t branch(const struct hd_lane_at *at, const struct hd_ins *n,
                        uint32_t pc)
 {

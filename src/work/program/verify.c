@@ -7,7 +7,7 @@
  * exist.  What remains to be checked while running is what depends on data:
  * indices against the size of their buffer, and loops without end.
  *
- * Where the values of its registers lie is classes.c.
+ * Where the values of its registers are stored is classes.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,7 +2,7 @@
  * survey-pages.c - the pages that a survey has seen: when, by whom, how far
  * apart.
  *
- * Pages lie in an array in the order of their first touch; a map finds them
+ * Pages are in an array in the order of their first touch; a map finds them
  * by number.  A list through them, newest first, is the LRU stack: the depth
  * of a page in it is the number of distinct pages touched since, itself
  * included, which is the least number of entries at which a fully associative

@@ -5,7 +5,7 @@
  * instruction is counted: by kernel, how many lanes, lines and pages it has
  * (the coalescer is the cores' own), which pages and lines a launch touches
  * and whether an earlier launch or another kernel had touched them, how far
- * apart two accesses to a page lie (survey-pages.c), and where in the address
+ * apart two accesses to a page are (survey-pages.c), and where in the address
  * space the accesses of a stretch of time fall.
  *
  * The picture has so many columns at most: when they are used up, each two

@@ -396,7 +396,7 @@ struct index {
     struct hd_bytes *out; /* NULL: reads */
     struct hd_cursor in;  /* oom: it is not the data that is bad */
     uint64_t frames;      /* of the kernels */
-    uint64_t from, to;    /* where in the file the frames lie */
+    uint64_t from, to;    /* where in the file the frames are */
 };
 
 const char hd_index_memory[] = "memory";

@@ -9,11 +9,11 @@
  *
  * An operation is a record of fixed fields, and one table of them both writes
  * and reads it.  It is expected to be what came last time after the operation
- * before it, which that one's pc finds, and to go on touching memory as it did:
- * within a warp the last step again, from a warp to the next the distance of
- * their first addresses.  Written is which fields are not as expected, and by
- * how much they differ.  Most warps of a kernel do what the one before did, an
- * access that is affine in the lane from an address that is affine in the
+ * before it, which that one's pc finds, and to continue touching memory as it
+ * did: within a warp the last step again, from a warp to the next the distance
+ * of their first addresses.  Written is which fields are not as expected, and
+ * by how much they differ.  Most warps of a kernel do what the one before did,
+ * an access that is affine in the lane from an address that is affine in the
  * warp's number and a loop's: a zero byte an operation, of which zstd leaves
  * next to nothing.  Addresses that are not affine in the lane follow their
  * record: what they are above the least of them, without the low bits that all
@@ -22,7 +22,7 @@
  * What is replayed is little, so that it does not drive the machine out of the
  * host's caches: an operation is where it begins and which record says the
  * rest, and there are few records; lists stay as they were written, until
- * somebody asks for the addresses.
+ * the addresses are asked for.
  *
  * Reading trusts nothing: a frame may come from a damaged or hostile file.
  * Every count is checked against the bytes that are left before memory is
@@ -356,7 +356,7 @@ void hd_unpack_free(struct hd_unpack *u)
 const char hd_frame_too_large[] = "size";
 const char hd_frame_memory[] = "memory";
 
-/* Where an operation may begin so that its lanes' addresses lie in the 48 bits:
+/* Where an operation may begin so that its lanes' addresses fit the 48 bits:
  * f->room addresses from f->low on. */
 static void follower_bound(struct follower *f, const struct hd_trace_op *o)
 {

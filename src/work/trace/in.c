@@ -12,9 +12,9 @@
  * cache and grow only for lines longer than them, up to a limit that no tracer
  * reaches: 32 values of 5 registers take 3 KB.
  *
- * Whoever has decompressed a buffer full and has more to do starts a helper
+ * A reader that has filled one buffer and has more to do starts a helper
  * thread, which goes ahead as far as there are buffers: one is being parsed,
- * one lies ready, one is filled.  Only `made' and `stop' are written by both
+ * one is ready, one is filled.  Only `made' and `stop' are written by both
  * sides or read by the other one, under the lock.  Where no thread can be had
  * everything happens in the reader's.
  *

@@ -677,7 +677,8 @@ static const char *read_line(struct hd_lines *c, const char *p,
     return scan_tail(c, q);
 }
 
-/* The first instruction, whose line was read as q: perhaps the version lies. */
+/* The first instruction, whose line was read as q: perhaps the version is
+ * wrong. */
 static const char *line_settle(struct hd_lines *c, const char *p, const char *q,
                                struct hd_line *out)
 {

@@ -5,7 +5,7 @@
  *
  *   MemcpyHtoD,0xADDR,BYTES    a copy to the device
  *   cudaMalloc,0xADDR,BYTES    an allocation (written by forks of the tracer)
- *   kernel...                  a kernel's file, beside the list
+ *   kernel...                  a kernel's file, next to the list
  *
  * Blank lines are passed over; others too, but counted for the lint.  A kernel
  * may be listed without the .xz that its file has, or with one it lost.
@@ -15,7 +15,7 @@
  * kernelslist.g comes first and the others follow by name, because the order
  * in which a directory is read means nothing.
  *
- * Allocations: each cudaMalloc, and each copy that lies in none of those or of
+ * Allocations: each cudaMalloc, and each copy that is in none of those or of
  * the other copies.  What kernels touch beyond them becomes the page list.
  *
  * SPDX-License-Identifier: MIT
@@ -190,7 +190,7 @@ static int by_base(const void *a, const void *b)
     return (x->i > y->i) - (x->i < y->i);
 }
 
-/* Removes allocations that lie inside another; the order stays. */
+/* Removes allocations that are inside another; the order stays. */
 static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
 {
     struct span *s = malloc((x->allocs + 1) * sizeof *s);
@@ -353,7 +353,7 @@ static int list_read(struct list *l)
 
 /*
  * What an address space is called: the directory of its list (a trace of
- * `app` lies in app/kernelslist.g), and the context if it is another one's
+ * `app` is in app/kernelslist.g), and the context if it is another one's
  * list; a kernel alone has its file's name.
  */
 static void name_context(const char *path, bool kernel, char *out, size_t room)

@@ -12,7 +12,7 @@
  * blocks as the file: a trace may hold fewer than the grid, in any order.
  *
  * Local memory.  The trace knows the offset in a thread's window.  As the
- * hardware interleaves threads, word k of the thread in slot s lies at
+ * hardware interleaves threads, word k of the thread in slot s is at
  * base + 4 * ((k - low) * T + s), with T the threads that can be resident on
  * the whole machine and low the first word that any thread touches (stacks
  * grow down from the window's end).  A slot is the context's warp, so it is

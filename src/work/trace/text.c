@@ -9,7 +9,7 @@
  * between the instructions of a warp.  A file may end without its last #END_TB,
  * but not before all warps of the block are there.
  *
- * What an instruction touches.  Generic accesses are told apart by the windows
+ * What an instruction touches.  Generic accesses are classified by the windows
  * [base, base + 16 MB) of shared and local memory (the traces of different
  * cards order the two differently, so neither bounds the other); shared memory
  * takes issue slots only; local accesses keep their offset in the thread's
@@ -62,7 +62,7 @@ enum {
 struct warp {
     struct hd_packer *pack;
     uint32_t w;
-    /* counted over all warps until somebody resets them */
+    /* counted over all warps until they are reset */
     uint64_t insts, thread_insts, mem_insts, lane_addrs;
     bool ended; /* the last warp ended with EXIT */
     /* the open run, and an EXIT that may be the last */

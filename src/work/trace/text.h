@@ -193,7 +193,7 @@ static inline const char *hd_scan_line_end(const char *p)
 
 enum hd_opcode_where {
     HD_OW_NONE,    /* no memory that a GPU's virtual memory sees */
-    HD_OW_UNKNOWN, /* the same, but nobody told us so */
+    HD_OW_UNKNOWN, /* an opcode that is not known: as NONE */
     HD_OW_GLOBAL,
     HD_OW_GENERIC, /* the address decides */
     HD_OW_LOCAL,

@@ -41,7 +41,7 @@ enum {
 #define HD_TRACE_VA_END (1ull << HD_TRACE_VA_BITS)
 #define HD_TRACE_WINDOW (16ull << 20) /* of shared and of local memory */
 
-/* Where an operation's addresses lie, in the container. */
+/* In which memory an operation's addresses are. */
 enum hd_trace_space {
     HD_TS_GLOBAL,
     HD_TS_LOCAL,  /* offsets in a thread's local window, placed when replayed */
@@ -56,7 +56,7 @@ struct hd_trace_op {
     uint8_t bytes; /* a lane; of an ALU run, instructions of a group */
     uint8_t space; /* enum hd_trace_space */
     uint32_t wait;
-    uint32_t count; /* instructions; 0: goes on with the one before, or an
+    uint32_t count; /* instructions; 0: continues the one before, or an
                        exit that the trace does not have */
     uint32_t pc;
     uint32_t opcode; /* string of the container */
@@ -371,7 +371,7 @@ struct hd_container *hd_trace_source_container(const struct hd_source *s,
 size_t hd_index_write(struct hd_container *b, struct hd_bytes *out);
 
 /*
- * Fills an empty container from an index; its frames lie in [from, to) of the
+ * Fills an empty container from an index; its frames are in [from, to) of the
  * file.  NULL, or which part is off; hd_index_memory: memory is short.
  */
 extern const char hd_index_memory[];

@@ -15,7 +15,7 @@
  * that text.  Warps come in the order of the index, one chunk in memory at a
  * time.
  *
- * Nothing is trusted: what is read lies in the file, and a chunk has a size
+ * Nothing is trusted: what is read is inside the file, and a chunk has a size
  * that it says and that has a limit.
  *
  * SPDX-License-Identifier: MIT
@@ -145,7 +145,7 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
     z->index = hd_load64(p);
     z->pos = z->size - 8;
     if (z->index < data || z->index > z->size - 8 || z->size - 8 - z->index < 4)
-        return tracez_wrong(z, "the index does not lie in the file", err);
+        return tracez_wrong(z, "the index is not inside the file", err);
     n = z->size - 8 - z->index;
     z->pos = z->index;
     if (n >= 1u << 31)
