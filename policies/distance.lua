@@ -31,7 +31,7 @@ return {
                      .. "distances a row" },
         to = { default = "l2tlb", choices = { "l2tlb", "l1tlb", "l1side" },
                meaning = "where it goes",
-               source = "guess: beside the TLB that missed" },
+               source = "guess: next to the TLB that missed" },
     },
 
     counters = {

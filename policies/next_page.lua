@@ -16,7 +16,7 @@ return {
                    source = "Smith, 1982: one" },
         to = { default = "l2tlb", choices = { "l2tlb", "l1tlb", "l1side" },
                meaning = "where it goes",
-               source = "guess: beside the TLB that missed" },
+               source = "guess: next to the TLB that missed" },
     },
 
     watch = { tlb_miss = { level = 2, function(n, _, p)

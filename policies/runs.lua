@@ -84,7 +84,7 @@ return {
     params = {
         broken = {
             unit = "per mille", default = 507, min = 0, max = 1000,
-            meaning = "pages that lie in short runs; about 0.9 times the "
+            meaning = "pages that are in short runs; about 0.9 times the "
                 .. "others are in contiguous subregions",
             source = "MESC table II, fitted: memhog 25 %, defrag off; 457, "
                 .. "524, 567 with defrag and 25, 50, 75 %, 529 and 613 without",

@@ -18,7 +18,7 @@
 -- With irregular = 1 all that is for applications which app_classify calls
 -- irregular, from the instant at which it does.
 --
--- `step` and `release` cores stop and go on at a time: the core of the fault and
+-- `step` and `release` cores stop and run at a time: the core of the fault and
 -- then the highest, the last ones first.  One core always runs.
 --
 -- An epoch is throttle.cycles.  The built-in "throttle" is the same in C.
@@ -116,7 +116,7 @@ return {
         step = { default = 1, min = 1, max = 64, unit = "cores",
                  meaning = "cores that stop at a time", source = "ETC 5.4" },
         release = { default = 1, min = 1, max = 64, unit = "cores",
-                    meaning = "cores that go on at a time",
+                    meaning = "cores that run at a time",
                     source = "ETC 5.4" },
         hold = { default = 0, max = 1, meaning = "1: cores that stop at a "
                      .. "launch have got blocks before, which wait there; 0: "

@@ -1,4 +1,4 @@
--- victim_tlb.lua - what leaves a TLB goes to the buffer beside it, from where a
+-- victim_tlb.lua - what leaves a TLB goes to the buffer next to it, from where a
 -- later miss gets it back sooner than from below.
 --
 -- The built-in "victim_tlb" is the same in C.
@@ -6,14 +6,14 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "victim_tlb",
-    summary = "what leaves a TLB goes to the buffer beside it",
+    summary = "what leaves a TLB goes to the buffer next to it",
     source = "victim caches: Jouppi, ISCA 1990",
 
     params = {
         level = { default = 1, min = 1, max = 2, unit = "",
-                  meaning = "1: beside L1 TLBs, which needs l1side.entries; 2: "
-                      .. "beside the L2 TLB, which needs bypass.entries",
-                  source = "Jouppi: beside the first level" },
+                  meaning = "1: next to L1 TLBs, which needs l1side.entries; 2: "
+                      .. "next to the L2 TLB, which needs bypass.entries",
+                  source = "Jouppi: next to the first level" },
     },
 
     init = function(_, p)

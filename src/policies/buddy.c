@@ -8,16 +8,17 @@
  * that it halves into: pages that come one after the other get frames in order
  * until the block ends.  A frame that is freed joins its buddy, the other half
  * of the block of the next order, as long as that is free.  So what is torn is
- * used up first, and the more a program needs the more of it lies together
+ * used up first, and the more a program needs the more of it is together
  * (MESC, figure 4).
  *
  * Who tore memory: memory.hog and memory.hog_torn (manage.c).  With `defrag`
- * memory is compacted before the first page is placed and whenever an allocation
- * goes (Linux: compact_memory), by the engine's compaction: of the frames of
- * 2 MB that hold pages which may move, the emptiest is emptied into the fullest
- * others, as long as they have room for it.  What the hog has moves at no cost to
- * the GPU.  Pages of programs stay, as those that a driver has pinned for a device
- * do, or they move too (defrag 2, with memory.move=any), over the channels.
+ * memory is compacted before the first page is placed and whenever an
+ * allocation goes (Linux: compact_memory), by the engine's compaction: of the
+ * frames of 2 MB that hold pages which may move, the emptiest is emptied into
+ * the fullest others, as long as they have room for it.  What the hog has moves
+ * at no cost to the GPU.  Pages of programs stay, as those that a driver has
+ * pinned for a device do, or they move too (defrag 2, with memory.move=any),
+ * over the channels.
  *
  * Left out: lists by mobility, free lists of each processor, and the order of
  * equal blocks, where Linux takes the one freed last.  Bound before cycle 0.

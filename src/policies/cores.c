@@ -3,8 +3,8 @@
  *
  * Application i gets as many cores as its parameter says, in order: the first
  * application the lowest numbers.  Those with 0 share evenly what is left;
- * cores that nobody is given go to the last application.  So an oracle's
- * partition is a table of numbers, not a script.
+ * cores that no application is given go to the last application.  So an
+ * oracle's partition is a table of numbers, not a script.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,8 @@ enum { NAMED = 8 };
 struct cores {
     uint64_t apps, cores;
     uint64_t named;  /* cores that parameters give away */
-    uint64_t beyond; /* a parameter above 0 for nobody: its number, plus 1 */
+    uint64_t
+        beyond; /* a parameter above 0 for no application: its number, plus 1 */
     uint64_t end[NAMED]; /* first core behind those of each application */
 };
 

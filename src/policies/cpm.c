@@ -11,10 +11,10 @@
 #include "policy.h"
 
 enum { BITS, FLUSH, ENTRIES, PARAMS };
-enum { NOBODY = 0xff };
+enum { NO_WARP = 0xff };
 
-/* Of a TLB entry: who brought it, and who hit it last and before; nobody: it is
- * not known. */
+/* Of a TLB entry: which warp filled it, and which hit it last and before; none:
+ * it is not known. */
 struct history {
     uint32_t filler;
     uint8_t last, before;
@@ -62,11 +62,11 @@ static int cpm_init(void *state, const struct heddle_place *p,
     s->cores = p->cores;
     s->warps = p->warps;
     for (uint64_t i = 0; i < s->cores * params[ENTRIES]; i++)
-        cpm_entry(s, 0, i)->last = NOBODY;
+        cpm_entry(s, 0, i)->last = NO_WARP;
     return 0;
 }
 
-/* The counter of two warps; the counters of a core begin anew where a window
+/* The counter of two warps; the counters of a core start again where a window
  * does. */
 static uint8_t *counter(struct cpm *s, uint64_t core, uint64_t cycle,
                         uint64_t a, uint64_t b)
@@ -90,7 +90,7 @@ static void share(struct cpm *s, const struct heddle_n_tlb_hit *n, uint64_t h)
 {
     uint8_t *c;
 
-    if (h == NOBODY || h == n->warp)
+    if (h == NO_WARP || h == n->warp)
         return;
     c = counter(s, n->core, n->cycle, n->warp, h);
     *c = (uint8_t)(*c + (*c < cpm_most(s)));
@@ -107,9 +107,9 @@ static void cpm_hit(void *state, const void *note)
     if (n->level != 1 || n->entry >= s->param[ENTRIES])
         return;
     e = cpm_entry(s, n->core, n->entry);
-    if (e->last == NOBODY || e->filler != n->filler)
+    if (e->last == NO_WARP || e->filler != n->filler)
         *e = (struct history){(uint32_t)n->filler,
-                              (uint8_t)(n->filler & 0xffff), NOBODY};
+                              (uint8_t)(n->filler & 0xffff), NO_WARP};
     share(s, n, e->last);
     share(s, n, e->before);
     if (e->last != n->warp) {
@@ -124,7 +124,7 @@ static void cpm_gone(void *state, const void *note)
     struct cpm *s = state;
 
     if (n->level == 1 && n->entry < s->param[ENTRIES])
-        cpm_entry(s, n->core, n->entry)->last = NOBODY;
+        cpm_entry(s, n->core, n->entry)->last = NO_WARP;
 }
 
 static int64_t cpm_join(void *state, const void *question)

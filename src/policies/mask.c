@@ -24,11 +24,11 @@
  *            all others normal.  A turn lasts `thresh` requests times the
  *            application's share of walks at once times instructions that one
  *            miss held up, both the most of the epoch before; equal shares
- *            where nobody walked.
+ *            without walks.
  *
  * The paper's text decides by the sign of the change alone, but it lists a
  * register for the direction of the last move; token_rule = hillclimb takes
- * it at that: a climb that goes on while the rate falls and turns when it
+ * it at that: a climb that continues while the rate falls and turns when it
  * rises.
  *
  * The machine needs the bypass cache (bypass.entries, 32), separate DRAM queues

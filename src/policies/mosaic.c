@@ -3,7 +3,7 @@
  * GPU memory manager with application-transparent support for multiple page
  * sizes, MICRO 2017, section 4.
  *
- * CoCoA places pages.  An aligned 2 MB that lies wholly in one allocation gets
+ * CoCoA places pages.  An aligned 2 MB that is wholly in one allocation gets
  * a frame of 2 MB from the free frame list, each page at its own offset.  All
  * other pages of an application come from its free base pages: frames of 2 MB
  * that only this application uses, the one that joined the list last first,
@@ -22,8 +22,8 @@
  * emptied, the emptiest first, if its other uncoalesced frames have room.
  * When the free frame list is empty, for far faults too, the emptiest frame
  * that others of its owner can take in is emptied: of the application that
- * asks, of the others, of nobody's (fragmentation); then emergency frames are
- * split.  Pages go to the fullest uncoalesced frame of their owner.
+ * asks, of the others, of no application (fragmentation); then emergency frames
+ * are split.  Pages go to the fullest uncoalesced frame of their owner.
  *
  * The definitions are exact, so that policies/mosaic.lua decides alike: frames
  * are compared by pages in use and then by number; the free frame list is a
@@ -48,8 +48,7 @@ struct frame {           /* of 2 MB */
     uint64_t chunk;      /* reserved for this aligned 2 MB, + 1; 0: for none */
     uint32_t next;       /* in its owner's list of free base pages */
     uint16_t used;
-    uint8_t
-        owner; /* 0: free; application + 1; apps + 1: nobody, + 2: several */
+    uint8_t owner;  /* 0: free; application + 1; apps + 1: none, + 2: several */
     uint8_t joined; /* coalesced */
     uint8_t listed;
 };
@@ -344,7 +343,7 @@ static int64_t mosaic_full(struct mosaic *s,
         return 0;
     for (uint32_t e = 0; e < 2; e++) {
         for (uint32_t i = 0; i <= s->apps; i++) {
-            /* who asks, then the others, then nobody */
+            /* who asks, then the others, then no application */
             uint32_t o = i == 0 ? (uint32_t)q->app : i <= q->app ? i - 1 : i;
             int64_t k =
                 e == 0 ? mosaic_movable(s, q, o, PAGES) : emergency(s, q, o);

@@ -21,7 +21,7 @@
  *           re-reference interval prediction, ISCA 2010, with hit priority.
  *           M = 2^bits - 1.  Fill: M - 1; with `last`: M.  Touch: 0.  Gone:
  *           M.  Victim: if no way has M, all ways of the set grow by what the
- *           largest lacks; then the lowest way that has M.
+ *           largest one is short of M; then the lowest way that has M.
  *
  * Where ways are shared out among applications (l2cache.partition), a victim is
  * sought in those of the question's, `from` to `to`, as if they were the set.
@@ -254,14 +254,14 @@ static int64_t rrpvs_victim(void *state, const void *question)
     struct rrpvs *s = state;
     uint8_t *v = &s->v[first_cell(s->sets, s->ways, q)];
     uint64_t best = q->from;
-    uint8_t lack;
+    uint8_t short_by;
 
     for (uint64_t w = best + 1; w <= q->to; w++)
         if (v[w] > v[best])
             best = w;
-    lack = (uint8_t)(s->most - v[best]);
-    for (uint64_t w = q->from; lack != 0 && w <= q->to; w++)
-        v[w] = (uint8_t)(v[w] + lack);
+    short_by = (uint8_t)(s->most - v[best]);
+    for (uint64_t w = q->from; short_by != 0 && w <= q->to; w++)
+        v[w] = (uint8_t)(v[w] + short_by);
     return (int64_t)best;
 }
 

@@ -2,14 +2,14 @@
  * runs.c - frames in runs of drawn lengths: a statistical stand-in for memory
  * that a system has used for long.
  *
- * MESC (Yu, Bai, Wang, table II and figure 4) gives how much of a footprint lies
+ * MESC (Yu, Bai, Wang, table II and figure 4) gives how much of a footprint is
  * in contiguous subregions of 64 pages, and how long runs are.  Both come out
- * of a mixture: long runs of 257 to 1024 pages, each length as likely, and short
- * ones of 8 on average (memoryless), so many behind each long one that `broken`
- * per mille of all pages lie in them.  Each run starts at a random frame; pages
- * get frames in the order in which they come.  Where in this a footprint begins
- * is drawn, and in the first run anywhere in 64 pages, so that runs and subregions
- * have nothing to do with each other.
+ * of a mixture: long runs of 257 to 1024 pages, each length as likely, and
+ * short ones of 8 on average (memoryless), so many behind each long one that
+ * `broken` per mille of all pages are in them.  Each run starts at a random
+ * frame; pages get frames in the order in which they come.  Where in this a
+ * footprint begins is drawn, and in the first run anywhere in 64 pages, so that
+ * runs and subregions have nothing to do with each other.
  *
  * A run of L pages covers L - 63 of them on average, so about 0.90 (1 - broken)
  * of the footprint is in contiguous subregions.
@@ -165,7 +165,7 @@ static int runs_init(void *state, const struct heddle_place *p,
 
 static const struct heddle_param params[] = {
     {"broken", "per mille", 507, 0, 1000,
-     "pages that lie in short runs; about 0.9 times the others are in "
+     "pages that are in short runs; about 0.9 times the others are in "
      "contiguous subregions",
      "MESC table II, fitted: memhog 25 %, defrag off; 457, 524, 567 with "
      "defrag and 25, 50, 75 %, 529 and 613 without"},

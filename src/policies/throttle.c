@@ -74,7 +74,7 @@ static void halve(const struct throttle *t, struct app *s,
         stop(s, q, place);
 }
 
-/* Cores that the engine has let go on, since no other had a block. */
+/* Cores that the engine has let run, since no other had a block. */
 static void throttle_forget(struct app *s,
                             const struct heddle_q_core_throttle *q)
 {
@@ -173,7 +173,7 @@ static const struct heddle_param params[] = {
     {"execute", "epochs", 20, 1, 1000000, "length of an execution",
      "guess: ETC gives none"},
     {"step", "cores", 1, 1, 64, "cores that stop at a time", "ETC 5.4"},
-    {"release", "cores", 1, 1, 64, "cores that go on at a time", "ETC 5.4"},
+    {"release", "cores", 1, 1, 64, "cores that run at a time", "ETC 5.4"},
     {"hold", "", 0, 0, 1,
      "1: cores that stop at a launch have got blocks before, which wait there; "
      "0: the others get all",

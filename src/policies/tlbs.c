@@ -58,7 +58,7 @@ static const struct heddle_filter misses[] = {
 #define TO                                                                     \
     {                                                                          \
         "to", "l2tlb|l1tlb|l1side", 0, 0, 2, "where it goes",                  \
-            "guess: beside the TLB that missed"                                \
+            "guess: next to the TLB that missed"                               \
     }
 
 static const struct heddle_param next_params[] = {
@@ -264,14 +264,14 @@ static int64_t dead_insert(void *state, const void *question)
 }
 
 static const struct heddle_param dead_params[] = {
-    {"counters", "counters", 1024, 1, 65536, "of three bits, by program counter",
-     "Mazumdar et al., HPCA 2021: 1024"},
+    {"counters", "counters", 1024, 1, 65536,
+     "of three bits, by program counter", "Mazumdar et al., HPCA 2021: 1024"},
     {"dead_at", "entries", 6, 1, 7,
      "so many in a row that left unused: the next is expected to be, too",
      "guess: near the end of three bits"},
     {"how", "last|skip", 0, 0, 1,
      "what is done with it: it is the next victim, or does not enter, and then "
-     "nobody learns that it would have been used",
+     "it is not seen that it would have been used",
      "guess; Mazumdar et al. skip, and keep what they skip to learn"},
     {0},
 };
@@ -334,16 +334,17 @@ static int64_t victim_keep(void *state, const void *question)
 
 static const struct heddle_param victim_params[] = {
     {"level", "", 1, 1, 2,
-     "1: beside L1 TLBs, which needs l1side.entries; 2: beside the L2 TLB, which "
+     "1: next to L1 TLBs, which needs l1side.entries; 2: next to the L2 TLB, "
+     "which "
      "needs bypass.entries",
-     "Jouppi: beside the first level"},
+     "Jouppi: next to the first level"},
     {0},
 };
 
 const struct heddle_policy hd_policy_victim_tlb = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "victim_tlb",
-    .summary = "what leaves a TLB goes to the buffer beside it",
+    .summary = "what leaves a TLB goes to the buffer next to it",
     .source = "victim caches: Jouppi, ISCA 1990",
     .params = victim_params,
     .state_bytes = victim_bytes,
