@@ -146,7 +146,7 @@ function dram:load(path)
             bad("a cycle and the end of the line are expected, not '%s'",
                 cycle and more or tail)
         elseif math.ult(1 << 48, cycle) then
-            bad("cycle %s lies beyond 2^48", tail:match "^%S+")
+            bad("cycle %s is beyond 2^48", tail:match "^%S+")
         end
         self:add(address, kind == "WRITE", cycle)
     end)

@@ -6,9 +6,8 @@
  *     e:read(prompt)            the line; nil at its end (Ctrl-D), false
  *                               after Ctrl-C, which clears the line, and after
  *                               the other signals that interrupt
- *     e:remember(text)          adds it to the history; it may have several lines
- *     e:size()                  columns and rows of the terminal
- *     e:close()
+ *     e:remember(text)          adds it to the history; it may have several
+ * lines e:size()                  columns and rows of the terminal e:close()
  *
  * complete(text) is called for Tab with what stands left of the cursor; it
  * returns what to insert there and what to show below (each may be "").
@@ -16,15 +15,15 @@
  * The editor is libedit.  It is not asked to catch signals: it would send
  * SIGINT once more to the whole process group.  Instead reading a character
  * is done here, so that a signal ends the read: SIGINT clears the line;
- * after SIGCONT (the terminal was somebody else's) and SIGWINCH the line is
+ * after SIGCONT (the terminal was another process's) and SIGWINCH the line is
  * drawn again.  Nothing in here raises while libedit is on the C stack.
  *
  * A text of several lines that comes from the history is edited as one: up and
  * down move in it, and in the history only past its first and last line; Return
  * gives all of it, Alt-Return begins a new line.  libedit's own ed-prev-line
  * fails where there is no line above and cannot be followed by another command,
- * so a key of ours moves, or else pushes a key that no terminal sends and that is
- * bound to the history.  ~/.editrc, read last, may bind all of them anew.
+ * so a key of ours moves, or else pushes a key that no terminal sends and that
+ * is bound to the history.  ~/.editrc, read last, may bind all of them again.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -11,22 +11,22 @@
  * HTTP/1.0 as far as a browser, curl and a script need it: one request a
  * connection, GET alone, no body, no header that the caller sees.  It listens
  * on 127.0.0.1 and nowhere else, and answers a request only if its Host, which
- * HTTP/1.0 may leave out, is that address or localhost: a name that somebody
+ * HTTP/1.0 may leave out, is that address or localhost: a name that someone
  * else's page has turned into 127.0.0.1 is refused, so that no other page reads
  * this one.
  *
  * A client is not trusted.  What it sends has 8 KB of room and 10 seconds; what
  * it is sent has 10 seconds for each piece that it takes; MOST of them are
  * served at a time, side by side, and further ones wait in the kernel; of what
- * is answered apart, APART at a time, and further ones are told to come again.
+ * is answered apart, APART at a time, and further ones are asked to come again.
  * An answer that raises is status 500 with the error's text, and the loop goes
  * on.
  *
- * Ctrl-C, SIGTERM and SIGHUP come through only where the loop waits, so they never
- * tear an answer, and end it; the caller's next line then raises "interrupted", as
- * everywhere.
+ * Ctrl-C, SIGTERM and SIGHUP come through only where the loop waits, so they
+ * never tear an answer, and end it; the caller's next line then raises
+ * "interrupted", as everywhere.
  *
- * libmicrohttpd does all that and TLS, posts, sessions and threads beside, for
+ * libmicrohttpd does all that and TLS, posts, sessions and threads as well, for
  * the price of GnuTLS; for a page that one person looks at, this is enough.
  *
  * SPDX-License-Identifier: MIT
@@ -289,7 +289,7 @@ static const char *path_of(struct client *c)
     return path + 1;
 }
 
-/* Calls the answer, which lies at index 3 of the stack. */
+/* Calls the answer, which is at index 3 of the stack. */
 static void serve_request(lua_State *L, struct client *c, const char *path)
 {
     const char *body = NULL;

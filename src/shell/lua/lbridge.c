@@ -361,7 +361,7 @@ static int lbridge_find_changed(lua_State *L)
                         "snapshot misses it%s",
                         name,
                         p->c->check ? ""
-                                    : " (check = true beside the policy "
+                                    : " (check = true next to the policy "
                                       "finds the call that changes it)");
         return 1;
     }
@@ -397,7 +397,7 @@ static int lbridge_verify(struct lp *p, const char *where)
     return rc;
 }
 
-/* After a call: changed locals are told at once, for next to nothing. */
+/* After a call: changed locals are reported at once, for next to nothing. */
 static inline void verify_some(struct lp *p, struct call *c,
                                const char *where)
 {
@@ -496,7 +496,7 @@ static inline int64_t read_answer(struct lp *p, enum heddle_point i,
     }
 }
 
-/* Calls a function with what it is asked or told, state and parameters. */
+/* Calls a function with the question or note, state and parameters. */
 static inline int call_with(struct lp *p, const struct call *c, const void *q,
                             int results)
 {

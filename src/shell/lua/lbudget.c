@@ -4,7 +4,7 @@
  * Instructions are looked at every LP_HOOK of them, by a count hook of the
  * thread that runs.  The functions of the library that go over texts and lists
  * count what they do as instructions, too (lp_budget_use), and memory counts
- * by what it costs to fill.  So nothing that one call does goes on for ever,
+ * by what it costs to fill.  So nothing that one call does runs for ever,
  * whatever it was given.  When the budget is used up, every further
  * instruction raises, and neither pcall nor a message handler of the script
  * can swallow it (lsandbox.c): hooks are off while a hook raises, so a handler

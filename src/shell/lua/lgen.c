@@ -22,7 +22,7 @@
  * once, whatever is restored or forked: a piece refers to the one behind it,
  * the last one to its coroutine, and a snapshot to the piece that each warp is
  * at.  Who comes first to the end of the last one, in whatever simulation, lets
- * the coroutine go on for all.  A piece goes when no one will come to it any
+ * the coroutine continue for all.  A piece goes when no one will come to it any
  * more, and with it the coroutine.
  *
  * Each call (t:load, t:alu and so on) appends an instruction to the piece in
@@ -30,10 +30,10 @@
  * where: an ALU run that may still grow is left for the next piece.
  *
  * Runs, slots and waits are those of kernel programs (program/simt.c): load n
- * fills slot n modulo 32, nobody waits twice, and an ALU run goes on until it
- * must wait or has other lanes.  So a kernel written in either way is the same,
- * but for its loops: n counts the loads that a warp gives, not those that are
- * written down, so a loop is as one that was unrolled.
+ * fills slot n modulo 32, no instruction waits twice, and an ALU run continues
+ * until it must wait or has other lanes.  So a kernel written in either way is
+ * the same, but for its loops: n counts the loads that a warp gives, not those
+ * that are written down, so a loop is as one that was unrolled.
  *
  * The functions of warps run behind a fence (lsandbox.c).  What they hold in
  * locals of the script is fingerprinted when the generator is made, and
@@ -84,7 +84,7 @@ struct warp {
     lua_State *T;              /* kept by the registry */
     const void *t;             /* identity of its table t */
     struct item held;          /* a run that may still grow; else all 0 */
-    int args;                  /* on the stack of T, for what goes on */
+    int args;                  /* on the stack of T, for its next resume */
     uint32_t out, pend;        /* slots filled, not waited for; to wait for */
     uint64_t threads, loads;   /* so far: the last one's number */
     uint64_t key, drawn;       /* random stream */
@@ -375,7 +375,7 @@ static uint32_t lgen_scattered(lua_State *L, const struct buffer *b,
 }
 
 /* The value at index 3 is the index of lane 0.  Between the first and the last
- * active lane nothing lies further out. */
+ * active lane nothing is further out. */
 static void lgen_affine(lua_State *L, const struct buffer *b,
                         const struct options *o, struct item *out)
 {
@@ -696,7 +696,7 @@ static void append_exit(struct lg *g, struct warp *x)
     item->wait = lgen_take_waits(x, UINT32_MAX);
 }
 
-/* Goes on with a coroutine, or begins it (c is not NULL). */
+/* Resumes a coroutine, or begins it (c is not NULL). */
 static int lgen_resume(struct lg *g, struct warp *x, struct heddle_work_call *c)
 {
     lua_State *H = g->H;
@@ -761,7 +761,7 @@ static struct piece *lgen_run(struct warp *x, struct heddle_work_call *c)
     return p;
 }
 
-/* Goes on to the piece behind one; NULL, and why, if there is none. */
+/* Moves on to the piece behind one; NULL, and why, if there is none. */
 static struct piece *piece_follow(struct piece *p, const char **error)
 {
     struct piece *next;

@@ -307,7 +307,7 @@ static const struct call calls[] = {
  * [TOTAL]: its bytes. */
 enum { KEPT_MOST = 256 << 20, TOTAL = 1 };
 
-/* Pushes what the key on top has made before, a table anew; or nil. */
+/* Pushes what the key on top has made before, a new table; or nil. */
 static void recall(lua_State *L, int kept)
 {
     lua_pushvalue(L, -1);

@@ -31,8 +31,8 @@
 
 /* ---- errors --------------------------------------------------------------- */
 
-/* Want of memory is told as Lua itself tells it, whoever notices it first: by
- * the text HEDDLE_NO_MEMORY, without a table around it or a place before it,
+/* Want of memory is reported as Lua itself does, wherever it is noticed first:
+ * by the text HEDDLE_NO_MEMORY, without a table around it or a place before it,
  * for which there may be no memory.  hl_raise does so for that code and that
  * text.
  */
@@ -235,7 +235,7 @@ int hl_embed_chunk(lua_State *L, const char *module);
 /* ---- standard output ------------------------------------------------------ */
 
 /* Writes what waits; returns why not all that was printed could be written, or
- * NULL.  Of an earlier write nobody knows the reason any more. */
+ * NULL.  The reason of an earlier write is no longer known. */
 const char *hl_flush(void);
 
 #endif

@@ -98,7 +98,7 @@ struct lp_fence {
     const char *code;            /* "policy code" */
     const char *depends;         /* on what alone its result does */
     const char *belongs;         /* where what changes is kept */
-    const struct lp_global *own; /* beside those of all; NULL ends it */
+    const struct lp_global *own; /* in addition to those of all; NULL ends it */
     unsigned bit;                /* in `metas` of the world */
 };
 
@@ -115,7 +115,7 @@ extern const struct lp_fence lp_policy_fence, lg_fence;
 /* One for each Lua state. */
 struct lp_world {
     struct lp *running;      /* the policy whose function is being called */
-    struct lg *generator;    /* or the generator of which a warp goes on */
+    struct lg *generator;    /* or the generator of which a warp runs */
     struct lp_budget *spent; /* whose budget the call uses; NULL: none runs */
     const struct lp_fence *fence; /* behind which code runs, or NULL */
     uint64_t fired;               /* hooks since the call began */
@@ -151,8 +151,8 @@ void lp_sandbox_call(lua_State *L, const struct lp_fence *fence, int n,
  * each run: it costs less than a microsecond. */
 const char *lp_sandbox_types(lua_State *L, const struct lp_fence *fence);
 /* Whether a table that code behind the fence has made a metatable of has become
- * what setmetatable refuses; pushes the error if so.  `last`: nobody has them
- * any more. */
+ * what setmetatable refuses; pushes the error if so.  `last`: no one else has
+ * them any more. */
 int lp_sandbox_metas(lua_State *T, const struct lp_fence *fence, int last);
 /* Seals the table on top, for policies: a missing field raises "WHAT has no
  * KIND'x'", and so does a new one, with the words of `fixed` (NULL: it does
@@ -193,7 +193,7 @@ static inline void lp_budget_use(lua_State *L, struct lp_world *w, uint64_t n)
         lp_budget_count(L, w);
 }
 /* Whether the call in progress has used up what it may: nothing that its code
- * does can go on from there. */
+ * does can continue from there. */
 static inline int lp_budget_over(const struct lp_world *w)
 {
     return w->over || w->denied != 0;
@@ -244,7 +244,7 @@ void lp_push_value(lua_State *L, const struct heddle_param *p, uint64_t value);
 /* core.keys(t): the keys of a table in order. */
 int lp_keys(lua_State *L);
 /* core.points(), core.notes(): every decision, and everything that a watcher
- * can be told. */
+ * can be reported. */
 int lp_points(lua_State *L);
 int lp_notes(lua_State *L);
 int luaopen_heddle_bridge(lua_State *L);

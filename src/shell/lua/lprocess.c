@@ -7,11 +7,9 @@
  *         group:start(key, fn)   true; false: the system has none to give now
  *         group:wait(seconds)    "ended", key, text, how   (how: nil, or what
  *                                went wrong with the process)
- *                                "interrupted" (Ctrl-C, SIGTERM, SIGHUP; told
- *                                once), "waiting" (so long also where there are
- *                                none)
- *         group:count()          how many there are
- *         group:stop()           asks all to stop, as Ctrl-C does
+ *                                "interrupted" (Ctrl-C, SIGTERM, SIGHUP;
+ * reported once), "waiting" (so long also where there are none) group:count()
+ * how many there are group:stop()           asks all to stop, as Ctrl-C does
  *     end)
  *
  * A child.  Signals are blocked around the fork and come through only inside
@@ -22,19 +20,19 @@
  * with its parent, together with what it started (SIGTERM, which waits where a
  * file is being renamed).
  *
- * The parent.  As long as children() lasts, the signals that interrupt (in a host
- * program that names none, SIGINT) are blocked and read from a descriptor
- * (signalfd) beside the pipes, hence can neither break off what the caller does
- * with a result nor be missed.  A child's text is read as it comes,
- * and the child is waited for when its pipe ends.  Those that were asked to
- * stop and go on are ended after some seconds (fewer for children of children,
- * so that each has told its parent before that is ended itself).  A second
- * Ctrl-C ends them, and in the command the process, at once.  However
- * children() is left, none remains.
+ * The parent.  As long as children() lasts, the signals that interrupt (in a
+ * host program that names none, SIGINT) are blocked and read from a descriptor
+ * (signalfd) as well as the pipes, hence can neither break off what the caller
+ * does with a result nor be missed.  A child's text is read as it comes, and
+ * the child is waited for when its pipe ends.  Those that were asked to stop
+ * and continue are ended after some seconds (fewer for children of children, so
+ * that each has told its parent before that is ended itself).  A second Ctrl-C
+ * ends them, and in the command the process, at once.  However children() is
+ * left, none remains.
  *
  * Used by the Lua half only; policies and applications never see it.  The wall
- * clock is for progress lines.  lua-posix has no signalfd, no signal mask and no
- * PR_SET_PDEATHSIG, and the rest alone is no reason to need it at run time.
+ * clock is for progress lines.  lua-posix has no signalfd, no signal mask and
+ * no PR_SET_PDEATHSIG, and the rest alone is no reason to need it at run time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -132,8 +130,8 @@ struct group {
     int signals;  /* descriptor; -1 once the group is over */
     sigset_t old; /* signals that were blocked before */
     int hits;     /* signals that say stop */
-    bool told;
-    double end_at; /* when those that go on are ended */
+    bool reported;
+    double end_at; /* when those that still run are ended */
 };
 
 static struct group *lprocess_self(lua_State *L)
@@ -306,7 +304,7 @@ static int spawn(lua_State *L, struct group *g, pid_t *pid)
     }
     close(fd[1]);
     if (*pid > 0) {
-        setpgid(*pid, *pid); /* whoever comes first */
+        setpgid(*pid, *pid); /* parent or child, whichever comes first */
         return fd[0];
     }
     close(fd[0]);
@@ -415,8 +413,8 @@ static int group_wait(lua_State *L)
     double until = lprocess_seconds() + luaL_optnumber(L, 2, HUGE_VAL);
 
     while (g->n > 0 || isfinite(until)) {
-        if (g->hits > 0 && !g->told) {
-            g->told = true;
+        if (g->hits > 0 && !g->reported) {
+            g->reported = true;
             lua_pushliteral(L, "interrupted");
             return 1;
         }

@@ -11,10 +11,11 @@
  *     p:host(fn, text)                  or a host function
  *     p:workload()
  *
- * heddle.kernel makes the bytecode; nobody else needs this module.  The host
+ * heddle.kernel makes the bytecode; nothing else needs this module.  The host
  * function is called as fn(device, state) and returns the new state and,
  * unless the application is finished, kernel, grid and args; `device` has
- * read, write, fill, free, advise, move and launched, and is good for the call only.
+ * read, write, fill, free, advise, move and launched, and is good for the call
+ * only.
  *
  * Host functions run on a Lua thread of their own, kept in the registry, so
  * that it does not matter which coroutine runs the simulation.

@@ -111,7 +111,7 @@ int lp_raise(lua_State *L, const char *format, ...)
 
 /* ---- protected calls ------------------------------------------------------ */
 
-/* When the budget is used up the error goes on: in another handler hooks are
+/* When the budget is used up the error propagates: in another handler hooks are
  * off, and nothing would end it. */
 static int lsandbox_finish(lua_State *L, int status, lua_KContext below)
 {
@@ -525,7 +525,8 @@ static void close_state(lua_State *S)
 
 HL_RELEASE(close_pristine, PRISTINE, lua_State, close_state)
 
-/* All that can fail in it is memory, and that is told in the other state. */
+/* All that can fail in it is memory, and that is reported in the other state.
+ */
 static int fail_pristine(lua_State *S)
 {
     lua_State *L;
@@ -803,8 +804,8 @@ static void push_library(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* What is said of a fence, and the functions that it has beside those of all:
- * pushed. */
+/* What is said of a fence, and the functions that it has in addition to those
+ * of all: pushed. */
 static void push_kind(lua_State *L, const struct lp_fence *fence)
 {
     lua_newtable(L);

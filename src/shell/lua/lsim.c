@@ -12,7 +12,8 @@
  * one by one.  Numbers are Lua integers (64 bits, two's complement: an address
  * above 2^63 prints negative with %d, use %x).  Instances and applications
  * count from 0, as in the engine; Lua arrays of them from 1.  What a simulation
- * has measured is copied: a table does not change when the simulation goes on.
+ * has measured is copied: a table does not change when the simulation
+ * continues.
  *
  * The lists of points and notes come from the same points.def and notes.def
  * as the engine's, so that what `heddle list points` prints cannot differ
@@ -279,7 +280,7 @@ static int sim_run(lua_State *L)
     return 1;
 }
 
-/* sim:mute(on): policies that only watch are told nothing */
+/* sim:mute(on): policies that only watch get no notes */
 static int sim_mute(lua_State *L)
 {
     heddle_mute(lsim_self(L), lua_toboolean(L, 2));

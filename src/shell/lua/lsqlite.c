@@ -29,7 +29,7 @@ enum { BUSY_MS = 10000 };
 HL_MODULE int luaopen_heddle_sqlite(lua_State *L);
 
 /* Raises SQLite's words on a database; a statement that is wrong itself is
- * told, too. */
+ * reported, too. */
 static int lsqlite_fail(lua_State *L, sqlite3 *db, const char *path,
                         const char *sql)
 {

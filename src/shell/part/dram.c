@@ -175,7 +175,7 @@ int heddle_part_dram_add(heddle_part_dram *d, uint64_t address, int write,
                          uint64_t cycle)
 {
     if (cycle > LAST_CYCLE)
-        return hd_err_set(&d->err, HEDDLE_EINVAL, "cycle %llu lies beyond 2^48",
+        return hd_err_set(&d->err, HEDDLE_EINVAL, "cycle %llu is beyond 2^48",
                           (unsigned long long)cycle);
     if (d->n == d->room) {
         size_t room = d->room != 0 ? d->room * 2 : 4096;

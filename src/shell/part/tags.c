@@ -362,7 +362,7 @@ static int open_cache(heddle_part_tags *t)
     return hd_cache_open(&t->tags, &t->env, &cfg, what(t), 0, cfg.bytes);
 }
 
-/* What a policy sees beside the tags: one core whose cycles are accesses. */
+/* What a policy sees besides the tags: one core whose cycles are accesses. */
 static int open_env(heddle_part_tags *t)
 {
     struct heddle_place machine = {
@@ -416,7 +416,7 @@ static int open_part(heddle_part_tags *t)
 static bool access_tlb(heddle_part_tags *t, uint64_t page)
 {
     hd_vpn vpn = {page};
-    struct hd_xlate x = {vpn, {0}, 1, 1}; /* nobody asks for its frame */
+    struct hd_xlate x = {vpn, {0}, 1, 1}; /* its frame is never asked for */
     struct hd_xlate got;
 
     if (hd_tlb_lookup(&t->tlb, 0, vpn, 0, 0, &got, NULL))
@@ -454,7 +454,7 @@ int heddle_part_tags_access(heddle_part_tags *t, uint64_t number, int write)
     }
     if (!t->cache && number >= 1ull << 52)
         return hd_err_set(&t->err, HEDDLE_EINVAL,
-                          "page %llu lies beyond 2^52: page numbers are "
+                          "page %llu is beyond 2^52: page numbers are "
                           "expected, not addresses",
                           (unsigned long long)number);
     hit = t->cache ? access_cache(t, number, write) : access_tlb(t, number);

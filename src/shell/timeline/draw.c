@@ -12,9 +12,9 @@
  *       walk    walker 0, ...   walks, with a slice a read of a level
  *       fault, link, evict, policy, dram
  *
- * and beside them in each the tracks of what was sampled.
+ * and next to them in each the tracks of what was sampled.
  *
- * Slices of a track lie one after the other or one inside the other.  Requests
+ * Slices of a track are one after the other or one inside the other.  Requests
  * of a core, walks and far faults overlap, so each takes the first track of its
  * kind that is free at its beginning.  Walkers have no numbers in the machine;
  * of all walks there are as many tracks as are at work at once.
@@ -714,10 +714,10 @@ static void draw_root(struct pen *p)
     const struct hd_pf_arg arg[] = {
         {A_CYCLE, HD_PF_TEXT, 0, "1 ns"},
         NUM(A_REQUESTS, q->n),
-        NUM(A_REQUESTS_OF, q->told),
+        NUM(A_REQUESTS_OF, q->reported),
         NUM(A_REQUESTS_ONE, 1ull << q->k),
         NUM(A_EVENTS, x->n),
-        NUM(A_EVENTS_OF, x->told),
+        NUM(A_EVENTS_OF, x->reported),
         NUM(A_EVENTS_ONE, 1ull << x->k),
         NUM(A_EVERY, every),
     };
@@ -731,8 +731,8 @@ static void draw_root(struct pen *p)
              " is shown; of %" PRIu64
              " far faults, transfers, evictions and epochs, one of %" PRIu64
              ". Samples are %" PRIu64 " cycles apart. heddle %s",
-             q->told, UINT64_C(1) << q->k, x->told, UINT64_C(1) << x->k, every,
-             heddle_version());
+             q->reported, UINT64_C(1) << q->k, x->reported, UINT64_C(1) << x->k,
+             every, heddle_version());
     hd_pf_track(p->b, &root);
     hd_pf_instant(p->b,
                   &(struct hd_pf_event){.at = hd_max_u64(t->start, t->from),

@@ -6,23 +6,23 @@
  * TLB: it is recorded when the answer comes, with what had been noted of its
  * page by then, the look-up in the L2 TLB, the walk with its reads, the far
  * fault.  So a record has all its stages, and they are in order: their times
- * add up to the request's.  What was noted lies in tables of fixed size
+ * add up to the request's.  What was noted is in tables of fixed size
  * (books), of which the entry that was touched longest ago goes.  An *event* is
  * a launch of a kernel, a far fault, a transfer, an eviction, an epoch.  A
  * *sample* is counters and lengths of queues at a multiple of so many cycles;
- * whoever runs the simulation asks for it between two runs, for which it is cut
+ * the caller asks for it between two runs, for which it is cut
  * where the next is due, since a policy with epochs of its own would be more
  * than a watcher.
  *
  * When the file would be larger than its bound, the class that takes most is
  * halved, as often as is needed: of requests and events one of 2^k is kept, and
  * samples are taken 2^k times as far apart.  Which ones is decided by the
- * number of a request in the order in which answers are told, hashed, and its
- * rank is how many zeros the hash ends with: those of rank k and above are one
- * of 2^k, and are among those of every lower k.  So what is in a file depends
- * on the run alone, and does not depend on when the bound was reached.  A walk
- * is drawn where a request that waited for it is; a walk that nobody waits for
- * (a policy's) counts as a request.  Launches are given up last.
+ * number of a request in the order in which answers are reported, hashed, and
+ * its rank is how many zeros the hash ends with: those of rank k and above are
+ * one of 2^k, and are among those of every lower k.  So what is in a file
+ * depends on the run alone, and does not depend on when the bound was reached.
+ * A walk is drawn where a request that waited for it is; a walk that no request
+ * waits for (a policy's) counts as a request.  Launches are given up last.
  *
  * The bound is kept by what a record takes in the file, about; hd_tl_draw says
  * what it is, and where that is too much there is one more halving.
@@ -30,7 +30,7 @@
  * An instant is the core cycle that the note has.  Nothing is drawn of what has
  * not ended, launches and epochs apart.
  *
- * Left out on purpose: hits in L1 TLBs (to be told of them all costs their
+ * Left out on purpose: hits in L1 TLBs (to note them all costs their
  * shortcut, and counters have them), the data path, commands of DRAM.
  *
  * SPDX-License-Identifier: MIT
@@ -358,7 +358,7 @@ static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
     if (!hd_tl_shows(t, of) || (t->app != UINT32_MAX && t->app != e.app) ||
         e.end < t->from || e.begin >= t->to || t->repeats != 0)
         return;
-    e.serial = ++c->told;
+    e.serial = ++c->reported;
     e.rank = e.kind == HD_TL_KERNEL ? 62 : (uint8_t)timeline_rank_of(e.serial);
     if (e.rank < c->k)
         return;
@@ -438,7 +438,7 @@ static void on_walk(void *state, const void *note)
     w->requesters = (uint32_t)n->requesters;
     if (n->requesters != 0 || !timeline_wanted(t, n->app, w->began))
         return;
-    r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
+    r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].reported,
                                .core = HD_NONE,
                                .sent = w->began,
                                .end = w->done,
@@ -482,7 +482,7 @@ static void on_answer(void *state, const void *note)
 
     if (!timeline_wanted(t, n->app, sent))
         return;
-    r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].told,
+    r = (struct hd_tl_request){.serial = ++t->class[HD_TL_REQUESTS].reported,
                                .sent = sent,
                                .end = n->cycle,
                                .looked = HD_TL_NEVER,
@@ -720,7 +720,7 @@ void heddle_timeline_sample(heddle_timeline *t)
     for (uint32_t i = 0; i < t->columns; i++)
         v[1 + i] = timeline_value(t, &t->column[i], now);
     c->n++;
-    c->told++;
+    c->reported++;
     timeline_bound(t);
 }
 
@@ -879,14 +879,14 @@ void heddle_timeline_repeats(heddle_timeline *t, uint64_t cycle)
 void heddle_timeline_mark(const heddle_timeline *t,
                           struct heddle_timeline_mark *out)
 {
-    out->requests = t->class[HD_TL_REQUESTS].told;
-    out->events = t->class[HD_TL_EVENTS].told;
+    out->requests = t->class[HD_TL_REQUESTS].reported;
+    out->events = t->class[HD_TL_EVENTS].reported;
 }
 
-/* Forgets records of a class: those told after the `told`-th or, without that
+/* Forgets records of a class: those after the `reported`-th or, without that
  * (HD_TL_NEVER), those that end after `now`. */
 static void timeline_forget(struct heddle_timeline *t, uint32_t class,
-                            uint64_t told, uint64_t now)
+                            uint64_t reported, uint64_t now)
 {
     struct hd_tl_class *c = &t->class[class];
     bool requests = class == HD_TL_REQUESTS;
@@ -896,12 +896,12 @@ static void timeline_forget(struct heddle_timeline *t, uint32_t class,
         uint64_t serial = requests ? t->request[i].serial : t->event[i].serial;
         uint64_t end = requests ? t->request[i].end : t->event[i].end;
 
-        if (told != HD_TL_NEVER ? serial <= told : end <= now)
+        if (reported != HD_TL_NEVER ? serial <= reported : end <= now)
             timeline_move(t, class, n++, i);
     }
     c->n = n;
-    if (told != HD_TL_NEVER)
-        c->told = told;
+    if (reported != HD_TL_NEVER)
+        c->reported = reported;
 }
 
 void heddle_timeline_cut(heddle_timeline *t,
@@ -956,8 +956,8 @@ int heddle_timeline_write(heddle_timeline *t, const char *path,
             .requests = c[HD_TL_REQUESTS].n,
             .events = c[HD_TL_EVENTS].n,
             .samples = c[HD_TL_SAMPLES].n,
-            .requests_of = c[HD_TL_REQUESTS].told,
-            .events_of = c[HD_TL_EVENTS].told,
+            .requests_of = c[HD_TL_REQUESTS].reported,
+            .events_of = c[HD_TL_EVENTS].reported,
             .requests_one = 1ull << c[HD_TL_REQUESTS].k,
             .events_one = 1ull << c[HD_TL_EVENTS].k,
             .every = t->every << c[HD_TL_SAMPLES].k};

@@ -41,7 +41,7 @@ struct hd_tl_walk {
 };
 
 /* A request for a translation, from the L1 TLB to the answer; or, of core
- * HD_NONE, the walk of nobody. */
+ * HD_NONE, the walk of no request. */
 struct hd_tl_request {
     uint64_t serial;
     uint64_t sent, end;
@@ -91,7 +91,7 @@ struct hd_tl_column {
 /* Records of a class: of n, those of a rank below k have been given up, which
  * leaves one of 2^k. */
 struct hd_tl_class {
-    uint64_t n, told;
+    uint64_t n, reported;
     size_t room;
     unsigned k;
 };
