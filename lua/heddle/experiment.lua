@@ -193,7 +193,7 @@ function experiment.identity(file, words, scale, seed)
             out[#out + 1] = name .. "=" .. words[name]
         end
     end
-    out[#out + 1] = ("%s %s %d"):format(require("heddle.store").build(), scale,
+    out[#out + 1] = ("%s %s %d"):format(require("heddle.build").fingerprint(), scale,
         seed)
     return core.fingerprint(table.concat(out, "\0"))
 end

@@ -12,7 +12,7 @@
 -- Machines are tables of settings that derive from one another (machines.lua).
 -- Applications are descriptions: each simulation builds its own workload from
 -- one, so a description can be used any number of times (workload.lua).  A
--- simulation is an object (sim.lua), its results are one table (report.lua).
+-- simulation is an object (sim.lua), its results are one table (results.lua).
 -- Many simulations run side by side in processes with H.run (runner.lua).
 --
 -- SPDX-License-Identifier: MIT

@@ -22,7 +22,6 @@ local plain = require "heddle.plain"
 local process = require "heddle.process"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
-local slurm = require "heddle.slurm"
 
 local runner = { cache = {} }
 
@@ -148,7 +147,7 @@ local function perform(job, quiet)
     end)
     local known
     if sim then
-        local got, r = pcall(require("heddle.report").collect, sim)
+        local got, r = pcall(require("heddle.results").collect, sim)
         known = got and r or nil
         pcall(sim.close, sim)
     end
@@ -328,7 +327,7 @@ function runner.check(who, jobs, options, known)
         end
     end
     local n = options.jobs or process.cpus()
-    local o = slurm.options(who, n)
+    local o = type(n) ~= "number" and require("heddle.slurm").options(who, n)
     if o then
         return script.inside and 1 or o -- a job of a series has its own place
     elseif type(n) ~= "number" or n < 1 then

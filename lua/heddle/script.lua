@@ -356,7 +356,7 @@ function script.finish(ok, err)
         io.stderr:write("heddle: interrupted; what is known so far:\n")
         partial()
     end
-    local _, text = require("heddle.cli").describe(err)
+    local _, text = require("heddle.exits").describe(err)
     if text ~= core.no_memory then -- of which nothing else is the reason
         say_unsaid()
     end

@@ -11,7 +11,7 @@
 --     sim:stop_on(...), sim:back(1000), sim:go(5000), sim:what_if {...}
 --     sim:counters().l2tlb.hits
 --     sim:look("l2tlb", 0)   entries, as a list of tables
---     sim:results()          everything, as one table (report.lua)
+--     sim:results()          everything, as one table (results.lua)
 --     sim:plot("ipc")        a curve over time, as text (plot.lua)
 --
 -- Fields: now (core cycle), cycles (the same), status, apps, machine.  Unknown
@@ -435,9 +435,9 @@ function methods:counters(of)
     return out
 end
 
---- Everything that was measured, as one table (the schema: report.lua).
+--- Everything that was measured, as one table (the schema: results.lua).
 function methods:results()
-    local results = require("heddle.report").collect(self)
+    local results = require("heddle.results").collect(self)
     script.tell(results)
     return results
 end
@@ -559,13 +559,13 @@ end
 -- and policies in another process.  `note`: a line that is in it.
 function methods:save(path, note)
     local snapshot = self:snapshot()
-    self.core:write(snapshot, path, require("heddle.store").build(), note or "",
+    self.core:write(snapshot, path, require("heddle.build").fingerprint(), note or "",
         require("heddle.plain").write(beside[snapshot], "the samples"))
 end
 
 --- Puts back the state of such a file.
 function methods:load(path)
-    local snapshot, more = self.core:read(path, require("heddle.store").build())
+    local snapshot, more = self.core:read(path, require("heddle.build").fingerprint())
     beside[snapshot] = require("heddle.plain").read(more)
     return self:restore(snapshot)
 end

@@ -24,6 +24,7 @@
 -- depends on, a file that it reads, is not known here.
 --
 -- SPDX-License-Identifier: MIT
+local build = require "heddle.build"
 local core = require "heddle.core"
 local process = require "heddle.process"
 local report = require "heddle.report"
@@ -34,28 +35,10 @@ local slurm = require "heddle.slurm"
 
 local store = {}
 
---- A fingerprint of the program: of the command, or of what lua5.4 loaded.
-local program
-function store.build()
-    if not program then
-        local text = { core.version }
-        for _, path in ipairs { "/proc/self/exe",
-            package.searchpath("heddle", package.cpath) or "" } do
-            local f = io.open(path, "rb")
-            text[#text + 1] = f and f:read "a" or ""
-            if f then
-                f:close()
-            end
-        end
-        program = core.fingerprint(table.concat(text))
-    end
-    return program
-end
-
 --- The name of the file of a job; `id` is the fingerprint of its key, by which
 -- store.run tells costs.
 function store.name(id)
-    return core.fingerprint(store.build() .. "\n" .. id) .. ".run"
+    return core.fingerprint(build.fingerprint() .. "\n" .. id) .. ".run"
 end
 
 --- The name of the file of a job's results.

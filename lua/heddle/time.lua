@@ -427,7 +427,7 @@ function methods:what_if(o)
         end
         self:reset_counters()
         self:run(cycles)
-        return require("heddle.report").collect(self)
+        return require("heddle.results").collect(self)
     end
     local stopped = runner.spread(#o, most, function(i)
         return runner.perform(function() return alternative(i) end)
