@@ -108,7 +108,8 @@ SHELL_SRC  := $(filter-out $(CLI_SRC),$(call sources,shell))
 SHELL_OBJ  := $(call objects,$(SHELL_SRC))
 LIB_OBJ    := $(ENGINE_OBJ) $(WORK_OBJ)
 EMBED   := $(sort $(wildcard lua/heddle/*.lua lua/heddle/*/*.lua \
-             lua/heddle/*/*.css lua/heddle/*/*.js policies/*.lua))
+             lua/heddle/*/*/*.lua lua/heddle/tools/web/*.css \
+             lua/heddle/tools/web/*.js policies/*.lua))
 TEST_C  := $(sort $(wildcard t/*.c))
 TEST_BIN:= $(TEST_C:t/%.c=$(B)/t/%)
 BENCH_C := $(sort $(wildcard bench/*.c))
@@ -306,7 +307,7 @@ path:
 SPDX = $(wildcard $(foreach d,src/* src/*/* src/*/*/*,$d/*.[ch] $d/*.def) src/dev/* \
     src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] \
     $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
-    lua/heddle/*/*.css lua/heddle/*/*.js)
+    lua/heddle/*/*/*.lua lua/heddle/*/*/*.css lua/heddle/*/*/*.js)
 lint:
 	@if grep -L -d skip 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi

@@ -220,7 +220,7 @@ local terms, sentences, last = {}, {}, ""
 local used = {}
 for path in output("ls man/*.[1-9] src/*/*.[ch] src/*/*/*.[ch] "
     .. "src/engine/*.def src/engine/*/*.def "
-    .. "lua/heddle/*.lua policies/*.lua"):gmatch "[^\n]+" do
+    .. "lua/heddle/*.lua lua/heddle/tools/*.lua policies/*.lua"):gmatch "[^\n]+" do
     used[#used + 1] = path ~= "man/heddle_glossary.7" and read(path) or nil
 end
 used = table.concat(used, " "):lower():gsub("[%s*]+", " ")

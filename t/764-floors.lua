@@ -5,7 +5,8 @@ Pinned: every folder of src/ with C in it stands in the tables there; the engine
 includes nothing outside itself, and in it no file what lies on a floor above its
 own; works see the engine; the Lua binding and the command see nothing of either
 but public headers, and a built-in policy nothing but policy.h; how many lines
-each library has at most.
+each library has at most; the Lua library loads nothing of lua/heddle/tools/ but
+where a script asks for it.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -121,6 +122,83 @@ for file in files.output "ls src/policies/*.c":gmatch "%S+" do
     tap.ok(#other == 0, file .. " sees policy.h alone", table.concat(other, " "))
 end
 tap.is(next(builtin), nil, "all built-in policies were seen")
+
+-- ---- Lua ------------------------------------------------------------------------
+
+-- Where the library loads a tool, when a script first asks for what it does: by
+-- file and module.
+local LOADS = {
+    ["init.lua report"] = "H.report",
+    ["init.lua svg"] = "H.svg",
+    ["init.lua characterise"] = "H.characterise",
+    ["sim.lua follow"] = "heddle run --follow",
+    ["sim.lua plot"] = "sim:plot",
+    ["sim.lua timeline"] = "H.sim { timeline = }",
+    ["script.lua follow"] = "heddle run --follow, at the end",
+    ["script.lua report"] = "what is known at an interrupt is printed",
+    ["script.lua slurm"] = "an argument jobs=slurm",
+    ["script.lua timeline"] = "H.sim { timeline = }, at the end",
+    ["runner.lua slurm"] = "H.run with jobs = 'slurm'",
+    ["runner.lua store"] = "H.run with jobs = 'slurm'",
+    ["config.lua report"] = "H.config_write to standard output",
+    ["energy.lua report"] = "H.energy.text",
+    ["energy.lua svg"] = "H.energy.chart",
+    ["index.lua characterise"] = "heddle list metrics",
+}
+
+--- The code of a script, its comments blanked line by line.
+local function code_of(path)
+    return (files.read(path):gsub("%-%-%[%[.-%]%]", ""):gsub("%-%-[^\n]*", ""))
+end
+
+local tools, library, at_once, unknown = {}, {}, {}, {}
+for path in files.output "find lua/heddle -name '*.lua'":gmatch "lua/heddle/(%S+)" do
+    local module = path:match "^tools/(.*)%.lua$"
+    if module then
+        tools[module:gsub("/", ".")] = true
+    else
+        library[#library + 1] = path
+    end
+end
+table.sort(library)
+for _, path in ipairs(library) do
+    local code = code_of("lua/heddle/" .. path)
+    for line in code:gmatch "[^\n]+" do
+        local module = line:match '"heddle%.([%w_.]+)"'
+        if module and tools[module] then
+            local what = path .. " " .. module
+            if line:find "^local .*require" then
+                at_once[#at_once + 1] = what
+            elseif LOADS[what] == nil then
+                unknown[#unknown + 1] = what
+            else
+                LOADS[what] = false
+            end
+        end
+    end
+end
+local unused = {}
+for what, still in pairs(LOADS) do
+    unused[#unused + 1] = still and what or nil
+end
+tap.ok(#library > 50 and tools.report and tools["cmd.run"], "the library and its tools",
+    #library)
+tap.is(table.concat(at_once, "; "), "", "the library begins without its tools")
+tap.is(table.concat(unknown, "; "), "", "and loads them where it is known to")
+tap.is(table.concat(unused, "; "), "", "each such place is still there")
+
+-- Of a run and its results no tool has a part but the command's own.
+local H = require "heddle"
+local sim = H.sim { machine = "maxwell", apps = { H.app("GUP", { size = "T" }) },
+    progress = false }
+sim:run()
+sim:results()
+local loaded = {}
+for name in pairs(tools) do
+    loaded[#loaded + 1] = package.loaded["heddle." .. name] and name or nil
+end
+table.sort(loaded)
+tap.is(table.concat(loaded, " "), "cli cmd.run", "a run loads no tool")
 
 -- Lines, the essays too.
 for folder, most in pairs { engine = 43000, policies = 3500, work = 16500,

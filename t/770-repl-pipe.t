@@ -127,7 +127,7 @@ line "stdin:3: attempt to index a nil value (global 'nosuch')" \
 line "stdin:5: attempt to index a nil value (field 'a')" \
     "also inside of a chunk" err
 line "    stdin:7: in main chunk" "the traceback has the caller" err
-grep -q "heddle/repl" "$dir/err"
+grep -q "heddle/tools/repl" "$dir/err"
 [ $? = 1 ]
 ok $? "and nothing of the REPL's own"
 line "stdin:8: plain" "error() with a text" err

@@ -22,9 +22,9 @@ local svg = require "heddle.svg"
 
 local page = {}
 
---- A file that pages are made of, of lua/heddle/web/.
+--- A file that pages are made of, of lua/heddle/tools/web/.
 function page.asset(name)
-    return require("heddle.sources")("=heddle/web/" .. name)
+    return require("heddle.sources")("=heddle/tools/web/" .. name)
 end
 
 local WIDEST = 1100 -- of a chart that is scaled to the page, pixels
