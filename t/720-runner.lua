@@ -208,6 +208,14 @@ H.run({ job, job, job }, { jobs = H.args { jobs = 1 }.jobs })]])
     end
     os.remove(path)
 end
+do -- a function that runs in this process leaves it as it was
+    local script = require "heddle.script"
+    script.options.timeline = "x"
+    H.run({ work(1), work(2) }, { jobs = 1 })
+    tap.is(script.inside, false, "a series of functions, one by one, ends")
+    tap.is(script.options.timeline, "x", "and later simulations have their options")
+    script.options.timeline = nil
+end
 tap.raises(function() H.run({ work(1) }, { jobs = 0 }) end, "at least 1",
     "no process is not enough")
 tap.raises(function() H.run({ work(1) }, { jbos = 2 }) end, "'jbos'",

@@ -177,13 +177,8 @@ end
 
 local CREDIT = 64 * 1024 -- KB that a child makes at least before it collects
 
---- In a child: what fn(i) returns, as text.
-local function answer(fn, i)
-    script.options.checkpoint, script.options.timeline = nil, nil
-    script.inside = true
-    -- Collecting touches all that is inherited, and what a child touches is
-    -- copied, so it does not begin before it has made as much itself.
-    collectgarbage("step", -math.max(CREDIT, math.ceil(collectgarbage "count")))
+--- What fn(i) returns, as text.
+local function packed(fn, i)
     local ok, text = pcall(function()
         local value = runner.serialize(fn(i))
         process.flush()
@@ -191,6 +186,16 @@ local function answer(fn, i)
     end)
     return ok and text
         or runner.serialize { ok = false, result = plain_error(text) }
+end
+
+--- In a child: what fn(i) returns, as text.
+local function answer(fn, i)
+    script.options.checkpoint, script.options.timeline = nil, nil
+    script.inside = true
+    -- Collecting touches all that is inherited, and what a child touches is
+    -- copied, so it does not begin before it has made as much itself.
+    collectgarbage("step", -math.max(CREDIT, math.ceil(collectgarbage "count")))
+    return packed(fn, i)
 end
 
 --- Makes what several jobs begin with here, once, and not in the process of
@@ -290,7 +295,7 @@ local function in_turn(jobs, order, quiet, ended, tick)
     for _, i in ipairs(order) do
         local m = perform(jobs[i], quiet)
         if m.ok and type(jobs[i]) == "function" then -- as through a pipe
-            m = runner.deserialize(answer(function() return m end))
+            m = runner.deserialize(packed(function() return m end))
         end
         ended(i, m)
         if not m.ok and m.result.code == -130 then
