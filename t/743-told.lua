@@ -210,6 +210,49 @@ do
         .. "than 255 registers a thread; first: [^\n]*:5\nheddle: [^\n]*version "
         .. "below 35[^\n]*\nheddle: [^\n]*does not fit a core"),
         "nor is it lost where the run fails", files.read(dir .. "/err"))
+    for n = 1, 2 do
+        local function jobs(options)
+            return said(([[local function job(seed)
+                return { machine = "maxwell", seed = seed,
+                    apps = { H.trace(H.here("large.traceg")) } }
+            end
+            local list = H.run({ job(1), job(2) }, { jobs = %d, %s })
+            print(#list)]]):format(n, options))
+        end
+        for _, options in ipairs { "", "keep = true" } do
+            text = jobs(options)
+            tap.ok(text:find("^heddle: large.traceg: 2 memory [^\n]*\nheddle: "
+                .. "[^\n]*\nheddle: large.traceg: 1 kernels of more than 255 "
+                .. "[^\n]*\nheddle: [^\n]*version below 35[^\n]*\n")
+                and not text:find "address 0.*address 0"
+                and (options ~= "") == not text:find "does not fit a core",
+                ("nor where a job fails, %d at once %s"):format(n, options), text)
+        end
+        tap.ok(said(([[H.run({ function()
+                local s <close> = H.sim { machine = "maxwell", apps = { H.trace(
+                    H.here("w.hdt")) }, settings = { ["vm.page"] = "2M" } }
+                s:run()
+                return s:results().cycles
+            end, function() return 1 end }, { jobs = %d })]]):format(n))
+            :find "^heddle: w: 2 memory .*\nheddle: w: vm.page = 2M",
+            n .. " at once: what a function's results report is said, too",
+            files.read(dir .. "/err"))
+    end
+    do
+        local path = files.quote(dir)
+        local function apps(words)
+            return files.output(("(%s apps %s 2>&1)"):format(files.HEDDLE, words))
+        end
+        text = apps(path .. "/w.hdt kernels=0")
+        tap.ok(text:find "\nw: 2 memory instructions with address 0 [^\n]*:13\nw: "
+            and select(2, text:gsub("address 0", "")) == 1,
+            "heddle apps says what is wrong with a trace", text)
+        text = apps(path .. "/w.hdt timed=0 format=json")
+        tap.ok(text:find '"told": ?%[%s*"w: 2 memory', "in JSON, too", text)
+        text = apps(path .. "/large.traceg survey=0")
+        tap.ok(text:find "does not fit a core.*\nlarge.traceg: 2 memory ",
+            "and of one that cannot be run", text)
+    end
 end
 
 os.execute("rm -rf " .. dir)

@@ -125,7 +125,7 @@ end
 
 --- Runs a job here: returns how it went, { ok =, result = } or { result = an
 -- error as plain data, known = }.
-local function perform(job, quiet)
+local function attempt(job, quiet)
     if type(job) == "function" then
         local outer = script.inside
         script.inside = true
@@ -155,6 +155,14 @@ local function perform(job, quiet)
         return { ok = true, result = known }
     end
     return { ok = false, result = plain_error(err), known = known }
+end
+
+--- Runs a job here, and lists in `told` what of it would go unnoticed, however
+-- it ends.
+local function perform(job, quiet)
+    local m, found = script.hear(attempt, job, quiet)
+    m.told = found
+    return m
 end
 
 runner.perform, runner.plain_error = perform, plain_error
@@ -348,7 +356,7 @@ end
 -- runs jobs[i] for i in `order` not here.
 function runner.series(jobs, n, o)
     script.begins()
-    local out, errors = {}, {}
+    local out, errors, found = {}, {}, {}
     local order, same = plan(jobs, out)
     local done, start = 0, process.time()
     local function tick(more)
@@ -357,7 +365,7 @@ function runner.series(jobs, n, o)
         end
     end
     local function ended(i, m)
-        done = done + 1
+        done, found[i] = done + 1, m.told
         for _, twin in ipairs(same[i]) do
             out[twin] = m.ok and m.result or m.known or false
             errors[twin] = not m.ok and m or nil
@@ -382,6 +390,9 @@ function runner.series(jobs, n, o)
     if o.progress ~= false and process.isatty(2) and #order > 1 then
         io.stderr:write("\r\27[K")
     end
+    for i in ipairs(jobs) do -- in one order, whichever ended first
+        script.tell { told = found[i] }
+    end
     if stopped then
         error(core.error(-130, "interrupted"), 0)
     end
@@ -389,7 +400,8 @@ function runner.series(jobs, n, o)
     for i in ipairs(jobs) do
         local m = errors[i]
         if m and o.keep then
-            out[i] = { error = m.result.message, known = m.known }
+            out[i] = { error = m.result.message, known = m.known,
+                told = m.told }
         elseif m then
             if m.result.code and (o.titles or #jobs > 1) then
                 m.result.message = ("%s: %s"):format(o.titles and o.titles[i]

@@ -25,8 +25,10 @@ script.leftover = {}
 
 local given         -- name -> text; nil outside the command
 local declared = false
--- What results tell (told.lua) and no report has shown: in order, and by text.
+-- What results report (told.lua) and no report has shown: in order, and by text.
 local unsaid = {}
+-- Where texts are listed that a job under way reports; nil: no job is.
+local heard
 
 --- The running simulations, for what is printed on an interrupt.
 script.live = setmetatable({}, { __mode = "k" })
@@ -181,7 +183,7 @@ end
 
 --- Called before the script, by the command or by what runs several.
 function script.begin(options)
-    given, declared, unsaid = options.given, false, {}
+    given, declared, unsaid, heard = options.given, false, {}, nil
     script.calls, script.run, script.inside = 0, nil, false
     script.file = options.file
     setmetatable(script.arg, nil)
@@ -215,13 +217,31 @@ local function of(results)
     return type(told) == "table" and told or {}
 end
 
---- Somebody has these results: what they tell is said when the command ends.
+--- The script has these results: what they report is said when the command ends.
 function script.tell(results)
     for _, text in ipairs(of(results)) do
-        if given and unsaid[text] == nil then
+        if heard then
+            heard[#heard + 1] = text
+        end
+        if unsaid[text] == nil then
             unsaid[#unsaid + 1], unsaid[text] = text, true
         end
     end
+end
+
+--- Runs a job: what fn(...) returns, and a list of the texts that it has reported
+-- and no report has shown; nil: there are none.
+function script.hear(fn, ...)
+    local outer, own, seen, out = heard, {}, {}, {}
+    heard = own
+    local result = fn(...)
+    heard = outer
+    for _, text in ipairs(own) do
+        if unsaid[text] and not seen[text] then
+            out[#out + 1], seen[text] = text, true
+        end
+    end
+    return result, out[1] and out or nil
 end
 
 --- A report has shown it.

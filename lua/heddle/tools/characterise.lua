@@ -26,6 +26,7 @@
 local core = require "heddle.core"
 local json = require "heddle.json"
 local machines = require "heddle.machines"
+local told = require "heddle.told"
 local workload = require "heddle.workload"
 
 local characterise = {
@@ -243,7 +244,7 @@ local function survey(describe, o)
     s.limit = o.limit
     s.sum = sum_of(s.kernels)
     s.buffers = require("heddle.survey").buffers(w)
-    return s
+    return s, told.trace(describe.label, w)
 end
 
 --- What a classifier sees that looks at the loads of each sample.
@@ -314,7 +315,7 @@ local function timed(describe, o, first)
         memory_share = report.metric(r, "memory_share"),
         dram_share = report.metric(r, "dram_peak_share_data"),
         walks = report.metric(r, "walks"), status = r.status,
-    }
+    }, sim.noted
 end
 
 --- Miss rates of L1 and L2 TLB by other ways of counting.  A look-up that
@@ -378,12 +379,18 @@ function characterise.measure(name, options)
         size = describe.options.size or "-", cut = describe.cut,
         machine = o.machine.name,
         lanes = math.tointeger(tonumber(o.machine:get("core.lanes"))),
-        survey = o.survey and survey(describe, o) or nil,
     }
-    row.timed = o.timed and timed(describe, o, o.from == "busiest"
-        and row.survey and characterise.busiest(row.survey)
-        or math.tointeger(o.from))
-        or nil
+    local found, noted
+    if o.survey then
+        row.survey, found = survey(describe, o)
+    end
+    if o.timed then
+        row.timed, noted = timed(describe, o, o.from == "busiest"
+            and row.survey and characterise.busiest(row.survey)
+            or math.tointeger(o.from))
+    end
+    found = found or noted or {}
+    row.told = found[1] and found or nil
     derive(row)
     return row
 end
@@ -403,7 +410,7 @@ function characterise.all(names, options, jobs)
     for i, row in ipairs(rows) do
         if row.error then
             rows[i] = { name = type(names[i]) == "table" and names[i].label
-                or names[i], error = row.error }
+                or names[i], error = row.error, told = row.told }
         end
     end
     return rows

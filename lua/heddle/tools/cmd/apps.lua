@@ -327,6 +327,9 @@ local function notes(rows)
         if row.error then
             say("%s: %s", row.name, row.error)
         end
+        for _, text in ipairs(row.told or {}) do
+            say("%s", text)
+        end
         if row.cut then
             say("%s is cut: %s", row.name, row.cut)
         end
