@@ -1,7 +1,7 @@
 -- 720-runner.lua - pins: jobs in processes give what they give one by one, in
 -- order; plain data crosses exactly; the first error of a job is raised, or
 -- kept; a job that ends its process is an error, not a hang; progress in a log is
--- a line now and then.
+-- a line now and then, also from within one that runs alone.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -206,6 +206,66 @@ H.run({ job, job, job }, { jobs = H.args { jobs = 1 }.jobs })]])
             n .. " at once say how far they are", say("1e-9", n))
         tap.is(say("1e9", n) .. say("0", n), "", "not before its time, or never")
     end
+    -- Simulations one by one say how far they are before the first has ended: the
+    -- first slice of its cycles is long enough for a line that is due at once.
+    files.write(path, [[
+local H = require "heddle"
+local a = H.args { jobs = 1, how = "run" }
+local function sim(label, seed)
+    return { machine = "maxwell", label = label, seed = seed,
+        apps = { H.app("GUP", { size = "T" }) } }
+end
+local two, r = { sim("A", 1), sim("B", 2) }, nil
+if a.how == "run" then
+    r = H.run(two, { jobs = a.jobs })
+elseif a.how == "one" then
+    r = H.run({ two[1] }, { jobs = a.jobs })
+elseif a.how == "quiet" then
+    r = H.run(two, { jobs = a.jobs, progress = false })
+elseif a.how == "store" then
+    r = require("heddle.store").run(two, { jobs = a.jobs, dir = H.here "kept" })
+elseif a.how == "function" then
+    r = H.run({ function()
+        local s <close> = H.sim(two[1])
+        s:run()
+        return s:results()
+    end, function() return false end }, { jobs = a.jobs })
+elseif a.how == "nested" then
+    local function job() return H.run({ two[1] }, { jobs = 1 })[1] end
+    r = H.run({ job, job }, { jobs = a.jobs })
+end
+io.stdout:write(require("heddle.core").fingerprint(require("heddle.json").encode(
+    r[1])))]])
+    local dir = path:match "^(.*)/[^/]*$"
+    local sum
+    local function lines(first, n, how)
+        os.execute(("rm -rf %s"):format(files.quote(dir .. "/kept")))
+        local out = files.output(("(HEDDLE_PROGRESS=%s %s run %s jobs=%d how=%s "
+            .. "2>%s/err)"):format(first, files.HEDDLE, path, n, how,
+            files.quote(dir)))
+        sum = sum or out
+        tap.is(out, sum, how .. ": the results are those of a silent run")
+        return files.read(dir .. "/err")
+    end
+    tap.is(lines("0", 1, "run"), "", "never")
+    local line = "^heddle: 0 of %s, %%d:%%d%%d, ETA %%?; job 1%s: [^\n]*cycle %%d+  "
+        .. "GUP k%%d[^\n]*\n"
+    for how, of in pairs { run = { "2 simulations", " %(A%)" }, one = {
+        "1 simulation", " %(A%)" }, store = { "2 simulations", " %(A%)" },
+        ["function"] = { "2 simulations", "" },
+        nested = { "2 simulations", "" } } do
+        local text = lines("1e-9", 1, how)
+        -- Of series in a series the inner one comes first.
+        local want = how == "nested" and line:format("1 simulation", " %(A%)")
+            or line:format(of[1], of[2])
+        tap.ok(text:find(want), how .. ": a job says how far it is", text)
+        tap.is(lines("1e9", 1, how), "", how .. ": not before its time")
+    end
+    tap.is(lines("1e-9", 1, "quiet"), "", "nothing where it is not wanted")
+    tap.ok(not lines("1e-9", 2, "run"):find "cycle", "nor of several at once")
+    tap.ok(not lines("1e-9", 2, "nested"):find "cycle", "nor of what those run")
+    os.execute(("rm -rf %s"):format(files.quote(dir .. "/kept")))
+    os.remove(dir .. "/err")
     os.remove(path)
 end
 do -- a function that runs in this process leaves it as it was

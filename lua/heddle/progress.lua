@@ -1,9 +1,10 @@
 --- progress.lua - one line on a terminal that says how far a run has come.
 --
 -- Shown on standard error if that is a terminal, and gone when the run ends.
--- Elsewhere a series alone says how far it is, in lines that become rare: a log
--- shows within ten seconds that something happens, and after a day has a dozen of
--- them.  The share done is the mean over applications of budget
+-- Elsewhere a series alone says how far it is, and how far the simulation under way
+-- where its jobs run one by one, in lines that become rare: a log shows within ten
+-- seconds that something happens, and after a day has a dozen of them.  The share
+-- done is the mean over applications of budget
 -- used or thread blocks retired, all launches together, and the time left is
 -- guessed from it; where a host function launches kernels nobody knows how many
 -- there will be, and the line has the share of the launch alone.
@@ -76,17 +77,28 @@ end
 
 progress.clock = clock
 
+local function is_due()
+    return FIRST > 0 and process.time() - start >= due
+end
+
 --- A line on a series: in the place of the one before, or, where there is no
 -- terminal, when it is due.
 function progress.series(text)
-    local spent = process.time() - start
     if process.isatty(2) then
         io.stderr:write("\r\27[K", text)
-    elseif FIRST > 0 and spent >= due then
-        due = 2 * spent
+    elseif is_due() then
+        due = 2 * (process.time() - start)
         io.stderr:write("heddle: ", text, "\n")
     end
 end
+
+--- Set while a job of a series runs in this process: a function that says how far
+-- the series is, and then what it is given.
+progress.within = nil
+
+--- Set in a process that runs at once with others of its series: its own jobs do
+-- not say how far they are.
+progress.several = false
 
 --- Set by what runs several series: a function whose text comes before theirs.
 progress.before = nil
@@ -95,10 +107,20 @@ progress.before = nil
 local LIMITS = { "sim.budget", "sim.stop_cycles", "sim.first_kernel",
     "sim.last_kernel" }
 
+--- Whether a simulation says how far it is, and where: "terminal", or "log", with
+-- its series.  One whose option is "series" leaves the terminal to that.
+local function place_of(sim)
+    if process.isatty(2) then
+        return sim.progress ~= "series" and "terminal" or nil
+    end
+    return progress.within and FIRST > 0 and "log" or nil
+end
+
 --- Begins a run of so many cycles (nil: to the end): returns a meter, or nil
 -- where nothing shall be shown.
 function progress.open(sim, cycles)
-    if sim.progress == false or not process.isatty(2) then
+    local place = sim.progress ~= false and place_of(sim)
+    if not place then
         return nil
     end
     local now, set = process.time(), {}
@@ -106,7 +128,7 @@ function progress.open(sim, cycles)
         set[s.name] = s.value
     end
     local m = { start = now, last = now, slice = 20000, set = {},
-        from = sim.core:now(), cycles = cycles }
+        from = sim.core:now(), cycles = cycles, log = place == "log" }
     for _, name in ipairs(LIMITS) do
         m.set[name] = tonumber(set[name]) or 0
     end
@@ -147,6 +169,12 @@ function progress.show(sim)
         m.slice = math.min(m.slice * 2, 1 << 40)
     elseif took > PERIOD then
         m.slice = math.max(m.slice // 2, 100)
+    end
+    if m.log then
+        if progress.within and is_due() then
+            progress.within(line(sim, m, now))
+        end
+        return
     end
     if now - m.last < PERIOD then
         return

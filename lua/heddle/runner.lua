@@ -196,10 +196,11 @@ local function packed(fn, i)
         or runner.serialize { ok = false, result = plain_error(text) }
 end
 
---- In a child: what fn(i) returns, as text.
-local function answer(fn, i)
+--- In a child, which may be one of several at once: what fn(i) returns, as text.
+local function answer(fn, i, several)
     script.options.checkpoint, script.options.timeline = nil, nil
-    script.inside = true
+    script.inside, progress.within = true, nil
+    progress.several = progress.several or several
     -- Collecting touches all that is inherited, and what a child touches is
     -- copied, so it does not begin before it has made as much itself.
     collectgarbage("step", -math.max(CREDIT, math.ceil(collectgarbage "count")))
@@ -244,7 +245,9 @@ function runner.spread(n, most, fn, ended, tick, before)
                 if before then
                     before(at)
                 end
-                if not group:start(at, function() return answer(fn, at) end) then
+                if not group:start(at, function()
+                    return answer(fn, at, most > 1)
+                end) then
                     break
                 end
                 at = at + 1
@@ -274,9 +277,9 @@ end
 local function show(done, total, spent, more)
     local eta = done > 0 and progress.clock(spent / done * (total - done))
         or "?"
-    progress.series(("%s%d of %d simulations, %s, ETA %s%s"):format(
+    progress.series(("%s%d of %d simulation%s, %s, ETA %s%s"):format(
         progress.before and progress.before() or "", done, total,
-        progress.clock(spent), eta, more or ""))
+        total == 1 and "" or "s", progress.clock(spent), eta, more or ""))
 end
 
 --- What has to be run: its indices in order, and for each of them those of
@@ -298,10 +301,27 @@ local function plan(jobs, out)
     return order, same
 end
 
+--- What a job is called in messages.
+function runner.title(i, job)
+    local label = type(job) == "table" and job.label
+    label = (type(label) == "string" or type(label) == "number") and label
+    return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
+end
+
+--- What job i is called where the list may be part of another.
+local function title_of(i, jobs, o)
+    return o.titles and o.titles[i] or runner.title(i, jobs[i])
+end
+
 --- Runs jobs[i] for i in `order` one after the other in this process.
-local function in_turn(jobs, order, quiet, ended, tick)
+local function in_turn(jobs, order, o, ended, tick)
+    local quiet, outer = o.progress == false, progress.within
     for _, i in ipairs(order) do
+        progress.within = not quiet and not progress.several and function(text)
+            tick(("; %s: %s"):format(title_of(i, jobs, o), text))
+        end or nil
         local m = perform(jobs[i], quiet)
+        progress.within = outer
         if m.ok and type(jobs[i]) == "function" then -- as through a pipe
             m = runner.deserialize(packed(function() return m end))
         end
@@ -313,13 +333,6 @@ local function in_turn(jobs, order, quiet, ended, tick)
         end
     end
     return false
-end
-
---- What a job is called in messages.
-function runner.title(i, job)
-    local label = type(job) == "table" and job.label
-    label = (type(label) == "string" or type(label) == "number") and label
-    return ("job %d%s"):format(i, label and (" (%s)"):format(label) or "")
 end
 
 --- What all callers of a series have to mind; returns how many run at once, or
@@ -380,7 +393,7 @@ function runner.series(jobs, n, o)
     if o.elsewhere and #order > 0 then
         stopped = o.elsewhere(order, ended, tick)
     elseif n <= 1 or #order <= 1 then
-        stopped = in_turn(jobs, order, o.progress == false, ended, tick)
+        stopped = in_turn(jobs, order, o, ended, tick)
     else
         stopped = runner.spread(#order, n, function(at)
             return perform(jobs[order[at]], true)
@@ -404,8 +417,8 @@ function runner.series(jobs, n, o)
                 told = m.told }
         elseif m then
             if m.result.code and (o.titles or #jobs > 1) then
-                m.result.message = ("%s: %s"):format(o.titles and o.titles[i]
-                    or runner.title(i, jobs[i]), m.result.message)
+                m.result.message = ("%s: %s"):format(title_of(i, jobs, o),
+                    m.result.message)
             end
             raise(m.result)
         end

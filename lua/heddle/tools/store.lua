@@ -139,7 +139,7 @@ local function perform(job, path, key)
     for k, v in pairs(job) do
         options[k] = v
     end
-    options.progress = false
+    options.progress = options.progress ~= false and "series" -- not its own line
     local sim <close> = require("heddle.sim").sim(options)
     sim:run()
     local kept = { key = key, result = report.collect(sim) }
