@@ -123,8 +123,8 @@ static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
 }
 
 /* Where no shifts do: the index of a line in its slice, channel and bank. */
-static HD_APART uint64_t divide(const struct hd_l2 *l2, uint64_t line,
-                                uint64_t *channel, uint64_t *bank)
+static HD_APART uint64_t l2_divide(const struct hd_l2 *l2, uint64_t line,
+                                   uint64_t *channel, uint64_t *bank)
 {
     const struct hd_l2_spread *s = &l2->spread;
     uint64_t index;
@@ -142,8 +142,8 @@ static HD_APART uint64_t divide(const struct hd_l2 *l2, uint64_t line,
 }
 
 /* The slice of an application's line under any map, and its set there. */
-static inline uint32_t slice_of(const struct hd_l2 *l2, uint32_t app,
-                                uint64_t line, uint32_t *set)
+static inline uint32_t l2_slice_of(const struct hd_l2 *l2, uint32_t app,
+                                   uint64_t line, uint32_t *set)
 {
     const struct hd_l2_spread *s = &l2->spread;
     uint64_t channel, index, bank;
@@ -155,7 +155,7 @@ static inline uint32_t slice_of(const struct hd_l2 *l2, uint32_t app,
         bank = index & (s->banks - 1);
         index >>= s->bank_shift;
     } else {
-        index = divide(l2, line, &channel, &bank);
+        index = l2_divide(l2, line, &channel, &bank);
     }
     if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
         channel += (uint64_t)app * l2->own;
@@ -167,7 +167,7 @@ uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
 {
     uint32_t set;
 
-    return slice_of(l2, 0, pa.v >> l2->line_shift, &set);
+    return l2_slice_of(l2, 0, pa.v >> l2->line_shift, &set);
 }
 
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
@@ -180,7 +180,7 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     hd_cross(l2->env, HD_BORDER_drop_l2);
     if (!l2->full)
         return HD_L2_NOT_THERE;
-    tags = &l2->slice[slice_of(l2, app, line, &set)].tags;
+    tags = &l2->slice[l2_slice_of(l2, app, line, &set)].tags;
     entry = hd_assoc_find(&tags->tags, set, line);
     if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
@@ -227,7 +227,8 @@ static void find_spread(struct hd_l2 *l2)
 /* ---- taking requests -------------------------------------------------- */
 
 /* A request is sent: struct hd_below's. */
-static HD_APART void take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
+static HD_APART void l2_take_other(const struct hd_l2 *l2, hd_time now,
+                                   uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
     uint32_t to, what = HD_L2_ARRIVE;
@@ -236,7 +237,7 @@ static HD_APART void take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
     q->line = q->pa.v >> l2->line_shift;
-    to = l2->slice[0].component + slice_of(l2, q->app, q->line, &q->spare);
+    to = l2->slice[0].component + l2_slice_of(l2, q->app, q->line, &q->spare);
     if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
                    l2->steer->l2_steered[q->app][q->level]) == 0) ||
         (!l2->full && l2->cfg.mode.kind != HD_OFF)) {
@@ -246,97 +247,99 @@ static HD_APART void take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
     hd_l2_post_arrival(l2, at, to, what, r);
 }
 
-static HD_HOT void take(void *self, hd_time now, uint32_t r)
+static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
 {
     const struct hd_l2 *l2 = self;
 
     if (HD_FAST && HD_LIKELY(l2->quiet && !(l2->req[r].flags & HD_REQ_BYPASS)))
         hd_fast_l2_take(l2, now, r);
     else
-        take_other(l2, now, r);
+        l2_take_other(l2, now, r);
 }
 
 /* ---- what the steps share --------------------------------------------- */
 
-static inline struct hd_req *request(const struct hd_l2_slice *sl, uint32_t r)
+static inline struct hd_req *l2_request(const struct hd_l2_slice *sl,
+                                        uint32_t r)
 {
     return &sl->req[r];
 }
 
-static inline uint64_t *counters(const struct hd_l2_slice *sl, uint32_t app)
+static inline uint64_t *l2_counters(const struct hd_l2_slice *sl, uint32_t app)
 {
     return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
 }
 
 /* Counts a look-up of a request by its class and result. */
-static inline void count(struct hd_l2_slice *sl, const struct hd_req *q,
-                         uint32_t result)
+static inline void l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
+                            uint32_t result)
 {
     uint32_t class = q->kind;
     uint64_t *c;
 
     if (q->kind == HD_REQ_WALK)
         class = HD_L2_WALK1 + ((q->level - 1u) & 3);
-    c = counters(sl, q->app) + class * HD_L2_RESULTS;
+    c = l2_counters(sl, q->app) + class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
 }
 
 /* Notes the most of something, of all applications together. */
-static inline void peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
+static inline void l2_peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
 {
-    uint64_t *most = counters(sl, HD_APP_NONE) + counter;
+    uint64_t *most = l2_counters(sl, HD_APP_NONE) + counter;
 
     *most = hd_max_u64(*most, n);
 }
 
 /* A line is not DRAM's; and is not kept. */
-static inline bool is_far(const struct hd_l2_slice *sl, uint64_t pa)
+static inline bool l2_is_far(const struct hd_l2_slice *sl, uint64_t pa)
 {
     return HD_UNLIKELY(pa >= sl->far_from);
 }
 
-static inline bool passes(const struct hd_l2_slice *sl, uint64_t pa)
+static inline bool l2_passes(const struct hd_l2_slice *sl, uint64_t pa)
 {
-    return is_far(sl, pa) && !sl->l2->far_kept;
+    return l2_is_far(sl, pa) && !sl->l2->far_kept;
 }
 
-static inline struct hd_who who(struct hd_l2_slice *sl, const struct hd_req *q)
+static inline struct hd_who l2_who(struct hd_l2_slice *sl,
+                                   const struct hd_req *q)
 {
     sl->hand = q;
     return (struct hd_who){q->app, q->warp};
 }
 
-static uint32_t pc_of(const void *slice)
+static uint32_t l2_pc_of(const void *slice)
 {
     const struct hd_req *q = ((const struct hd_l2_slice *)slice)->hand;
 
     return q->kind == HD_REQ_WALK ? 0 : q->pc;
 }
 
-static inline void push(struct hd_l2_slice *sl, struct hd_l2_list *l,
-                        uint32_t r)
+static inline void l2_push(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                           uint32_t r)
 {
-    request(sl, r)->next = HD_NONE;
+    l2_request(sl, r)->next = HD_NONE;
     if (l->n++ == 0)
         l->first = r;
     else
-        request(sl, l->last)->next = r;
+        l2_request(sl, l->last)->next = r;
     l->last = r;
 }
 
-static inline uint32_t pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
+static inline uint32_t l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
 {
     uint32_t r = l->first;
 
-    l->first = request(sl, r)->next;
+    l->first = l2_request(sl, r)->next;
     l->n--;
     return r;
 }
 
 /* Posts an event of the slice to itself. */
-static inline void post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
-                        uint32_t a)
+static inline void l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
+                           uint32_t a)
 {
     hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
 }
@@ -344,9 +347,9 @@ static inline void post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
 /* ---- answers ---------------------------------------------------------- */
 
 /* The L2 has taken a write; its sender hears of it if it wants to. */
-static void taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
     const struct hd_client *c = &sl->l2->w.clients[q->client];
 
     sl->s->owed--;
@@ -357,9 +360,9 @@ static void taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 }
 
 /* A write ends here. */
-static void end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+static void l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
-    taken(sl, r, at);
+    l2_taken(sl, r, at);
     hd_req_give(sl->l2->w.reqs, r);
 }
 
@@ -374,14 +377,14 @@ static void down_drain(struct hd_l2_slice *sl, hd_time now)
     while (down->n > 0 && !sl->s->waiting) {
         if (HD_LIKELY(w->dram != NULL)) {
             if (hd_dram_takes(w->dram, sl->channel, down->first)) {
-                hd_dram_send(w->dram, now, pop(sl, down));
+                hd_dram_send(w->dram, now, l2_pop(sl, down));
                 continue;
             }
             sl->s->waiting = 1;
             hd_dram_wait(w->dram, sl->channel, down->first, sl->component,
                          HD_L2_ROOM, 0);
         } else if (w->room == NULL || w->room(w->below.self, sl->channel)) {
-            w->below.send(w->below.self, now, pop(sl, down));
+            w->below.send(w->below.self, now, l2_pop(sl, down));
         } else {
             sl->s->waiting = 1;
             w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
@@ -392,16 +395,16 @@ static void down_drain(struct hd_l2_slice *sl, hd_time now)
 /* A line of the host's memory is read or written there, and not in DRAM. */
 static HD_APART void go_far(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
 
-    counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
-                                                 : HD_L2_DRAM_READS]--;
+    l2_counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                                    : HD_L2_DRAM_READS]--;
     sl->l2->far.send(sl->l2->far.self, now, r);
 }
 
 static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    push(sl, &sl->s->down, r);
+    l2_push(sl, &sl->s->down, r);
     down_drain(sl, now);
 }
 
@@ -410,7 +413,7 @@ static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (is_far(sl, request(sl, r)->pa.v)) {
+    if (l2_is_far(sl, l2_request(sl, r)->pa.v)) {
         go_far(sl, now, r);
         return;
     }
@@ -434,13 +437,13 @@ static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
         if (at == HD_NEVER)
             return;
     }
-    request(sl, r)->born = at;
+    l2_request(sl, r)->born = at;
     if (HD_LIKELY(at <= now)) {
         down_join(sl, now, r);
         return;
     }
     sl->s->promised++;
-    post(sl, at, HD_L2_DOWN, r);
+    l2_post(sl, at, HD_L2_DOWN, r);
 }
 
 /* A request of the slice's own, on behalf of an application and a warp. */
@@ -449,14 +452,14 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
 {
     uint32_t d = hd_req_take(sl->l2->w.reqs);
 
-    *request(sl, d) = (struct hd_req){.pa = {pa},
-                                      .next = HD_NONE,
-                                      .client = sl->l2->w.dram_client,
-                                      .warp = (uint16_t)warp,
-                                      .kind = (uint8_t)kind,
-                                      .app = (uint8_t)app,
-                                      .bytes = (uint16_t)bytes};
-    counters(
+    *l2_request(sl, d) = (struct hd_req){.pa = {pa},
+                                         .next = HD_NONE,
+                                         .client = sl->l2->w.dram_client,
+                                         .warp = (uint16_t)warp,
+                                         .kind = (uint8_t)kind,
+                                         .app = (uint8_t)app,
+                                         .bytes = (uint16_t)bytes};
+    l2_counters(
         sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
     return d;
 }
@@ -466,11 +469,11 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
 static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
                                     hd_time at, uint32_t r)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     bool miss;
     uint32_t d;
 
-    if (q->kind == HD_REQ_WALK || is_far(sl, q->pa.v) ||
+    if (q->kind == HD_REQ_WALK || l2_is_far(sl, q->pa.v) ||
         !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
                           q->kind == HD_REQ_WRITE, &at, &miss))
         return at;
@@ -481,9 +484,9 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
     sl->s->promised++;
     d = down_ask(sl, q->pa.v / METADATA * METADATA, METADATA, HD_REQ_READ,
                  q->app, q->warp);
-    request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
-    request(sl, d)->spare = r;
-    request(sl, d)->born = now;
+    l2_request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
+    l2_request(sl, d)->spare = r;
+    l2_request(sl, d)->born = now;
     down_join(sl, now, d);
     return HD_NEVER;
 }
@@ -492,14 +495,14 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
 static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
                           uint32_t bytes, uint32_t of, uint32_t spare)
 {
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
     uint32_t d =
         down_ask(sl, pa, bytes, q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
                  q->app, q->warp);
 
-    request(sl, d)->level = q->level;
-    request(sl, d)->tag = sl->i << 16 | of;
-    request(sl, d)->spare = spare;
+    l2_request(sl, d)->level = q->level;
+    l2_request(sl, d)->tag = sl->i << 16 | of;
+    l2_request(sl, d)->spare = spare;
     return d;
 }
 
@@ -507,8 +510,8 @@ static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
 static void down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                          hd_time at)
 {
-    counters(sl, request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
-    taken(sl, r, at);
+    l2_counters(sl, l2_request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
+    l2_taken(sl, r, at);
     down_go(sl, now, at, r);
 }
 
@@ -526,9 +529,9 @@ static HD_INLINE bool place_line(struct hd_l2_slice *sl, const struct hd_req *q,
                                  uint32_t level, bool dirty, uint64_t *victim,
                                  uint32_t *owner)
 {
-    uint64_t *c = counters(sl, q->app);
+    uint64_t *c = l2_counters(sl, q->app);
     bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
-                               dirty, who(sl, q), victim, owner);
+                               dirty, l2_who(sl, q), victim, owner);
 
     c[HD_L2_FILLS]++;
     c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
@@ -545,7 +548,7 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
 
     if (!place_line(sl, q, level, dirty, &victim, &owner))
         return;
-    counters(sl, owner)[HD_L2_WRITE_BACKS]++;
+    l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
     down_go(sl, now, at,
             down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
                      HD_REQ_WRITE, owner, HD_NO_WARP));
@@ -559,7 +562,7 @@ static inline void waited(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
     if (t == q->queued)
         return;
     sl->s->input += t - q->queued;
-    counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+    l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
         hd_recip_div(sl->l2->per_cycle, t - q->queued);
     q->queued = t;
 }
@@ -585,15 +588,15 @@ static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
 static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                              hd_time t)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     uint64_t pa = q->pa.v;
     uint32_t bytes = q->bytes;
 
     if (hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     if (sl->l2->full)
-        counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
-                                                    : HD_L2_BYPASS_DATA]++;
+        l2_counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                       : HD_L2_BYPASS_DATA]++;
     waited(sl, q, t);
     if (q->kind == HD_REQ_WRITE) {
         down_through(sl, now, r, t);
@@ -615,21 +618,21 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
                             uint32_t m)
 {
     struct hd_mshr_entry *x = &sl->mshr.v[m];
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
 
     if (q->kind != HD_REQ_WRITE && x->n >= sl->l2->cfg.merges)
         return HD_L2_MERGES;
     if (q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)
         x->flags |= HD_L2_DIRTY;
-    count(sl, q, HD_L2_MERGED);
+    l2_count(sl, q, HD_L2_MERGED);
     book(sl, q, t);
     if (q->kind == HD_REQ_WRITE) {
-        end(sl, r, q->queued);
+        l2_end(sl, r, q->queued);
         return HD_L2_GO;
     }
     q->hit = HD_REQ_MERGED;
     q->next = HD_NONE;
-    request(sl, x->last)->next = r;
+    l2_request(sl, x->last)->next = r;
     x->last = r;
     x->n++;
     return HD_L2_GO;
@@ -637,11 +640,11 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
 
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     uint32_t m = hd_mshr_take(&sl->mshr, q->line);
     struct hd_mshr_entry *x = &sl->mshr.v[m];
 
-    peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
+    l2_peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
     q->hit = HD_REQ_MISSED;
     q->next = HD_NONE;
     x->first = x->last = r;
@@ -656,7 +659,7 @@ void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
                                   uint32_t r, hd_time t, uint32_t entry)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     bool hit = entry != HD_NONE;
     bool through =
         q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
@@ -666,9 +669,9 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, l2_who(sl, q),
                   false);
-    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!hit) {
         hd_l2_miss(sl, now, r);
         return HD_L2_GO;
@@ -683,24 +686,24 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
 static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                             hd_time t, uint32_t entry)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     bool hit = entry != HD_NONE;
-    bool back =
-        sl->l2->cfg.write == HD_WRITE_BACK && !passes(sl, request(sl, r)->pa.v);
+    bool back = sl->l2->cfg.write == HD_WRITE_BACK &&
+                !l2_passes(sl, l2_request(sl, r)->pa.v);
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, who(sl, q),
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, l2_who(sl, q),
                   false);
-    count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!back) {
         down_through(sl, now, r, q->queued);
         return HD_L2_GO;
     }
     if (!hit)
         enter_line(sl, now, q->queued, q, 0, true);
-    end(sl, r, q->queued);
+    l2_end(sl, r, q->queued);
     return HD_L2_GO;
 }
 
@@ -709,7 +712,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
                                    uint32_t r)
 {
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
     hd_time t = hd_max_u64(q->queued, now);
     bool write = q->kind == HD_REQ_WRITE;
     uint32_t e, m;
@@ -736,7 +739,7 @@ static void count_blocked(struct hd_l2_slice *sl, hd_time now)
     if (s->cause == HD_L2_GO || now <= s->since)
         return;
     n = hd_recip_div(sl->l2->per_cycle, now - s->since);
-    counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    l2_counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
     s->since += n * sl->l2->cycle;
 }
 
@@ -753,18 +756,18 @@ static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (cause == HD_L2_GO)
         return;
     s->since = now;
-    s->held = request(sl, r)->app;
+    s->held = l2_request(sl, r)->app;
 }
 
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
-static void resume(struct hd_l2_slice *sl, hd_time now)
+static void l2_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_state *s = sl->s;
 
     if (s->cause == HD_L2_QUEUE && hd_l2_down_full(sl))
         return; /* it needs a place there */
     while (s->in.n > 0) {
-        uint32_t r = s->in.first, next = request(sl, r)->next, cause;
+        uint32_t r = s->in.first, next = l2_request(sl, r)->next, cause;
 
         cause = serve_first(sl, now, r);
         set_cause(sl, now, r, cause);
@@ -781,24 +784,24 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
     bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
     uint64_t n = carries ? hd_l2_flits(l2, q->bytes) : 1;
     uint32_t cause;
 
     s->in_free = hd_max_u64(now, s->in_free) + n * l2->cycle;
     q->queued = s->in_free - l2->cycle;
-    counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
     s->owed++;
     if (HD_UNLIKELY(l2->check)) {
         s->travel += q->queued - before - q->born;
         s->look += before;
     }
     if (HD_UNLIKELY(!l2->full) && l2->cfg.mode.kind != HD_OFF) {
-        count(sl, q, HD_L2_HITS);
+        l2_count(sl, q, HD_L2_HITS);
         q->hit = HD_REQ_HIT;
         if (q->kind == HD_REQ_WRITE)
-            end(sl, r, q->queued);
+            l2_end(sl, r, q->queued);
         else
             hd_l2_reply(sl, now, r, q->queued);
         return;
@@ -809,8 +812,8 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
             return;
         set_cause(sl, now, r, cause);
     }
-    push(sl, &s->in, r);
-    peak(sl, HD_L2_PEAK_INPUT, s->in.n);
+    l2_push(sl, &s->in, r);
+    l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
 }
 
 /* The default of l2_bypass: the steering table. */
@@ -838,9 +841,9 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
            hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
 }
 
-static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static void l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = request(sl, r);
+    struct hd_req *q = l2_request(sl, r);
 
     if (!bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
@@ -855,7 +858,7 @@ static void arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 
 /* What a request that is served leaves in the tags: struct hd_below's warm.  What
  * DRAM would be told is not kept; a line that is in flight already will come. */
-static void warm(void *self, struct hd_req *q)
+static void l2_warm(void *self, struct hd_req *q)
 {
     const struct hd_l2 *l2 = self;
     bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
@@ -864,13 +867,15 @@ static void warm(void *self, struct hd_req *q)
     uint32_t e, m, owner;
 
     q->line = q->pa.v >> l2->line_shift;
-    sl = &l2->slice[slice_of(l2, q->app, q->line, &q->spare)];
-    if (!l2->full || passes(sl, q->pa.v) || (q->flags & HD_REQ_BYPASS) != 0 ||
+    sl = &l2->slice[l2_slice_of(l2, q->app, q->line, &q->spare)];
+    if (!l2->full || l2_passes(sl, q->pa.v) ||
+        (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
          bypasses(sl, q)))
         return;
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
-    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, who(sl, q), false);
+    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, l2_who(sl, q),
+                  false);
     if (e != HD_NONE || (write && !back))
         return;
     m = hd_mshr_find(&sl->mshr, q->line);
@@ -889,7 +894,7 @@ static void warm(void *self, struct hd_req *q)
 /* A bypassed request has its data; the input may wait for what it held. */
 static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
 
     sl->s->passing--;
     sl->s->passed -= q->queued - q->born;
@@ -897,18 +902,18 @@ static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         down_write(sl, now, now, q, q->pa.v, q->bytes);
     hd_l2_reply(sl, now, r, now);
     if (sl->s->in.n > 0)
-        resume(sl, now);
+        l2_resume(sl, now);
 }
 
-static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
+static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
 {
     const struct hd_mshr_entry *x = &sl->mshr.v[m];
     bool back = sl->l2->cfg.write == HD_WRITE_BACK;
     bool dirty = (x->flags & HD_L2_DIRTY) != 0;
     uint32_t r = x->first, next;
-    const struct hd_req *q = request(sl, r);
+    const struct hd_req *q = l2_request(sl, r);
 
-    bool pass = passes(sl, q->pa.v);
+    bool pass = l2_passes(sl, q->pa.v);
 
     hd_mshr_give(&sl->mshr, m);
     if (!pass)
@@ -916,16 +921,16 @@ static HD_APART void fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     if (dirty && (!back || pass))
         down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
     for (; r != HD_NONE; r = next) {
-        q = request(sl, r);
+        q = l2_request(sl, r);
         next = q->next;
         hd_l2_reply(sl, now, r, hd_max_u64(now, q->queued));
     }
     if (sl->s->in.n > 0)
-        resume(sl, now);
+        l2_resume(sl, now);
 }
 
 /* DRAM has answered d, which was of use until now. */
-static HD_HOT void answer(void *self, hd_time at, uint32_t d)
+static HD_HOT void l2_answer(void *self, hd_time at, uint32_t d)
 {
     struct hd_l2 *l2 = self;
     const struct hd_req *q = &l2->req[d];
@@ -936,13 +941,13 @@ static HD_HOT void answer(void *self, hd_time at, uint32_t d)
     if (HD_UNLIKELY((q->flags & HD_REQ_PACKED) != 0))
         at += hd_compress_unpack(l2->w.compress);
     if (HD_UNLIKELY(of == HD_L2_METADATA)) {
-        post(sl, hd_max_u64(at, request(sl, q->spare)->born), HD_L2_DOWN,
-             q->spare);
+        l2_post(sl, hd_max_u64(at, l2_request(sl, q->spare)->born), HD_L2_DOWN,
+                q->spare);
     } else if (of != HD_L2_PASSED) {
         hd_assoc_ahead(&sl->tags.tags, q->spare);
-        post(sl, at, HD_L2_FILL, of);
+        l2_post(sl, at, HD_L2_FILL, of);
     } else {
-        post(sl, at, HD_L2_PASS, q->spare);
+        l2_post(sl, at, HD_L2_PASS, q->spare);
     }
     hd_req_give(l2->w.reqs, d);
 }
@@ -954,14 +959,14 @@ HD_APART void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     enter_port(sl, now, r, sl->l2->latency);
 }
 
-static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
-                                 uint32_t what, uint32_t a)
+static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
+                                    uint32_t what, uint32_t a)
 {
     struct hd_l2_state *s = sl->s;
 
     switch (what) {
     case HD_L2_ARRIVE:
-        arrive(sl, now, a);
+        l2_arrive(sl, now, a);
         break;
     case HD_L2_LOOK:
         hd_l2_look(sl, now, a);
@@ -970,7 +975,7 @@ static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
         s->promised--;
         down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
-            resume(sl, now);
+            l2_resume(sl, now);
         break;
     case HD_L2_PASS:
         passed(sl, now, a);
@@ -979,23 +984,23 @@ static HD_APART void serve_other(struct hd_l2_slice *sl, hd_time now,
         s->waiting = 0;
         down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+            l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     default:
-        resume(sl, now);
+        l2_resume(sl, now);
     }
 }
 
-static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
-                         uint64_t b)
+static HD_HOT void l2_serve(void *self, hd_time now, uint32_t what, uint32_t a,
+                            uint64_t b)
 {
     (void)b;
     if (what == HD_L2_LOOK && hd_l2_quiet(self))
         hd_fast_l2_look(self, now, a);
     else if (what == HD_L2_FILL)
-        fill(self, now, a);
+        l2_fill(self, now, a);
     else
-        serve_other(self, now, what, a);
+        l2_serve_other(self, now, what, a);
 }
 
 /* ---- looking ---------------------------------------------------------- */
@@ -1006,7 +1011,7 @@ static void show_list(const struct hd_l2_slice *sl, struct heddle_visitor *v,
     static const char *const kinds[] = {"read", "write", "atomic", "walk"};
 
     for (uint32_t r = l->first, k = 0; k < l->n; k++) {
-        const struct hd_req *q = request(sl, r);
+        const struct hd_req *q = l2_request(sl, r);
 
         v->row(v->ud, where);
         v->text(v->ud, "access", kinds[q->kind % HD_REQ_KINDS]);
@@ -1019,7 +1024,7 @@ static void show_list(const struct hd_l2_slice *sl, struct heddle_visitor *v,
     }
 }
 
-static void look(void *self, uint32_t i, struct heddle_visitor *v)
+static void l2_look(void *self, uint32_t i, struct heddle_visitor *v)
 {
     const struct hd_l2 *l2 = self;
     struct hd_l2_slice *sl = &l2->slice[i];
@@ -1039,7 +1044,7 @@ static void look(void *self, uint32_t i, struct heddle_visitor *v)
     show_list(sl, v, "miss queue", &sl->s->down);
 }
 
-static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+static void l2_stuck(void *self, uint32_t i, struct heddle_visitor *v)
 {
     static const char *const causes[] = {"", "an MSHR", "the merges of a line",
                                          "the miss queue"};
@@ -1077,7 +1082,7 @@ static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
         if (!x->live)
             continue;
         for (uint32_t r = x->first; r != HD_NONE && k <= x->n; k++) {
-            const struct hd_req *q = request(sl, r);
+            const struct hd_req *q = l2_request(sl, r);
             *ticks += q->queued - q->born;
             if (q->line != x->key)
                 *wrong = "a request waits for another line";
@@ -1104,7 +1109,7 @@ static bool in_share(const struct hd_l2_slice *sl)
     return true;
 }
 
-static void check(void *self, uint32_t i, struct hd_err *err)
+static void l2_check(void *self, uint32_t i, struct hd_err *err)
 {
     const struct hd_l2 *l2 = self;
     const struct hd_l2_slice *sl = &l2->slice[i];
@@ -1114,8 +1119,8 @@ static void check(void *self, uint32_t i, struct hd_err *err)
     uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
 
     for (uint32_t r = s->in.first, k = 0; k < s->in.n; k++) {
-        ticks += request(sl, r)->queued - request(sl, r)->born;
-        r = request(sl, r)->next;
+        ticks += l2_request(sl, r)->queued - l2_request(sl, r)->born;
+        r = l2_request(sl, r)->next;
     }
     if (!in_share(sl))
         wrong = "a line lies in the ways of another application";
@@ -1137,7 +1142,7 @@ static void check(void *self, uint32_t i, struct hd_err *err)
 
 /* What a blocked input has waited is counted when it goes on; whoever reads the
  * counters before is given what is not there yet. */
-static void sync(void *self, hd_time now)
+static void l2_sync(void *self, hd_time now)
 {
     struct hd_l2 *l2 = self;
 
@@ -1160,7 +1165,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->req = l2->req;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
-    sl->component = hd_events_component(env->ev, "l2cache", serve, sl);
+    sl->component = hd_events_component(env->ev, "l2cache", l2_serve, sl);
     hd_assert(sl->component == l2->slice[0].component + i);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
@@ -1170,7 +1175,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
                        l2->cfg.bytes / l2->cfg.slices);
     if (rc != 0)
         return rc;
-    sl->tags.tags.pc = (struct hd_pc){pc_of, sl};
+    sl->tags.tags.pc = (struct hd_pc){l2_pc_of, sl};
     if (l2->cfg.partition && l2->cfg.ways > HD_ASSOC_NARROW)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
                           "l2cache.partition: %u ways; at most %d can be "
@@ -1189,7 +1194,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
 }
 
 /* Policies and watchers have come or gone. */
-static void bound(void *self)
+static void l2_bound(void *self)
 {
     struct hd_l2 *l2 = self;
     const struct hd_assoc *tags = &l2->slice[0].tags.tags;
@@ -1203,7 +1208,7 @@ static void bound(void *self)
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }
 
-static int settle(struct hd_l2 *l2)
+static int l2_settle(struct hd_l2 *l2)
 {
     static const struct hd_steer unsteered; /* where nobody can steer */
     struct hd_env *env = l2->env;
@@ -1243,11 +1248,11 @@ static int settle(struct hd_l2 *l2)
     return 0;
 }
 
-static int build(struct hd_l2 *l2)
+static int l2_build(struct hd_l2 *l2)
 {
     struct hd_env *env = l2->env;
     size_t bytes = l2->cfg.slices * sizeof *l2->slice;
-    int rc = settle(l2);
+    int rc = l2_settle(l2);
 
     if (rc != 0)
         return rc;
@@ -1264,7 +1269,7 @@ static int build(struct hd_l2 *l2)
     for (uint32_t i = 0; i < l2->cfg.slices && rc == 0; i++)
         rc = open_slice(l2, i);
     if (rc == 0)
-        bound(l2);
+        l2_bound(l2);
     return rc;
 }
 
@@ -1280,18 +1285,18 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
     l2->w = *w;
     l2->cfg = *w->cache;
     l2->xbar = *w->xbar;
-    if (build(l2) != 0) {
+    if (l2_build(l2) != 0) {
         hd_l2_close(l2);
         return NULL;
     }
     hd_env_part(env, (struct hd_part){.name = "l2cache",
                                       .instances = l2->cfg.slices,
                                       .self = l2,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check,
-                                      .sync = sync,
-                                      .bound = bound});
+                                      .look = l2_look,
+                                      .stuck = l2_stuck,
+                                      .check = l2_check,
+                                      .sync = l2_sync,
+                                      .bound = l2_bound});
     return l2;
 }
 
@@ -1305,12 +1310,12 @@ void hd_l2_close(struct hd_l2 *l2)
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
-    return (struct hd_below){take, l2, warm};
+    return (struct hd_below){l2_take, l2, l2_warm};
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)
 {
-    return (struct hd_client){answer, l2};
+    return (struct hd_client){l2_answer, l2};
 }
 
 hd_time hd_l2_back(const struct hd_l2 *l2)

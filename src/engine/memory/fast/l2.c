@@ -31,8 +31,8 @@ HD_HOT void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r)
 }
 
 /* Takes the input port and books a result; counts the look-up. */
-static inline void look_up(struct hd_l2_slice *sl, struct hd_req *q, hd_time in,
-                           uint32_t result)
+static inline void fast_l2_book(struct hd_l2_slice *sl, struct hd_req *q,
+                                hd_time in, uint32_t result)
 {
     uint32_t class = q->kind;
     uint64_t *c = sl->count + q->app * HD_L2_COUNTERS;
@@ -50,8 +50,8 @@ static inline void look_up(struct hd_l2_slice *sl, struct hd_req *q, hd_time in,
     q->queued = in;
 }
 
-static HD_INLINE void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                           hd_time in)
+static HD_INLINE void fast_l2_miss(struct hd_l2_slice *sl, hd_time now,
+                                   uint32_t r, hd_time in)
 {
     struct hd_req *q = &sl->req[r];
 
@@ -60,7 +60,7 @@ static HD_INLINE void miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         hd_l2_look(sl, now, r);
         return;
     }
-    look_up(sl, q, in, HD_L2_MISSES);
+    fast_l2_book(sl, q, in, HD_L2_MISSES);
     hd_l2_miss(sl, now, r);
 }
 
@@ -80,12 +80,12 @@ HD_HOT void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     if (a->set[q->spare].recent != q->line) {
         e = hd_assoc_find_narrow(a, q->spare, q->line);
         if (e == HD_NONE) {
-            miss(sl, now, r, in);
+            fast_l2_miss(sl, now, r, in);
             return;
         }
         hd_assoc_to_front(a, q->spare, e);
     }
-    look_up(sl, q, in, HD_L2_HITS);
+    fast_l2_book(sl, q, in, HD_L2_HITS);
     q->hit = HD_REQ_HIT;
     hd_l2_reply(sl, now, r, in);
 }
