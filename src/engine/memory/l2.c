@@ -2,15 +2,6 @@
  * l2.c - the crossbar and the L2 slices behind it: station of every request
  * that misses a core's L1, and of every entry that a walker reads.
  *
- * Where a line lies.  Every slice belongs to one DRAM channel and holds lines
- * of that channel alone, as in the partitions of a GPU: a miss never crosses
- * the chip.  Among the slices of a channel the lowest bits of the line's index
- * in the channel decide, so neighbouring lines lie in different slices.  How
- * the channel depends on the address is found by asking the DRAM once for a
- * range of addresses: a channel that repeats every `channels` pieces of equal
- * length gives the index in closed form; under any other map (a hash, channel
- * bits high up) slice and set are hashed from the line number.
- *
  * The crossbar is a latency each way and a port at each end: the requester's
  * reservation is its own business, a slice's input and output are reserved
  * here.  Contention inside the switch is left out: with one flit a cycle and
@@ -71,10 +62,10 @@
  * by the driver alone, so a bypassed read ignores what the slice may hold
  * (MASK leaves it open).  Bypassed reads do not merge.
  *
- * Lines of the host's memory (paging/remote.c) have addresses behind DRAM's.  They
- * go to the link where others go to the miss queue, and are not kept when they
- * have come unless remote.cache says so: then a write goes on as it is, and
- * what an atomic has changed follows it.
+ * Lines of the host's memory (paging/remote.c) have addresses behind DRAM's.
+ * They go to the link where others go to the miss queue, and are not kept when
+ * they have come unless remote.cache says so: then a write goes on as it is,
+ * and what an atomic has changed follows it.
  *
  * Invariants: every request that arrived was answered, has ended, or is in
  * exactly one list; the MSHRs and the tags hold no line twice; where ways are
@@ -90,7 +81,6 @@
 #include <string.h>
 
 #include "kit/bits.h"
-#include "kit/rng.h"
 #include "compress.h"
 #include "l2slice.h"
 
@@ -111,65 +101,6 @@ enum {
 #define HD_PART_OF "memory/l2cache.def"
 #include "kit/rows.h"
 
-/* ---- addresses -------------------------------------------------------- */
-
-static uint32_t channel_of(const struct hd_l2 *l2, uint64_t line)
-{
-    hd_pa pa = {line << l2->line_shift};
-
-    if (l2->w.dram != NULL)
-        return hd_dram_channel(l2->w.dram, pa);
-    return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
-}
-
-/* Where no shifts do: the index of a line in its slice, channel and bank. */
-static HD_APART uint64_t l2_divide(const struct hd_l2 *l2, uint64_t line,
-                                   uint64_t *channel, uint64_t *bank)
-{
-    const struct hd_l2_spread *s = &l2->spread;
-    uint64_t index;
-
-    if (s->granule == 0) {
-        index = hd_mix64(line);
-        *channel = channel_of(l2, line);
-        *bank = (index >> 32) % s->banks;
-        return index;
-    }
-    *channel = line / s->granule % s->channels;
-    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
-    *bank = index % s->banks;
-    return index / s->banks;
-}
-
-/* The slice of an application's line under any map, and its set there. */
-static inline uint32_t l2_slice_of(const struct hd_l2 *l2, uint32_t app,
-                                   uint64_t line, uint32_t *set)
-{
-    const struct hd_l2_spread *s = &l2->spread;
-    uint64_t channel, index, bank;
-
-    if (HD_LIKELY(s->shifts)) {
-        channel = (line >> s->granule_shift) & (s->channels - 1);
-        index = (line >> s->high_shift) << s->granule_shift |
-                (line & (s->granule - 1));
-        bank = index & (s->banks - 1);
-        index >>= s->bank_shift;
-    } else {
-        index = l2_divide(l2, line, &channel, &bank);
-    }
-    if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
-        channel += (uint64_t)app * l2->own;
-    *set = hd_cache_set(&l2->slice[0].tags, index);
-    return (uint32_t)(channel * s->banks + bank);
-}
-
-uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
-{
-    uint32_t set;
-
-    return l2_slice_of(l2, 0, pa.v >> l2->line_shift, &set);
-}
-
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
 {
     uint64_t line = pa.v >> l2->line_shift;
@@ -180,7 +111,7 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     hd_cross(l2->env, HD_BORDER_drop_l2);
     if (!l2->full)
         return HD_L2_NOT_THERE;
-    tags = &l2->slice[l2_slice_of(l2, app, line, &set)].tags;
+    tags = &l2->slice[hd_l2_slice_of(l2, app, line, &set)].tags;
     entry = hd_assoc_find(&tags->tags, set, line);
     if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
@@ -197,33 +128,6 @@ void hd_l2_far(struct hd_l2 *l2, struct hd_below far, uint64_t from, bool kept)
     l2->far_kept = kept;
 }
 
-/* Finds how the channel depends on the line. */
-static void find_spread(struct hd_l2 *l2)
-{
-    enum { FAR = 1 << 16, SAMPLES = 4096 };
-    struct hd_l2_spread *s = &l2->spread;
-    uint64_t g = 1;
-
-    s->channels = l2->own;
-    s->banks = l2->cfg.slices / l2->channels;
-    if (l2->own > 1)
-        while (g < FAR && channel_of(l2, g) == channel_of(l2, 0))
-            g++;
-    s->granule = g < FAR ? g : 0;
-    for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
-        uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
-        if (channel_of(l2, line) != line / g % l2->own)
-            s->granule = 0;
-    }
-    s->shifts = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
-                hd_is_pow2(s->banks);
-    if (!s->shifts)
-        return;
-    s->granule_shift = (uint8_t)hd_log2(s->granule);
-    s->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
-    s->bank_shift = (uint8_t)hd_log2(s->banks);
-}
-
 /* ---- taking requests -------------------------------------------------- */
 
 /* A request is sent: struct hd_below's. */
@@ -237,7 +141,8 @@ static HD_APART void l2_take_other(const struct hd_l2 *l2, hd_time now,
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
     q->line = q->pa.v >> l2->line_shift;
-    to = l2->slice[0].component + l2_slice_of(l2, q->app, q->line, &q->spare);
+    to =
+        l2->slice[0].component + hd_l2_slice_of(l2, q->app, q->line, &q->spare);
     if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
                    l2->steer->l2_steered[q->app][q->level]) == 0) ||
         (!l2->full && l2->cfg.mode.kind != HD_OFF)) {
@@ -867,7 +772,7 @@ static void l2_warm(void *self, struct hd_req *q)
     uint32_t e, m, owner;
 
     q->line = q->pa.v >> l2->line_shift;
-    sl = &l2->slice[l2_slice_of(l2, q->app, q->line, &q->spare)];
+    sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
     if (!l2->full || l2_passes(sl, q->pa.v) ||
         (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
@@ -1244,7 +1149,7 @@ static int l2_settle(struct hd_l2 *l2)
     l2->per_cycle = hd_recip_of(l2->cycle);
     l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
     l2->per_flit = hd_recip_of(l2->xbar.bytes);
-    find_spread(l2);
+    hd_l2_find_spread(l2);
     return 0;
 }
 

@@ -89,9 +89,9 @@ struct hd_l2_slice {
     const struct hd_req *hand; /* that is being looked up or entered */
 };
 
-/* How lines fall to slices: the channel changes every `granule` lines, each
- * channel has `banks` slices.  Granule 0: there is no such rule, and lines are
- * hashed. */
+/* How lines are spread over slices (l2map.c): the channel changes every
+ * `granule` lines, each channel has `banks` slices.  Granule 0: there is no
+ * such rule, and lines are hashed. */
 struct hd_l2_spread {
     uint64_t granule, channels, banks;
     bool shifts; /* all are powers of two: these are their logarithms */
@@ -158,6 +158,34 @@ static inline uint64_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
     uint64_t n = hd_recip_div(l2->per_flit, bytes + l2->xbar.bytes - 1);
 
     return n + (n == 0);
+}
+
+/* l2map.c: finds how the channel depends on the line. */
+void hd_l2_find_spread(struct hd_l2 *l2);
+/* Where no shifts do: the index of a line in its slice, channel and bank. */
+uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line, uint64_t *channel,
+                      uint64_t *bank);
+
+/* The slice of an application's line under any map, and its set there. */
+static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
+                                      uint64_t line, uint32_t *set)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    uint64_t channel, index, bank;
+
+    if (HD_LIKELY(s->shifts)) {
+        channel = (line >> s->granule_shift) & (s->channels - 1);
+        index = (line >> s->high_shift) << s->granule_shift |
+                (line & (s->granule - 1));
+        bank = index & (s->banks - 1);
+        index >>= s->bank_shift;
+    } else {
+        index = hd_l2_divide(l2, line, &channel, &bank);
+    }
+    if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
+        channel += (uint64_t)app * l2->own;
+    *set = hd_cache_set(&l2->slice[0].tags, index);
+    return (uint32_t)(channel * s->banks + bank);
 }
 
 /* Answers a request whose data is there at `at`. */
