@@ -164,39 +164,6 @@ static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
 
 /* ---- what the steps share --------------------------------------------- */
 
-static inline struct hd_req *l2_request(const struct hd_l2_slice *sl,
-                                        uint32_t r)
-{
-    return &sl->req[r];
-}
-
-static inline uint64_t *l2_counters(const struct hd_l2_slice *sl, uint32_t app)
-{
-    return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
-}
-
-/* Counts a look-up of a request by its class and result. */
-static inline void l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
-                            uint32_t result)
-{
-    uint32_t class = q->kind;
-    uint64_t *c;
-
-    if (q->kind == HD_REQ_WALK)
-        class = HD_L2_WALK1 + ((q->level - 1u) & 3);
-    c = l2_counters(sl, q->app) + class * HD_L2_RESULTS;
-    c[HD_L2_LOOKUPS]++;
-    c[result]++;
-}
-
-/* Notes the most of something, of all applications together. */
-static inline void l2_peak(struct hd_l2_slice *sl, uint32_t counter, uint32_t n)
-{
-    uint64_t *most = l2_counters(sl, HD_APP_NONE) + counter;
-
-    *most = hd_max_u64(*most, n);
-}
-
 /* A line is not DRAM's; and is not kept. */
 static inline bool l2_is_far(const struct hd_l2_slice *sl, uint64_t pa)
 {
@@ -208,13 +175,6 @@ static inline bool l2_passes(const struct hd_l2_slice *sl, uint64_t pa)
     return l2_is_far(sl, pa) && !sl->l2->far_kept;
 }
 
-static inline struct hd_who l2_who(struct hd_l2_slice *sl,
-                                   const struct hd_req *q)
-{
-    sl->hand = q;
-    return (struct hd_who){q->app, q->warp};
-}
-
 static uint32_t l2_pc_of(const void *slice)
 {
     const struct hd_req *q = ((const struct hd_l2_slice *)slice)->hand;
@@ -222,31 +182,13 @@ static uint32_t l2_pc_of(const void *slice)
     return q->kind == HD_REQ_WALK ? 0 : q->pc;
 }
 
-static inline void l2_push(struct hd_l2_slice *sl, struct hd_l2_list *l,
-                           uint32_t r)
-{
-    l2_request(sl, r)->next = HD_NONE;
-    if (l->n++ == 0)
-        l->first = r;
-    else
-        l2_request(sl, l->last)->next = r;
-    l->last = r;
-}
-
 static inline uint32_t l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
 {
     uint32_t r = l->first;
 
-    l->first = l2_request(sl, r)->next;
+    l->first = hd_l2_request(sl, r)->next;
     l->n--;
     return r;
-}
-
-/* Posts an event of the slice to itself. */
-static inline void l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
-                           uint32_t a)
-{
-    hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
 }
 
 /* ---- answers ---------------------------------------------------------- */
@@ -254,7 +196,7 @@ static inline void l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
 /* The L2 has taken a write; its sender hears of it if it wants to. */
 static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
     const struct hd_client *c = &sl->l2->w.clients[q->client];
 
     sl->s->owed--;
@@ -300,16 +242,16 @@ static void down_drain(struct hd_l2_slice *sl, hd_time now)
 /* A line of the host's memory is read or written there, and not in DRAM. */
 static HD_APART void go_far(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
 
-    l2_counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
-                                                    : HD_L2_DRAM_READS]--;
+    hd_l2_counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
+                                                       : HD_L2_DRAM_READS]--;
     sl->l2->far.send(sl->l2->far.self, now, r);
 }
 
 static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    l2_push(sl, &sl->s->down, r);
+    hd_l2_push(sl, &sl->s->down, r);
     down_drain(sl, now);
 }
 
@@ -318,7 +260,7 @@ static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (l2_is_far(sl, l2_request(sl, r)->pa.v)) {
+    if (l2_is_far(sl, hd_l2_request(sl, r)->pa.v)) {
         go_far(sl, now, r);
         return;
     }
@@ -342,13 +284,13 @@ static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
         if (at == HD_NEVER)
             return;
     }
-    l2_request(sl, r)->born = at;
+    hd_l2_request(sl, r)->born = at;
     if (HD_LIKELY(at <= now)) {
         down_join(sl, now, r);
         return;
     }
     sl->s->promised++;
-    l2_post(sl, at, HD_L2_DOWN, r);
+    hd_l2_post(sl, at, HD_L2_DOWN, r);
 }
 
 /* A request of the slice's own, on behalf of an application and a warp. */
@@ -357,14 +299,14 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
 {
     uint32_t d = hd_req_take(sl->l2->w.reqs);
 
-    *l2_request(sl, d) = (struct hd_req){.pa = {pa},
-                                         .next = HD_NONE,
-                                         .client = sl->l2->w.dram_client,
-                                         .warp = (uint16_t)warp,
-                                         .kind = (uint8_t)kind,
-                                         .app = (uint8_t)app,
-                                         .bytes = (uint16_t)bytes};
-    l2_counters(
+    *hd_l2_request(sl, d) = (struct hd_req){.pa = {pa},
+                                            .next = HD_NONE,
+                                            .client = sl->l2->w.dram_client,
+                                            .warp = (uint16_t)warp,
+                                            .kind = (uint8_t)kind,
+                                            .app = (uint8_t)app,
+                                            .bytes = (uint16_t)bytes};
+    hd_l2_counters(
         sl, app)[kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES : HD_L2_DRAM_READS]++;
     return d;
 }
@@ -374,7 +316,7 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
 static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
                                     hd_time at, uint32_t r)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     bool miss;
     uint32_t d;
 
@@ -389,9 +331,9 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
     sl->s->promised++;
     d = down_ask(sl, q->pa.v / METADATA * METADATA, METADATA, HD_REQ_READ,
                  q->app, q->warp);
-    l2_request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
-    l2_request(sl, d)->spare = r;
-    l2_request(sl, d)->born = now;
+    hd_l2_request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
+    hd_l2_request(sl, d)->spare = r;
+    hd_l2_request(sl, d)->born = now;
     down_join(sl, now, d);
     return HD_NEVER;
 }
@@ -400,14 +342,14 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
 static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
                           uint32_t bytes, uint32_t of, uint32_t spare)
 {
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
     uint32_t d =
         down_ask(sl, pa, bytes, q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
                  q->app, q->warp);
 
-    l2_request(sl, d)->level = q->level;
-    l2_request(sl, d)->tag = sl->i << 16 | of;
-    l2_request(sl, d)->spare = spare;
+    hd_l2_request(sl, d)->level = q->level;
+    hd_l2_request(sl, d)->tag = sl->i << 16 | of;
+    hd_l2_request(sl, d)->spare = spare;
     return d;
 }
 
@@ -415,7 +357,7 @@ static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
 static void down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                          hd_time at)
 {
-    l2_counters(sl, l2_request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
+    hd_l2_counters(sl, hd_l2_request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
     l2_taken(sl, r, at);
     down_go(sl, now, at, r);
 }
@@ -428,21 +370,6 @@ static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
             down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
 }
 
-/* Enters the line that a request has asked for into the tags.  True: *victim, a
- * line of *owner's, is to be written back. */
-static HD_INLINE bool place_line(struct hd_l2_slice *sl, const struct hd_req *q,
-                                 uint32_t level, bool dirty, uint64_t *victim,
-                                 uint32_t *owner)
-{
-    uint64_t *c = l2_counters(sl, q->app);
-    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
-                               dirty, l2_who(sl, q), victim, owner);
-
-    c[HD_L2_FILLS]++;
-    c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
-    return back;
-}
-
 /* Enters a line, and sends a dirty victim down at `at`. */
 static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
                                  hd_time at, const struct hd_req *q,
@@ -451,26 +378,15 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
     uint64_t victim;
     uint32_t owner;
 
-    if (!place_line(sl, q, level, dirty, &victim, &owner))
+    if (!hd_l2_place_line(sl, q, level, dirty, &victim, &owner))
         return;
-    l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
+    hd_l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
     down_go(sl, now, at,
             down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
                      HD_REQ_WRITE, owner, HD_NO_WARP));
 }
 
 /* ---- serving a request ------------------------------------------------ */
-
-/* A request has waited at the input until t. */
-static inline void waited(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
-{
-    if (t == q->queued)
-        return;
-    sl->s->input += t - q->queued;
-    l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
-        hd_recip_div(sl->l2->per_cycle, t - q->queued);
-    q->queued = t;
-}
 
 /* Books a result of a look-up at or after t; returns its instant. */
 static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
@@ -486,23 +402,24 @@ static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
         s->look_at += sl->l2->cycle;
         s->looks = 1;
     }
-    waited(sl, q, s->look_at);
+    hd_l2_waited(sl, q, s->look_at);
     return s->look_at;
 }
 
 static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                              hd_time t)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     uint64_t pa = q->pa.v;
     uint32_t bytes = q->bytes;
 
     if (hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     if (sl->l2->full)
-        l2_counters(sl, q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
-                                                       : HD_L2_BYPASS_DATA]++;
-    waited(sl, q, t);
+        hd_l2_counters(sl,
+                       q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
+                                                      : HD_L2_BYPASS_DATA]++;
+    hd_l2_waited(sl, q, t);
     if (q->kind == HD_REQ_WRITE) {
         down_through(sl, now, r, t);
         return HD_L2_GO;
@@ -523,13 +440,13 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
                             uint32_t m)
 {
     struct hd_mshr_entry *x = &sl->mshr.v[m];
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
 
     if (q->kind != HD_REQ_WRITE && x->n >= sl->l2->cfg.merges)
         return HD_L2_MERGES;
     if (q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)
         x->flags |= HD_L2_DIRTY;
-    l2_count(sl, q, HD_L2_MERGED);
+    hd_l2_count(sl, q, HD_L2_MERGED);
     book(sl, q, t);
     if (q->kind == HD_REQ_WRITE) {
         l2_end(sl, r, q->queued);
@@ -537,7 +454,7 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     }
     q->hit = HD_REQ_MERGED;
     q->next = HD_NONE;
-    l2_request(sl, x->last)->next = r;
+    hd_l2_request(sl, x->last)->next = r;
     x->last = r;
     x->n++;
     return HD_L2_GO;
@@ -545,11 +462,11 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
 
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     uint32_t m = hd_mshr_take(&sl->mshr, q->line);
     struct hd_mshr_entry *x = &sl->mshr.v[m];
 
-    l2_peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
+    hd_l2_peak(sl, HD_L2_PEAK_MSHRS, hd_mshr_used(&sl->mshr));
     q->hit = HD_REQ_MISSED;
     q->next = HD_NONE;
     x->first = x->last = r;
@@ -564,7 +481,7 @@ void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
                                   uint32_t r, hd_time t, uint32_t entry)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     bool hit = entry != HD_NONE;
     bool through =
         q->kind == HD_REQ_ATOMIC && sl->l2->cfg.write != HD_WRITE_BACK;
@@ -574,9 +491,9 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, l2_who(sl, q),
-                  false);
-    l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
+                  hd_l2_who(sl, q), false);
+    hd_l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!hit) {
         hd_l2_miss(sl, now, r);
         return HD_L2_GO;
@@ -591,17 +508,17 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
 static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                             hd_time t, uint32_t entry)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     bool hit = entry != HD_NONE;
     bool back = sl->l2->cfg.write == HD_WRITE_BACK &&
-                !l2_passes(sl, l2_request(sl, r)->pa.v);
+                !l2_passes(sl, hd_l2_request(sl, r)->pa.v);
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
     book(sl, q, t);
-    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind, l2_who(sl, q),
-                  false);
-    l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
+                  hd_l2_who(sl, q), false);
+    hd_l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!back) {
         down_through(sl, now, r, q->queued);
         return HD_L2_GO;
@@ -617,7 +534,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
                                    uint32_t r)
 {
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
     hd_time t = hd_max_u64(q->queued, now);
     bool write = q->kind == HD_REQ_WRITE;
     uint32_t e, m;
@@ -644,7 +561,8 @@ static void count_blocked(struct hd_l2_slice *sl, hd_time now)
     if (s->cause == HD_L2_GO || now <= s->since)
         return;
     n = hd_recip_div(sl->l2->per_cycle, now - s->since);
-    l2_counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] += n;
+    hd_l2_counters(sl, s->held)[HD_L2_BLOCKED_MSHRS + s->cause - HD_L2_MSHRS] +=
+        n;
     s->since += n * sl->l2->cycle;
 }
 
@@ -661,7 +579,7 @@ static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (cause == HD_L2_GO)
         return;
     s->since = now;
-    s->held = l2_request(sl, r)->app;
+    s->held = hd_l2_request(sl, r)->app;
 }
 
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
@@ -672,7 +590,7 @@ static void l2_resume(struct hd_l2_slice *sl, hd_time now)
     if (s->cause == HD_L2_QUEUE && hd_l2_down_full(sl))
         return; /* it needs a place there */
     while (s->in.n > 0) {
-        uint32_t r = s->in.first, next = l2_request(sl, r)->next, cause;
+        uint32_t r = s->in.first, next = hd_l2_request(sl, r)->next, cause;
 
         cause = serve_first(sl, now, r);
         set_cause(sl, now, r, cause);
@@ -689,21 +607,21 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
     bool carries = q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC;
     uint64_t n = carries ? hd_l2_flits(l2, q->bytes) : 1;
     uint32_t cause;
 
     s->in_free = hd_max_u64(now, s->in_free) + n * l2->cycle;
     q->queued = s->in_free - l2->cycle;
-    l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
+    hd_l2_counters(sl, q->app)[HD_L2_INPUT_BUSY] += n;
     s->owed++;
     if (HD_UNLIKELY(l2->check)) {
         s->travel += q->queued - before - q->born;
         s->look += before;
     }
     if (HD_UNLIKELY(!l2->full) && l2->cfg.mode.kind != HD_OFF) {
-        l2_count(sl, q, HD_L2_HITS);
+        hd_l2_count(sl, q, HD_L2_HITS);
         q->hit = HD_REQ_HIT;
         if (q->kind == HD_REQ_WRITE)
             l2_end(sl, r, q->queued);
@@ -717,8 +635,8 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
             return;
         set_cause(sl, now, r, cause);
     }
-    l2_push(sl, &s->in, r);
-    l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
+    hd_l2_push(sl, &s->in, r);
+    hd_l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
 }
 
 /* The default of l2_bypass: the steering table. */
@@ -748,7 +666,7 @@ static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
 
 static void l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    struct hd_req *q = l2_request(sl, r);
+    struct hd_req *q = hd_l2_request(sl, r);
 
     if (!bypasses(sl, q)) {
         /* from the same sender as if nobody had asked, so that the order of
@@ -779,7 +697,7 @@ static void l2_warm(void *self, struct hd_req *q)
          bypasses(sl, q)))
         return;
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
-    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, l2_who(sl, q),
+    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, hd_l2_who(sl, q),
                   false);
     if (e != HD_NONE || (write && !back))
         return;
@@ -788,10 +706,10 @@ static void l2_warm(void *self, struct hd_req *q)
         sl->mshr.v[m].flags |=
             write || q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
     else if (write)
-        place_line(sl, q, 0, true, &victim, &owner);
+        hd_l2_place_line(sl, q, 0, true, &victim, &owner);
     else
-        place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC, &victim,
-                   &owner);
+        hd_l2_place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC,
+                         &victim, &owner);
 }
 
 /* ---- the answer of the DRAM ------------------------------------------- */
@@ -799,7 +717,7 @@ static void l2_warm(void *self, struct hd_req *q)
 /* A bypassed request has its data; the input may wait for what it held. */
 static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
 
     sl->s->passing--;
     sl->s->passed -= q->queued - q->born;
@@ -816,7 +734,7 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     bool back = sl->l2->cfg.write == HD_WRITE_BACK;
     bool dirty = (x->flags & HD_L2_DIRTY) != 0;
     uint32_t r = x->first, next;
-    const struct hd_req *q = l2_request(sl, r);
+    const struct hd_req *q = hd_l2_request(sl, r);
 
     bool pass = l2_passes(sl, q->pa.v);
 
@@ -826,7 +744,7 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     if (dirty && (!back || pass))
         down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
     for (; r != HD_NONE; r = next) {
-        q = l2_request(sl, r);
+        q = hd_l2_request(sl, r);
         next = q->next;
         hd_l2_reply(sl, now, r, hd_max_u64(now, q->queued));
     }
@@ -846,13 +764,13 @@ static HD_HOT void l2_answer(void *self, hd_time at, uint32_t d)
     if (HD_UNLIKELY((q->flags & HD_REQ_PACKED) != 0))
         at += hd_compress_unpack(l2->w.compress);
     if (HD_UNLIKELY(of == HD_L2_METADATA)) {
-        l2_post(sl, hd_max_u64(at, l2_request(sl, q->spare)->born), HD_L2_DOWN,
-                q->spare);
+        hd_l2_post(sl, hd_max_u64(at, hd_l2_request(sl, q->spare)->born),
+                   HD_L2_DOWN, q->spare);
     } else if (of != HD_L2_PASSED) {
         hd_assoc_ahead(&sl->tags.tags, q->spare);
-        l2_post(sl, at, HD_L2_FILL, of);
+        hd_l2_post(sl, at, HD_L2_FILL, of);
     } else {
-        l2_post(sl, at, HD_L2_PASS, q->spare);
+        hd_l2_post(sl, at, HD_L2_PASS, q->spare);
     }
     hd_req_give(l2->w.reqs, d);
 }
@@ -889,7 +807,7 @@ static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
         s->waiting = 0;
         down_drain(sl, now);
         if (s->cause == HD_L2_QUEUE)
-            l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
+            hd_l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     default:
         l2_resume(sl, now);
@@ -916,7 +834,7 @@ static void show_list(const struct hd_l2_slice *sl, struct heddle_visitor *v,
     static const char *const kinds[] = {"read", "write", "atomic", "walk"};
 
     for (uint32_t r = l->first, k = 0; k < l->n; k++) {
-        const struct hd_req *q = l2_request(sl, r);
+        const struct hd_req *q = hd_l2_request(sl, r);
 
         v->row(v->ud, where);
         v->text(v->ud, "access", kinds[q->kind % HD_REQ_KINDS]);
@@ -987,7 +905,7 @@ static uint64_t waiters(const struct hd_l2_slice *sl, hd_time *ticks,
         if (!x->live)
             continue;
         for (uint32_t r = x->first; r != HD_NONE && k <= x->n; k++) {
-            const struct hd_req *q = l2_request(sl, r);
+            const struct hd_req *q = hd_l2_request(sl, r);
             *ticks += q->queued - q->born;
             if (q->line != x->key)
                 *wrong = "a request waits for another line";
@@ -1024,8 +942,8 @@ static void l2_check(void *self, uint32_t i, struct hd_err *err)
     uint64_t inside = waiters(sl, &ticks, &wrong) + s->in.n + s->passing;
 
     for (uint32_t r = s->in.first, k = 0; k < s->in.n; k++) {
-        ticks += l2_request(sl, r)->queued - l2_request(sl, r)->born;
-        r = l2_request(sl, r)->next;
+        ticks += hd_l2_request(sl, r)->queued - hd_l2_request(sl, r)->born;
+        r = hd_l2_request(sl, r)->next;
     }
     if (!in_share(sl))
         wrong = "a line lies in the ways of another application";

@@ -214,6 +214,96 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
     c->reply(c->self, leaves, r);
 }
 
+/* ---- steps that the files of the station share ------------------------- */
+
+static inline struct hd_req *hd_l2_request(const struct hd_l2_slice *sl,
+                                           uint32_t r)
+{
+    return &sl->req[r];
+}
+
+static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
+                                       uint32_t app)
+{
+    return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
+}
+
+/* Counts a look-up of a request by its class and result. */
+static inline void hd_l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
+                               uint32_t result)
+{
+    uint32_t class = q->kind;
+    uint64_t *c;
+
+    if (q->kind == HD_REQ_WALK)
+        class = HD_L2_WALK1 + ((q->level - 1u) & 3);
+    c = hd_l2_counters(sl, q->app) + class * HD_L2_RESULTS;
+    c[HD_L2_LOOKUPS]++;
+    c[result]++;
+}
+
+/* Notes the most of something, of all applications together. */
+static inline void hd_l2_peak(struct hd_l2_slice *sl, uint32_t counter,
+                              uint32_t n)
+{
+    uint64_t *most = hd_l2_counters(sl, HD_APP_NONE) + counter;
+
+    *most = hd_max_u64(*most, n);
+}
+
+static inline struct hd_who hd_l2_who(struct hd_l2_slice *sl,
+                                      const struct hd_req *q)
+{
+    sl->hand = q;
+    return (struct hd_who){q->app, q->warp};
+}
+
+static inline void hd_l2_push(struct hd_l2_slice *sl, struct hd_l2_list *l,
+                              uint32_t r)
+{
+    hd_l2_request(sl, r)->next = HD_NONE;
+    if (l->n++ == 0)
+        l->first = r;
+    else
+        hd_l2_request(sl, l->last)->next = r;
+    l->last = r;
+}
+
+/* Posts an event of the slice to itself. */
+static inline void hd_l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
+                              uint32_t a)
+{
+    hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
+}
+
+/* A request has hd_l2_waited at the input until t. */
+static inline void hd_l2_waited(struct hd_l2_slice *sl, struct hd_req *q,
+                                hd_time t)
+{
+    if (t == q->queued)
+        return;
+    sl->s->input += t - q->queued;
+    hd_l2_counters(sl, q->app)[HD_L2_INPUT_WAIT] +=
+        hd_recip_div(sl->l2->per_cycle, t - q->queued);
+    q->queued = t;
+}
+
+/* Enters the line that a request has asked for into the tags.  True: *victim, a
+ * line of *owner's, is to be written back. */
+static HD_INLINE bool hd_l2_place_line(struct hd_l2_slice *sl,
+                                       const struct hd_req *q, uint32_t level,
+                                       bool dirty, uint64_t *victim,
+                                       uint32_t *owner)
+{
+    uint64_t *c = hd_l2_counters(sl, q->app);
+    bool back = hd_cache_enter(&sl->tags, q->spare, q->line, q->kind, level,
+                               dirty, hd_l2_who(sl, q), victim, owner);
+
+    c[HD_L2_FILLS]++;
+    c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
+    return back;
+}
+
 /* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line
  * is fetched. */
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
