@@ -24,8 +24,8 @@
  *            miss queue are full, the request stays, and all others stay
  *            behind it, until a fill or a departure makes room; it then goes
  *            on at once.  A hit passes when the MSHRs are full.
- *   arrive   Only for a request that may skip the cache (steered, flagged, or
- *            asked because l2_bypass is bound): at the input, before the tags.
+ *   arrive   Only for a request that may skip the cache: at the input, before
+ *            the tags (l2bypass.c).
  *   down     The miss queue of the slice: reads of missing lines, bypassed
  *            requests, stores of a cache that is not write-back, and dirty
  *            victims, one FIFO that empties into its DRAM channel while that
@@ -40,10 +40,9 @@
  *
  * Ports are reserved in these events.  The input port's order is therefore
  * that in which requests leave the tags' pipeline, which all enter with the
- * same delay; a bypassing request competes with those that entered `latency`
- * before.  When a port puts a result later than the event, the tags were read
- * a few cycles early: a fill in between is found in the MSHR instead, and the
- * answer waits for the later of the two.
+ * same delay.  When a port puts a result later than the event, the tags were
+ * read a few cycles early: a fill in between is found in the MSHR instead, and
+ * the answer waits for the later of the two.
  *
  * The queue bounds what the input may add.  Fills may exceed it, by one
  * write-back for each MSHR: otherwise they could wait for each other.
@@ -56,11 +55,6 @@
  * Writes (policy `back`) are done when they are looked up: a miss allocates
  * without reading DRAM (see cache.c), a write to a line in flight dirties its
  * MSHR.  Atomics are done here too, and dirty their line.
- *
- * A bypassed request neither looks up nor fills.  A bypassed page-table read
- * takes one 32-byte burst of DRAM instead of a line.  Page tables are written
- * by the driver alone, so a bypassed read ignores what the slice may hold
- * (MASK leaves it open).  Bypassed reads do not merge.
  *
  * Lines of the host's memory (paging/remote.c) have addresses behind DRAM's.
  * They go to the link where others go to the miss queue, and are not kept when
@@ -84,10 +78,7 @@
 #include "compress.h"
 #include "l2slice.h"
 
-enum {
-    BURST = 32,   /* least bytes that a bypassed read takes */
-    METADATA = 64 /* bytes of a compressed page's */
-};
+enum { METADATA = 64 /* bytes of a compressed page's */ };
 
 /* ---- settings and counters -------------------------------------------- */
 
@@ -276,8 +267,8 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
                                     hd_time at, uint32_t r);
 
 /* Puts a request into the queue at `at`; its place is taken now. */
-static inline void down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                           uint32_t r)
+inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                          uint32_t r)
 {
     if (HD_UNLIKELY(sl->l2->w.compress != NULL)) {
         at = down_packed(sl, now, at, r);
@@ -339,8 +330,8 @@ static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
 }
 
 /* A read for request r: what its answer is for is in `of` and `spare`. */
-static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
-                          uint32_t bytes, uint32_t of, uint32_t spare)
+uint32_t hd_l2_down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
+                         uint32_t bytes, uint32_t of, uint32_t spare)
 {
     const struct hd_req *q = hd_l2_request(sl, r);
     uint32_t d =
@@ -354,20 +345,20 @@ static uint32_t down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
 }
 
 /* A store that is done goes on to DRAM as it is. */
-static void down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                         hd_time at)
+void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                        hd_time at)
 {
     hd_l2_counters(sl, hd_l2_request(sl, r)->app)[HD_L2_DRAM_WRITES]++;
     l2_taken(sl, r, at);
-    down_go(sl, now, at, r);
+    hd_l2_down_go(sl, now, at, r);
 }
 
 /* What a request has changed is written to DRAM. */
-static void down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                       const struct hd_req *q, uint64_t pa, uint32_t bytes)
+void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                      const struct hd_req *q, uint64_t pa, uint32_t bytes)
 {
-    down_go(sl, now, at,
-            down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
+    hd_l2_down_go(sl, now, at,
+                  down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
 }
 
 /* Enters a line, and sends a dirty victim down at `at`. */
@@ -381,9 +372,9 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
     if (!hd_l2_place_line(sl, q, level, dirty, &victim, &owner))
         return;
     hd_l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
-    down_go(sl, now, at,
-            down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
-                     HD_REQ_WRITE, owner, HD_NO_WARP));
+    hd_l2_down_go(sl, now, at,
+                  down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
+                           HD_REQ_WRITE, owner, HD_NO_WARP));
 }
 
 /* ---- serving a request ------------------------------------------------ */
@@ -404,35 +395,6 @@ static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
     }
     hd_l2_waited(sl, q, s->look_at);
     return s->look_at;
-}
-
-static uint32_t serve_passed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                             hd_time t)
-{
-    struct hd_req *q = hd_l2_request(sl, r);
-    uint64_t pa = q->pa.v;
-    uint32_t bytes = q->bytes;
-
-    if (hd_l2_down_full(sl))
-        return HD_L2_QUEUE;
-    if (sl->l2->full)
-        hd_l2_counters(sl,
-                       q->app)[q->kind == HD_REQ_WALK ? HD_L2_BYPASS_WALKS
-                                                      : HD_L2_BYPASS_DATA]++;
-    hd_l2_waited(sl, q, t);
-    if (q->kind == HD_REQ_WRITE) {
-        down_through(sl, now, r, t);
-        return HD_L2_GO;
-    }
-    if (bytes < BURST) {
-        pa = pa / BURST * BURST;
-        bytes = BURST;
-    }
-    q->hit = HD_REQ_MISSED;
-    sl->s->passing++;
-    sl->s->passed += t - q->born;
-    down_go(sl, now, t, down_read(sl, r, pa, bytes, HD_L2_PASSED, r));
-    return HD_L2_GO;
 }
 
 /* The line is in flight: join those who wait for it. */
@@ -472,9 +434,9 @@ void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     x->first = x->last = r;
     x->n = 1;
     x->flags = q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
-    down_go(sl, now, q->queued,
-            down_read(sl, r, q->line << sl->l2->line_shift, sl->l2->cfg.line, m,
-                      q->spare));
+    hd_l2_down_go(sl, now, q->queued,
+                  hd_l2_down_read(sl, r, q->line << sl->l2->line_shift,
+                                  sl->l2->cfg.line, m, q->spare));
 }
 
 /* A read or an atomic whose line is in the tags (entry), or nowhere. */
@@ -500,7 +462,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
     }
     q->hit = HD_REQ_HIT;
     if (HD_UNLIKELY(through))
-        down_write(sl, now, q->queued, q, q->pa.v, q->bytes);
+        hd_l2_down_write(sl, now, q->queued, q, q->pa.v, q->bytes);
     hd_l2_reply(sl, now, r, q->queued);
     return HD_L2_GO;
 }
@@ -520,7 +482,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                   hd_l2_who(sl, q), false);
     hd_l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
     if (!back) {
-        down_through(sl, now, r, q->queued);
+        hd_l2_down_through(sl, now, r, q->queued);
         return HD_L2_GO;
     }
     if (!hit)
@@ -540,7 +502,7 @@ static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
     uint32_t e, m;
 
     if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
-        return serve_passed(sl, now, r, t);
+        return hd_l2_serve_bypassed(sl, now, r, t);
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
     if (e == HD_NONE && !(write && sl->l2->cfg.write != HD_WRITE_BACK)) {
         m = hd_mshr_find(&sl->mshr, q->line);
@@ -583,7 +545,7 @@ static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 }
 
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
-static void l2_resume(struct hd_l2_slice *sl, hd_time now)
+void hd_l2_resume(struct hd_l2_slice *sl, hd_time now)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -639,46 +601,6 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
 }
 
-/* The default of l2_bypass: the steering table. */
-static int64_t steered(void *self, const void *question)
-{
-    const struct heddle_q_l2_bypass *q = question;
-    const struct hd_steer *steer = ((struct hd_l2_slice *)self)->l2->steer;
-
-    return hd_steer_bypasses(
-        steer->l2_bypass[q->app % HD_MAX_APPS][q->level % 8], q->set);
-}
-
-/* Whether a request skips this cache: asked once, when it arrives. */
-static bool bypasses(struct hd_l2_slice *sl, const struct hd_req *q)
-{
-    struct heddle_q_l2_bypass ask = {.app = q->app,
-                                     .kind = q->kind,
-                                     .level = q->level,
-                                     .slice = sl->i,
-                                     .set = q->spare,
-                                     .line = q->line,
-                                     .pc = q->kind == HD_REQ_WALK ? 0 : q->pc};
-
-    return !sl->l2->full || (q->flags & HD_REQ_BYPASS) != 0 ||
-           hd_ask_l2_bypass(&sl->bypass, &ask) != 0;
-}
-
-static void l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r)
-{
-    struct hd_req *q = hd_l2_request(sl, r);
-
-    if (!bypasses(sl, q)) {
-        /* from the same sender as if nobody had asked, so that the order of
-         * events of one instant is the same too */
-        hd_l2_post_arrival(sl->l2, now + sl->l2->latency, sl->component,
-                           HD_L2_LOOK, r);
-        return;
-    }
-    q->flags |= HD_REQ_BYPASS;
-    enter_port(sl, now, r, 0);
-}
-
 /* What a request that is served leaves in the tags: struct hd_below's warm.  What
  * DRAM would be told is not kept; a line that is in flight already will come. */
 static void l2_warm(void *self, struct hd_req *q)
@@ -694,7 +616,7 @@ static void l2_warm(void *self, struct hd_req *q)
     if (!l2->full || l2_passes(sl, q->pa.v) ||
         (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
-         bypasses(sl, q)))
+         hd_l2_bypasses(sl, q)))
         return;
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
     hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, hd_l2_who(sl, q),
@@ -714,20 +636,6 @@ static void l2_warm(void *self, struct hd_req *q)
 
 /* ---- the answer of the DRAM ------------------------------------------- */
 
-/* A bypassed request has its data; the input may wait for what it held. */
-static void passed(struct hd_l2_slice *sl, hd_time now, uint32_t r)
-{
-    const struct hd_req *q = hd_l2_request(sl, r);
-
-    sl->s->passing--;
-    sl->s->passed -= q->queued - q->born;
-    if (q->kind == HD_REQ_ATOMIC)
-        down_write(sl, now, now, q, q->pa.v, q->bytes);
-    hd_l2_reply(sl, now, r, now);
-    if (sl->s->in.n > 0)
-        l2_resume(sl, now);
-}
-
 static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
 {
     const struct hd_mshr_entry *x = &sl->mshr.v[m];
@@ -742,14 +650,15 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     if (!pass)
         enter_line(sl, now, now, q, q->level, back && dirty);
     if (dirty && (!back || pass))
-        down_write(sl, now, now, q, q->line << sl->l2->line_shift, BURST);
+        hd_l2_down_write(sl, now, now, q, q->line << sl->l2->line_shift,
+                         HD_L2_BURST);
     for (; r != HD_NONE; r = next) {
         q = hd_l2_request(sl, r);
         next = q->next;
         hd_l2_reply(sl, now, r, hd_max_u64(now, q->queued));
     }
     if (sl->s->in.n > 0)
-        l2_resume(sl, now);
+        hd_l2_resume(sl, now);
 }
 
 /* DRAM has answered d, which was of use until now. */
@@ -782,6 +691,12 @@ HD_APART void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     enter_port(sl, now, r, sl->l2->latency);
 }
 
+/* A request that skips the cache takes the input port. */
+HD_APART void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    enter_port(sl, now, r, 0);
+}
+
 static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
                                     uint32_t what, uint32_t a)
 {
@@ -789,7 +704,7 @@ static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
 
     switch (what) {
     case HD_L2_ARRIVE:
-        l2_arrive(sl, now, a);
+        hd_l2_arrive(sl, now, a);
         break;
     case HD_L2_LOOK:
         hd_l2_look(sl, now, a);
@@ -798,10 +713,10 @@ static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
         s->promised--;
         down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
-            l2_resume(sl, now);
+            hd_l2_resume(sl, now);
         break;
     case HD_L2_PASS:
-        passed(sl, now, a);
+        hd_l2_bypassed(sl, now, a);
         break;
     case HD_L2_ROOM:
         s->waiting = 0;
@@ -810,7 +725,7 @@ static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
             hd_l2_post(sl, hd_recip_up(sl->l2->per_cycle, now), HD_L2_RETRY, 0);
         break;
     default:
-        l2_resume(sl, now);
+        hd_l2_resume(sl, now);
     }
 }
 
@@ -1009,10 +924,10 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
                           "l2cache.partition: %u ways cannot be shared by %u "
                           "applications",
                           l2->cfg.ways, env->apps);
-    sl->bypass = (struct hd_slot){steered, sl, 0};
+    sl->bypass = (struct hd_slot){hd_l2_steered, sl, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",
-                       &sl->bypass, steered, sl);
+                       &sl->bypass, hd_l2_steered, sl);
     return 0;
 }
 

@@ -34,6 +34,9 @@ enum {
 /* Flag of an MSHR: the line will be dirty. */
 enum { HD_L2_DIRTY = 1 };
 
+/* Least bytes that a bypassed read takes. */
+enum { HD_L2_BURST = 32 };
+
 /* Counters.  The first seven groups of four are by class: what was asked. */
 enum { HD_L2_WALK1 = HD_REQ_WALK, HD_L2_CLASSES = HD_L2_WALK1 + 4 };
 enum { HD_L2_LOOKUPS, HD_L2_HITS, HD_L2_MISSES, HD_L2_MERGED, HD_L2_RESULTS };
@@ -303,6 +306,40 @@ static HD_INLINE bool hd_l2_place_line(struct hd_l2_slice *sl,
     c[HD_L2_EVICTIONS] += *victim != HD_KEY_NONE && *victim != q->line;
     return back;
 }
+
+/* ---- l2bypass.c: requests that skip the cache ------------------------- */
+
+/* The default of l2_bypass: the steering table. */
+int64_t hd_l2_steered(void *slice, const void *question);
+/* Whether a request skips this cache: asked once, when it arrives. */
+bool hd_l2_bypasses(struct hd_l2_slice *sl, const struct hd_req *q);
+/* A request that may skip the cache is at the input. */
+void hd_l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* Serves one that does, at t; HD_L2_GO, or why it cannot. */
+uint32_t hd_l2_serve_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                              hd_time t);
+/* It has its data; the input may wait for what it held. */
+void hd_l2_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* ---- l2.c -------------------------------------------------------------- */
+
+/* Puts a request into the miss queue at `at`; its place is taken now. */
+void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r);
+/* A read for request r: what its answer is for is in `of` and `spare`. */
+uint32_t hd_l2_down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
+                         uint32_t bytes, uint32_t of, uint32_t spare);
+/* A store that is done continues to DRAM as it is. */
+void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                        hd_time at);
+/* What a request has changed is written to DRAM. */
+void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                      const struct hd_req *q, uint64_t pa, uint32_t bytes);
+
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
+
+/* A request that skips the cache takes the input port. */
+void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line
  * is fetched. */
