@@ -32,9 +32,6 @@
  *            has room; it is woken when it has again.  A place is promised
  *            when a request is sure to come, so that the input is blocked in
  *            time.
- *            Where pages are compressed (compress.c), a request for one of
- *            theirs may have to wait for a read of its page's metadata: it
- *            keeps its place meanwhile.
  *   fill     The line has come from DRAM: it enters the tags, a dirty victim
  *            joins the miss queue, and all who wait are answered.
  *
@@ -77,8 +74,6 @@
 #include "kit/bits.h"
 #include "compress.h"
 #include "l2slice.h"
-
-enum { METADATA = 64 /* bytes of a compressed page's */ };
 
 /* ---- settings and counters -------------------------------------------- */
 
@@ -154,17 +149,6 @@ static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
 }
 
 /* ---- what the steps share --------------------------------------------- */
-
-/* A line is not DRAM's; and is not kept. */
-static inline bool l2_is_far(const struct hd_l2_slice *sl, uint64_t pa)
-{
-    return HD_UNLIKELY(pa >= sl->far_from);
-}
-
-static inline bool l2_passes(const struct hd_l2_slice *sl, uint64_t pa)
-{
-    return l2_is_far(sl, pa) && !sl->l2->far_kept;
-}
 
 static uint32_t l2_pc_of(const void *slice)
 {
@@ -247,11 +231,11 @@ static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 }
 
 /* A request enters the queue, or leaves it at once. */
-static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (l2_is_far(sl, hd_l2_request(sl, r)->pa.v)) {
+    if (hd_l2_is_far(sl, hd_l2_request(sl, r)->pa.v)) {
         go_far(sl, now, r);
         return;
     }
@@ -263,21 +247,18 @@ static HD_HOT void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     down_wait(sl, now, r);
 }
 
-static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
-                                    hd_time at, uint32_t r);
-
 /* Puts a request into the queue at `at`; its place is taken now. */
 inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
                           uint32_t r)
 {
     if (HD_UNLIKELY(sl->l2->w.compress != NULL)) {
-        at = down_packed(sl, now, at, r);
+        at = hd_l2_down_packed(sl, now, at, r);
         if (at == HD_NEVER)
             return;
     }
     hd_l2_request(sl, r)->born = at;
     if (HD_LIKELY(at <= now)) {
-        down_join(sl, now, r);
+        hd_l2_down_join(sl, now, r);
         return;
     }
     sl->s->promised++;
@@ -285,8 +266,8 @@ inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
 }
 
 /* A request of the slice's own, on behalf of an application and a warp. */
-static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
-                         uint32_t kind, uint32_t app, uint32_t warp)
+uint32_t hd_l2_down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                        uint32_t kind, uint32_t app, uint32_t warp)
 {
     uint32_t d = hd_req_take(sl->l2->w.reqs);
 
@@ -302,41 +283,14 @@ static uint32_t down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
     return d;
 }
 
-/* When a request can go down, where pages are compressed; HD_NEVER: it has its
- * place, and follows when its page's metadata have been read. */
-static HD_APART hd_time down_packed(struct hd_l2_slice *sl, hd_time now,
-                                    hd_time at, uint32_t r)
-{
-    struct hd_req *q = hd_l2_request(sl, r);
-    bool miss;
-    uint32_t d;
-
-    if (q->kind == HD_REQ_WALK || l2_is_far(sl, q->pa.v) ||
-        !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
-                          q->kind == HD_REQ_WRITE, &at, &miss))
-        return at;
-    q->flags |= HD_REQ_PACKED;
-    if (!miss)
-        return at;
-    q->born = at;
-    sl->s->promised++;
-    d = down_ask(sl, q->pa.v / METADATA * METADATA, METADATA, HD_REQ_READ,
-                 q->app, q->warp);
-    hd_l2_request(sl, d)->tag = sl->i << 16 | HD_L2_METADATA;
-    hd_l2_request(sl, d)->spare = r;
-    hd_l2_request(sl, d)->born = now;
-    down_join(sl, now, d);
-    return HD_NEVER;
-}
-
 /* A read for request r: what its answer is for is in `of` and `spare`. */
 uint32_t hd_l2_down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
                          uint32_t bytes, uint32_t of, uint32_t spare)
 {
     const struct hd_req *q = hd_l2_request(sl, r);
-    uint32_t d =
-        down_ask(sl, pa, bytes, q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
-                 q->app, q->warp);
+    uint32_t d = hd_l2_down_ask(sl, pa, bytes,
+                                q->kind == HD_REQ_WALK ? q->kind : HD_REQ_READ,
+                                q->app, q->warp);
 
     hd_l2_request(sl, d)->level = q->level;
     hd_l2_request(sl, d)->tag = sl->i << 16 | of;
@@ -358,7 +312,7 @@ void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
                       const struct hd_req *q, uint64_t pa, uint32_t bytes)
 {
     hd_l2_down_go(sl, now, at,
-                  down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
+                  hd_l2_down_ask(sl, pa, bytes, HD_REQ_WRITE, q->app, q->warp));
 }
 
 /* Enters a line, and sends a dirty victim down at `at`. */
@@ -373,8 +327,9 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
         return;
     hd_l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
     hd_l2_down_go(sl, now, at,
-                  down_ask(sl, victim << sl->l2->line_shift, sl->l2->cfg.line,
-                           HD_REQ_WRITE, owner, HD_NO_WARP));
+                  hd_l2_down_ask(sl, victim << sl->l2->line_shift,
+                                 sl->l2->cfg.line, HD_REQ_WRITE, owner,
+                                 HD_NO_WARP));
 }
 
 /* ---- serving a request ------------------------------------------------ */
@@ -473,7 +428,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     struct hd_req *q = hd_l2_request(sl, r);
     bool hit = entry != HD_NONE;
     bool back = sl->l2->cfg.write == HD_WRITE_BACK &&
-                !l2_passes(sl, hd_l2_request(sl, r)->pa.v);
+                !hd_l2_passes(sl, hd_l2_request(sl, r)->pa.v);
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
@@ -613,7 +568,7 @@ static void l2_warm(void *self, struct hd_req *q)
 
     q->line = q->pa.v >> l2->line_shift;
     sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
-    if (!l2->full || l2_passes(sl, q->pa.v) ||
+    if (!l2->full || hd_l2_passes(sl, q->pa.v) ||
         (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
          hd_l2_bypasses(sl, q)))
@@ -644,7 +599,7 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     uint32_t r = x->first, next;
     const struct hd_req *q = hd_l2_request(sl, r);
 
-    bool pass = l2_passes(sl, q->pa.v);
+    bool pass = hd_l2_passes(sl, q->pa.v);
 
     hd_mshr_give(&sl->mshr, m);
     if (!pass)
@@ -711,7 +666,7 @@ static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
         break;
     case HD_L2_DOWN:
         s->promised--;
-        down_join(sl, now, a);
+        hd_l2_down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
             hd_l2_resume(sl, now);
         break;

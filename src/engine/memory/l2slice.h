@@ -254,6 +254,17 @@ static inline void hd_l2_peak(struct hd_l2_slice *sl, uint32_t counter,
     *most = hd_max_u64(*most, n);
 }
 
+/* A line is not DRAM's; and is not kept. */
+static inline bool hd_l2_is_far(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return HD_UNLIKELY(pa >= sl->far_from);
+}
+
+static inline bool hd_l2_passes(const struct hd_l2_slice *sl, uint64_t pa)
+{
+    return hd_l2_is_far(sl, pa) && !sl->l2->far_kept;
+}
+
 static inline struct hd_who hd_l2_who(struct hd_l2_slice *sl,
                                       const struct hd_req *q)
 {
@@ -323,6 +334,17 @@ void hd_l2_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* ---- l2.c -------------------------------------------------------------- */
 
+/* l2packed.c: when a request can be sent down where pages are compressed;
+ * HD_NEVER: it has its place, and follows when its page's metadata have been
+ * read. */
+hd_time hd_l2_down_packed(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                          uint32_t r);
+
+/* A request of the slice's own, on behalf of an application and a warp. */
+uint32_t hd_l2_down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
+                        uint32_t kind, uint32_t app, uint32_t warp);
+/* A request enters the miss queue, or leaves it at once. */
+void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 /* Puts a request into the miss queue at `at`; its place is taken now. */
 void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at, uint32_t r);
 /* A read for request r: what its answer is for is in `of` and `spare`. */
