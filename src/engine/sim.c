@@ -240,8 +240,8 @@ static int build_paging(heddle_sim *s)
     s->remote = e.remote = w.remote = hd_remote_open(s->env, &r);
     if (s->remote == NULL)
         return no_memory(s);
-    hd_l2_far(s->l2, hd_remote_below(s->remote), HD_HOST_FRAME * HD_PAGE_BYTES,
-              m->remote.cache);
+    hd_l2_host(s->l2, hd_remote_below(s->remote), HD_HOST_FRAME * HD_PAGE_BYTES,
+               m->remote.cache);
     s->evict = w.evict = hd_evict_open(s->env, &e);
     if (s->evict == NULL)
         return no_memory(s);

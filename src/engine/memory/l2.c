@@ -53,11 +53,6 @@
  * without reading DRAM (see cache.c), a write to a line in flight dirties its
  * MSHR.  Atomics are done here too, and dirty their line.
  *
- * Lines of the host's memory (paging/remote.c) have addresses behind DRAM's.
- * They go to the link where others go to the miss queue, and are not kept when
- * they have come unless remote.cache says so: then a write goes on as it is,
- * and what an atomic has changed follows it.
- *
  * Invariants: every request that arrived was answered, has ended, or is in
  * exactly one list; the MSHRs and the tags hold no line twice; where ways are
  * shared out, each line lies in those of its owner; stage times of all finished
@@ -104,14 +99,6 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
     dirty = tags->line[entry].dirty;
     hd_assoc_drop(&tags->tags, entry);
     return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
-}
-
-void hd_l2_far(struct hd_l2 *l2, struct hd_below far, uint64_t from, bool kept)
-{
-    l2->far = far;
-    for (uint32_t i = 0; i < l2->cfg.slices; i++)
-        l2->slice[i].far_from = from;
-    l2->far_kept = kept;
 }
 
 /* ---- taking requests -------------------------------------------------- */
@@ -214,16 +201,6 @@ static void down_drain(struct hd_l2_slice *sl, hd_time now)
     }
 }
 
-/* A line of the host's memory is read or written there, and not in DRAM. */
-static HD_APART void go_far(struct hd_l2_slice *sl, hd_time now, uint32_t r)
-{
-    const struct hd_req *q = hd_l2_request(sl, r);
-
-    hd_l2_counters(sl, q->app)[q->kind == HD_REQ_WRITE ? HD_L2_DRAM_WRITES
-                                                       : HD_L2_DRAM_READS]--;
-    sl->l2->far.send(sl->l2->far.self, now, r);
-}
-
 static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     hd_l2_push(sl, &sl->s->down, r);
@@ -235,8 +212,8 @@ HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
-    if (hd_l2_is_far(sl, hd_l2_request(sl, r)->pa.v)) {
-        go_far(sl, now, r);
+    if (hd_l2_is_host(sl, hd_l2_request(sl, r)->pa.v)) {
+        hd_l2_send_host(sl, now, r);
         return;
     }
     if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
@@ -428,7 +405,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     struct hd_req *q = hd_l2_request(sl, r);
     bool hit = entry != HD_NONE;
     bool back = sl->l2->cfg.write == HD_WRITE_BACK &&
-                !hd_l2_passes(sl, hd_l2_request(sl, r)->pa.v);
+                !hd_l2_not_kept(sl, hd_l2_request(sl, r)->pa.v);
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
@@ -568,7 +545,7 @@ static void l2_warm(void *self, struct hd_req *q)
 
     q->line = q->pa.v >> l2->line_shift;
     sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
-    if (!l2->full || hd_l2_passes(sl, q->pa.v) ||
+    if (!l2->full || hd_l2_not_kept(sl, q->pa.v) ||
         (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
          hd_l2_bypasses(sl, q)))
@@ -599,12 +576,12 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     uint32_t r = x->first, next;
     const struct hd_req *q = hd_l2_request(sl, r);
 
-    bool pass = hd_l2_passes(sl, q->pa.v);
+    bool away = hd_l2_not_kept(sl, q->pa.v);
 
     hd_mshr_give(&sl->mshr, m);
-    if (!pass)
+    if (!away)
         enter_line(sl, now, now, q, q->level, back && dirty);
-    if (dirty && (!back || pass))
+    if (dirty && (!back || away))
         hd_l2_down_write(sl, now, now, q, q->line << sl->l2->line_shift,
                          HD_L2_BURST);
     for (; r != HD_NONE; r = next) {
@@ -852,7 +829,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     int rc;
 
     sl->l2 = l2;
-    sl->far_from = UINT64_MAX;
+    sl->host_from = UINT64_MAX;
     sl->i = i;
     sl->channel = i / (uint32_t)l2->spread.banks;
     sl->req = l2->req;

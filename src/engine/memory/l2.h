@@ -62,9 +62,10 @@ struct hd_client hd_l2_client(struct hd_l2 *l2);
 enum hd_l2_dropped { HD_L2_NOT_THERE, HD_L2_WAS_CLEAN, HD_L2_WAS_DIRTY };
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa);
 
-/* Lines from address `from` on are not DRAM's: misses of theirs go to `far`,
+/* Lines from address `from` on are the host's: misses of theirs go to `host`,
  * which answers as DRAM does; kept: the slices keep them. */
-void hd_l2_far(struct hd_l2 *l2, struct hd_below far, uint64_t from, bool kept);
+void hd_l2_host(struct hd_l2 *l2, struct hd_below host, uint64_t from,
+                bool kept);
 
 /* The slice that holds a line. */
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa);

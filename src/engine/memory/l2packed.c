@@ -25,7 +25,7 @@ HD_APART hd_time hd_l2_down_packed(struct hd_l2_slice *sl, hd_time now,
     bool miss;
     uint32_t d;
 
-    if (q->kind == HD_REQ_WALK || hd_l2_is_far(sl, q->pa.v) ||
+    if (q->kind == HD_REQ_WALK || hd_l2_is_host(sl, q->pa.v) ||
         !hd_compress_line(sl->l2->w.compress, q->app, q->pa,
                           q->kind == HD_REQ_WRITE, &at, &miss))
         return at;

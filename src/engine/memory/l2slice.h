@@ -85,7 +85,7 @@ struct hd_l2_slice {
     uint32_t apps;         /* rows of applications; one more follows */
     uint32_t i, component;
     uint32_t channel;
-    uint64_t far_from; /* hd_l2_far */
+    uint64_t host_from; /* hd_l2_host */
     struct hd_mshr mshr;
     struct hd_cache tags;
     struct hd_slot bypass;
@@ -118,8 +118,8 @@ struct hd_l2 {
     bool check;   /* --check: keep ticks by stage */
     bool asks;    /* it has to be asked whether a request skips the cache */
     bool quiet;   /* the short way may be taken: memory/fast/l2.c */
-    bool far_kept;
-    struct hd_below far;
+    bool host_kept; /* hd_l2_host */
+    struct hd_below host;
     struct hd_l2_wiring w;
     struct hd_cache_cfg cfg;
     struct hd_xbar_cfg xbar;
@@ -254,15 +254,15 @@ static inline void hd_l2_peak(struct hd_l2_slice *sl, uint32_t counter,
     *most = hd_max_u64(*most, n);
 }
 
-/* A line is not DRAM's; and is not kept. */
-static inline bool hd_l2_is_far(const struct hd_l2_slice *sl, uint64_t pa)
+/* Whether a line is the host's (l2host.c); and is not kept here. */
+static inline bool hd_l2_is_host(const struct hd_l2_slice *sl, uint64_t pa)
 {
-    return HD_UNLIKELY(pa >= sl->far_from);
+    return HD_UNLIKELY(pa >= sl->host_from);
 }
 
-static inline bool hd_l2_passes(const struct hd_l2_slice *sl, uint64_t pa)
+static inline bool hd_l2_not_kept(const struct hd_l2_slice *sl, uint64_t pa)
 {
-    return hd_l2_is_far(sl, pa) && !sl->l2->far_kept;
+    return hd_l2_is_host(sl, pa) && !sl->l2->host_kept;
 }
 
 static inline struct hd_who hd_l2_who(struct hd_l2_slice *sl,
@@ -333,6 +333,10 @@ uint32_t hd_l2_serve_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 void hd_l2_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* ---- l2.c -------------------------------------------------------------- */
+
+/* l2host.c: a line of the host's memory is read or written there, and not in
+ * DRAM. */
+void hd_l2_send_host(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* l2packed.c: when a request can be sent down where pages are compressed;
  * HD_NEVER: it has its place, and follows when its page's metadata have been
