@@ -533,39 +533,6 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
 }
 
-/* What a request that is served leaves in the tags: struct hd_below's warm.  What
- * DRAM would be told is not kept; a line that is in flight already will come. */
-static void l2_warm(void *self, struct hd_req *q)
-{
-    const struct hd_l2 *l2 = self;
-    bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
-    struct hd_l2_slice *sl;
-    uint64_t victim;
-    uint32_t e, m, owner;
-
-    q->line = q->pa.v >> l2->line_shift;
-    sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
-    if (!l2->full || hd_l2_not_kept(sl, q->pa.v) ||
-        (q->flags & HD_REQ_BYPASS) != 0 ||
-        ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
-         hd_l2_bypasses(sl, q)))
-        return;
-    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
-    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, hd_l2_who(sl, q),
-                  false);
-    if (e != HD_NONE || (write && !back))
-        return;
-    m = hd_mshr_find(&sl->mshr, q->line);
-    if (m != HD_NONE)
-        sl->mshr.v[m].flags |=
-            write || q->kind == HD_REQ_ATOMIC ? HD_L2_DIRTY : 0;
-    else if (write)
-        hd_l2_place_line(sl, q, 0, true, &victim, &owner);
-    else
-        hd_l2_place_line(sl, q, q->level, back && q->kind == HD_REQ_ATOMIC,
-                         &victim, &owner);
-}
-
 /* ---- the answer of the DRAM ------------------------------------------- */
 
 static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
@@ -980,7 +947,7 @@ void hd_l2_close(struct hd_l2 *l2)
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
-    return (struct hd_below){l2_take, l2, l2_warm};
+    return (struct hd_below){l2_take, l2, hd_l2_warm};
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)

@@ -361,6 +361,9 @@ void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
                       const struct hd_req *q, uint64_t pa, uint32_t bytes);
 
+/* l2warm.c: what a request that is served leaves in the tags. */
+void hd_l2_warm(void *l2, struct hd_req *q);
+
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
 void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
 
