@@ -383,6 +383,11 @@ void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
  * given to hd_l2_look before anything is changed. */
 void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
+/* l2look.c: for struct hd_part. */
+void hd_l2_show(void *l2, uint32_t slice, struct heddle_visitor *v);
+void hd_l2_stuck(void *l2, uint32_t slice, struct heddle_visitor *v);
+void hd_l2_check(void *l2, uint32_t slice, struct hd_err *err);
+
 /* Whether the short way may be taken. */
 static inline bool hd_l2_quiet(const struct hd_l2_slice *sl)
 {
