@@ -54,9 +54,8 @@
  * MSHR.  Atomics are done here too, and dirty their line.
  *
  * Invariants: every request that arrived was answered, has ended, or is in
- * exactly one list; the MSHRs and the tags hold no line twice; where ways are
- * shared out, each line lies in those of its owner; stage times of all finished
- * requests and of those inside sum to the total.
+ * exactly one list; the MSHRs and the tags hold no line twice; stage times of
+ * all finished requests and of those inside sum to the total.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -675,16 +674,8 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     if (rc != 0)
         return rc;
     sl->tags.tags.pc = (struct hd_pc){l2_pc_of, sl};
-    if (l2->cfg.partition && l2->cfg.ways > HD_ASSOC_NARROW)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.partition: %u ways; at most %d can be "
-                          "shared",
-                          l2->cfg.ways, HD_ASSOC_NARROW);
-    if (l2->cfg.partition && hd_assoc_share(&sl->tags.tags, env->apps) != 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.partition: %u ways cannot be shared by %u "
-                          "applications",
-                          l2->cfg.ways, env->apps);
+    if (l2->cfg.partition && (rc = hd_l2_share(sl)) != 0)
+        return rc;
     sl->bypass = (struct hd_slot){hd_l2_steered, sl, 0};
     if (env->slots != NULL)
         hd_slots_offer(env->slots, HEDDLE_POINT_l2_bypass, "l2cache",

@@ -100,18 +100,6 @@ static uint64_t l2_waiters(const struct hd_l2_slice *sl, hd_time *ticks,
     return n;
 }
 
-/* Where ways are shared out, each line is in those of its owner. */
-static bool l2_in_share(const struct hd_l2_slice *sl)
-{
-    const struct hd_assoc *a = &sl->tags.tags;
-
-    for (uint32_t e = 0; a->parted && e < a->sets * a->ways; e++)
-        if (a->key[e] != HD_KEY_NONE &&
-            !hd_assoc_owns(a, e, sl->tags.line[e].owner))
-            return false;
-    return true;
-}
-
 void hd_l2_check(void *self, uint32_t i, struct hd_err *err)
 {
     const struct hd_l2 *l2 = self;
@@ -125,7 +113,7 @@ void hd_l2_check(void *self, uint32_t i, struct hd_err *err)
         ticks += hd_l2_request(sl, r)->queued - hd_l2_request(sl, r)->born;
         r = hd_l2_request(sl, r)->next;
     }
-    if (!l2_in_share(sl))
+    if (!hd_l2_in_share(sl))
         wrong = "a line is in the ways of another application";
     if (!hd_mshr_sane(&sl->mshr))
         wrong = "the lists of MSHRs are broken";

@@ -383,6 +383,11 @@ void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
  * given to hd_l2_look before anything is changed. */
 void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
+/* l2share.c: shares the ways of a slice out, or records an error; whether each
+ * line is in those of its owner. */
+int hd_l2_share(struct hd_l2_slice *sl);
+bool hd_l2_in_share(const struct hd_l2_slice *sl);
+
 /* l2look.c: for struct hd_part. */
 void hd_l2_show(void *l2, uint32_t slice, struct heddle_visitor *v);
 void hd_l2_stuck(void *l2, uint32_t slice, struct heddle_visitor *v);
