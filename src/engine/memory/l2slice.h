@@ -1,5 +1,8 @@
 /*
- * l2slice.h - inside the L2: its state, for l2.c and its short way, memory/fast/l2.c.
+ * l2slice.h - inside the L2: the state of a slice and the small steps that its
+ * files share.  l2.c is the plain slice; l2map.c knows which slice has a line;
+ * memory/fast/l2.c is the fast path; l2bypass.c, l2host.c, l2packed.c and
+ * l2share.c are what proposals add, each called by a line of l2.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -163,8 +166,6 @@ static inline uint64_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
     return n + (n == 0);
 }
 
-/* l2map.c: finds how the channel depends on the line. */
-void hd_l2_find_spread(struct hd_l2 *l2);
 /* Where no shifts do: the index of a line in its slice, channel and bank. */
 uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line, uint64_t *channel,
                       uint64_t *bank);
@@ -290,7 +291,7 @@ static inline void hd_l2_post(struct hd_l2_slice *sl, hd_time at, uint32_t what,
     hd_post(sl->l2->ev, sl->component, sl->component, at, what, a, 0);
 }
 
-/* A request has hd_l2_waited at the input until t. */
+/* A request has waited at the input until t. */
 static inline void hd_l2_waited(struct hd_l2_slice *sl, struct hd_req *q,
                                 hd_time t)
 {
@@ -318,31 +319,7 @@ static HD_INLINE bool hd_l2_place_line(struct hd_l2_slice *sl,
     return back;
 }
 
-/* ---- l2bypass.c: requests that skip the cache ------------------------- */
-
-/* The default of l2_bypass: the steering table. */
-int64_t hd_l2_steered(void *slice, const void *question);
-/* Whether a request skips this cache: asked once, when it arrives. */
-bool hd_l2_bypasses(struct hd_l2_slice *sl, const struct hd_req *q);
-/* A request that may skip the cache is at the input. */
-void hd_l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r);
-/* Serves one that does, at t; HD_L2_GO, or why it cannot. */
-uint32_t hd_l2_serve_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                              hd_time t);
-/* It has its data; the input may wait for what it held. */
-void hd_l2_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r);
-
-/* ---- l2.c -------------------------------------------------------------- */
-
-/* l2host.c: a line of the host's memory is read or written there, and not in
- * DRAM. */
-void hd_l2_send_host(struct hd_l2_slice *sl, hd_time now, uint32_t r);
-
-/* l2packed.c: when a request can be sent down where pages are compressed;
- * HD_NEVER: it has its place, and follows when its page's metadata have been
- * read. */
-hd_time hd_l2_down_packed(struct hd_l2_slice *sl, hd_time now, hd_time at,
-                          uint32_t r);
+/* ---- l2.c: the plain slice -------------------------------------------- */
 
 /* A request of the slice's own, on behalf of an application and a warp. */
 uint32_t hd_l2_down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
@@ -361,39 +338,77 @@ void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
                       const struct hd_req *q, uint64_t pa, uint32_t bytes);
 
-/* l2warm.c: what a request that is served leaves in the tags. */
-void hd_l2_warm(void *l2, struct hd_req *q);
+/* A read or an atomic that was looked up waits in an MSHR, and its line is read
+ * from DRAM. */
+void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
-/* Serves the input until its head is blocked.  `now` is an L2 edge. */
-void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
+/* The result of a request's look-up is known: the general path. */
+void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* A request that skips the cache takes the input port. */
 void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
-/* l2.c: a read or an atomic that was looked up waits in an MSHR, and its line
- * is fetched. */
-void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* Serves the input until its head is blocked.  `now` is an L2 edge. */
+void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
 
-/* l2.c: the result of a request's look-up is known: the long way. */
-void hd_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* ---- l2map.c: lines and slices ---------------------------------------- */
 
-/* memory/fast/l2.c: a request is sent that does not skip the cache. */
-void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
-/* The result of a request's look-up is known; what has to go the long way is
- * given to hd_l2_look before anything is changed. */
-void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* Finds how the channel depends on the line. */
+void hd_l2_find_spread(struct hd_l2 *l2);
 
-/* l2share.c: shares the ways of a slice out, or records an error; whether each
+/* ---- l2bypass.c: requests that skip the cache ------------------------- */
+
+/* The default of l2_bypass: the steering table. */
+int64_t hd_l2_steered(void *slice, const void *question);
+/* Whether a request skips this cache: asked once, when it arrives. */
+bool hd_l2_bypasses(struct hd_l2_slice *sl, const struct hd_req *q);
+/* A request that may skip the cache is at the input. */
+void hd_l2_arrive(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+/* Serves one that does, at t; HD_L2_GO, or why it cannot. */
+uint32_t hd_l2_serve_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                              hd_time t);
+/* It has its data; the input may wait for what it held. */
+void hd_l2_bypassed(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* ---- l2host.c: lines of the host's memory ----------------------------- */
+
+/* A line is read or written there, and not in DRAM. */
+void hd_l2_send_host(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* ---- l2packed.c: lines of compressed pages ---------------------------- */
+
+/* When a request can be sent down where pages are compressed;
+ * HD_NEVER: it has its place, and follows when its page's metadata have been
+ * read. */
+hd_time hd_l2_down_packed(struct hd_l2_slice *sl, hd_time now, hd_time at,
+                          uint32_t r);
+
+/* ---- l2share.c: ways that are shared out ------------------------------ */
+
+/* Shares the ways of a slice out, or records an error; whether each
  * line is in those of its owner. */
 int hd_l2_share(struct hd_l2_slice *sl);
 bool hd_l2_in_share(const struct hd_l2_slice *sl);
 
-/* l2look.c: for struct hd_part. */
+/* ---- l2warm.c, l2look.c ----------------------------------------------- */
+
+/* What a request that is served leaves in the tags. */
+void hd_l2_warm(void *l2, struct hd_req *q);
+
+/* For struct hd_part. */
 void hd_l2_show(void *l2, uint32_t slice, struct heddle_visitor *v);
 void hd_l2_stuck(void *l2, uint32_t slice, struct heddle_visitor *v);
 void hd_l2_check(void *l2, uint32_t slice, struct hd_err *err);
 
-/* Whether the short way may be taken. */
+/* ---- memory/fast/l2.c: where the L2 is quiet -------------------------- */
+
+/* A request is sent that does not skip the cache. */
+void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r);
+/* The result of a request's look-up is known; what has to take the general path
+ * is given to hd_l2_look before anything is changed. */
+void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r);
+
+/* Whether the fast path may be taken. */
 static inline bool hd_l2_quiet(const struct hd_l2_slice *sl)
 {
     return HD_FAST && sl->l2->quiet;
