@@ -7,13 +7,13 @@
  * here.  Contention inside the switch is left out: with one flit a cycle and
  * port, the ports at the ends bind first.  The input buffer of a slice is
  * unbounded; what the cores may have in flight bounds it.  The walkers are the
- * crossbar's clients like the cores (Power et al.), or lie beside the L2 cache
+ * crossbar's clients like the cores (Power et al.), or sit next to the L2 cache
  * (MASK, footnote 2): then walk reads have a latency of their own,
- * walk.memory_latency, and the slice's ports in common with the rest.  A
+ * walk.memory_latency, and share the slice's ports with the rest.  A
  * request is posted to its slice under the rank of its client, so the order in
  * which clients call does not decide between arrivals of one instant.
  *
- * The way of a request (take, then the events of serve, then answer):
+ * The path of a request (l2_take, then the events of l2_serve, then l2_answer):
  *
  *   look     The request has crossed the interconnect and the tags' pipeline;
  *            one event stands for both.  Its flits take the slice's input
@@ -22,8 +22,8 @@
  *            leaves.  Miss: an MSHR, and a read goes down; later misses of
  *            the line join it.  If the MSHRs, the merges of a line or the
  *            miss queue are full, the request stays, and all others stay
- *            behind it, until a fill or a departure makes room; it then goes
- *            on at once.  A hit passes when the MSHRs are full.
+ *            behind it, until a fill or a departure makes room; it is then
+ *            served at once.  A hit is served when the MSHRs are full.
  *   arrive   Only for a request that may skip the cache: at the input, before
  *            the tags (l2bypass.c).
  *   down     The miss queue of the slice: reads of missing lines, bypassed
@@ -47,7 +47,7 @@
  * The output port is shared by all answers of the slice: an answer takes its
  * bytes' cycles in order of the events that cause it, and leaves when it is
  * ready and those before it have left.  It carries the bytes wanted, not the
- * whole line.  Word that a write was taken (HD_REQ_ACK) takes no bandwidth.
+ * whole line.  The acknowledgement of a write (HD_REQ_ACK) takes no bandwidth.
  *
  * Writes (policy `back`) are done when they are looked up: a miss allocates
  * without reading DRAM (see cache.c), a write to a line in flight dirties its
@@ -153,7 +153,7 @@ static inline uint32_t l2_pop(struct hd_l2_slice *sl, struct hd_l2_list *l)
 
 /* ---- answers ---------------------------------------------------------- */
 
-/* The L2 has taken a write; its sender hears of it if it wants to. */
+/* The L2 has taken a write, which is acknowledged if its sender wants that. */
 static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     const struct hd_req *q = hd_l2_request(sl, r);
@@ -273,7 +273,7 @@ uint32_t hd_l2_down_read(struct hd_l2_slice *sl, uint32_t r, uint64_t pa,
     return d;
 }
 
-/* A store that is done goes on to DRAM as it is. */
+/* A store that is done continues to DRAM as it is. */
 void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                         hd_time at)
 {
@@ -458,7 +458,7 @@ static void count_blocked(struct hd_l2_slice *sl, hd_time now)
     s->since += n * sl->l2->cycle;
 }
 
-/* The head of the input, request r, waits for this, or goes on. */
+/* The head of the input, request r, waits for this, or is served. */
 static void set_cause(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                       uint32_t cause)
 {
@@ -638,8 +638,8 @@ static HD_HOT void l2_serve(void *self, hd_time now, uint32_t what, uint32_t a,
         l2_serve_other(self, now, what, a);
 }
 
-/* What a blocked input has waited is counted when it goes on; whoever reads the
- * counters before is given what is not there yet. */
+/* What a blocked input has waited is counted when it is served; before the
+ * counters are read, what is not counted yet is added. */
 static void l2_sync(void *self, hd_time now)
 {
     struct hd_l2 *l2 = self;
@@ -700,7 +700,7 @@ static void l2_bound(void *self)
 
 static int l2_settle(struct hd_l2 *l2)
 {
-    static const struct hd_steer unsteered; /* where nobody can steer */
+    static const struct hd_steer unsteered; /* where there are no policies */
     struct hd_env *env = l2->env;
     const struct hd_l2_wiring *w = &l2->w;
     const struct hd_cache_cfg *c = &l2->cfg;

@@ -1,14 +1,14 @@
 /*
  * l2.h - the crossbar and the banked L2 data cache behind it.
  *
- * Cores and walkers send requests; each takes its way (a latency, and
- * the bandwidth of its slice's input port, reserved on arrival), looks up its
- * slice, and on a miss goes to the slice's DRAM channel through an MSHR.  A
+ * Cores and walkers send requests; each crosses the interconnect (a latency,
+ * and the bandwidth of its slice's input port, reserved on arrival), looks up
+ * its slice, and on a miss goes to the slice's DRAM channel through an MSHR.  A
  * full MSHR or miss queue blocks the head of the slice's input and is woken by
  * what it waits for.
  *
  * Answers are given through the client's reply at the instant at which the
- * data leaves the slice; the way back (hd_l2_back) and the bandwidth of the
+ * data leaves the slice; the latency back (hd_l2_back) and the bandwidth of the
  * requester's own port are added by the requester on arrival.
  *
  * SPDX-License-Identifier: MIT
@@ -36,7 +36,7 @@ struct hd_l2_wiring {
                               crossbar's */
     struct hd_reqs *reqs;
     struct hd_dram *dram;         /* NULL: `below` is used instead (tests) */
-    struct hd_compress *compress; /* NULL: pages lie in DRAM as they are */
+    struct hd_compress *compress; /* NULL: pages are stored as they are */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
     uint32_t dram_client;      /* req.client of what the slices send to DRAM */
@@ -58,7 +58,7 @@ void hd_l2_close(struct hd_l2 *l2);
 struct hd_client hd_l2_client(struct hd_l2 *l2);
 
 /* Takes an application's line out of the tags at once, outside of any request.
- * It writes nothing back: the caller does.  A line in flight comes in later. */
+ * It writes nothing back: the caller does.  A line in flight arrives later. */
 enum hd_l2_dropped { HD_L2_NOT_THERE, HD_L2_WAS_CLEAN, HD_L2_WAS_DIRTY };
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa);
 

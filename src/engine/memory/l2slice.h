@@ -26,7 +26,7 @@ enum {
     HD_L2_FILL,   /* DRAM has answered; a: the MSHR */
     HD_L2_PASS,   /* DRAM has answered a bypassed read; a: what asked it */
     HD_L2_ROOM,   /* DRAM has room again */
-    HD_L2_RETRY   /* the input may go on */
+    HD_L2_RETRY   /* the input may be served */
 };
 
 /* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
@@ -110,7 +110,7 @@ struct hd_l2 {
     struct hd_hist *hist[HD_L2_HISTS]; /* arena: [app] */
     hd_time cycle;                     /* ticks: an L2 cycle */
     hd_time latency;                   /* ticks: a look-up */
-    hd_time travel[2]; /* ticks: the way there, of data; of walk reads */
+    hd_time travel[2]; /* ticks: latency to a slice, of data; of walk reads */
     struct hd_recip per_cycle, per_core, per_flit;
     const struct hd_steer *steer;
     struct hd_l2_slice *slice; /* [slices] */
@@ -120,7 +120,7 @@ struct hd_l2 {
     bool full;    /* the mode is HD_FULL */
     bool check;   /* --check: keep ticks by stage */
     bool asks;    /* it has to be asked whether a request skips the cache */
-    bool quiet;   /* the short way may be taken: memory/fast/l2.c */
+    bool quiet;   /* the fast path may be taken: memory/fast/l2.c */
     bool host_kept; /* hd_l2_host */
     struct hd_below host;
     struct hd_l2_wiring w;
@@ -152,7 +152,8 @@ static inline void hd_l2_post_arrival(const struct hd_l2 *l2, hd_time at,
                      0);
 }
 
-/* An application's row, among counters and histograms; the last is nobody's. */
+/* An application's row, among counters and histograms; the last is that of
+ * requests of no application. */
 static inline uint32_t hd_l2_row(const struct hd_l2_slice *sl, uint32_t app)
 {
     return app < sl->apps ? app : sl->apps;

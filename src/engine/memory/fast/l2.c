@@ -1,10 +1,10 @@
 /*
- * memory/fast/l2.c - the short way to a slice of the L2 of any request, and through it
- * of a read that finds its line or misses one that nobody has asked for: what
- * take() and serve() of memory/l2.c do, in the same order, without what is known
- * to be so when the L2 is quiet (nobody answers, steers, watches or checks, sets
- * are narrow, all numbers are powers of two).  Whatever else comes is left to
- * memory/l2.c before anything is changed.
+ * memory/fast/l2.c - the fast path to a slice of the L2 for any request, and
+ * through it for a read that hits, or misses a line that is not in flight: what
+ * l2_take() and l2_serve() of memory/l2.c do, in the same order, without what
+ * is known when the L2 is quiet (no policy answers or steers, nothing is
+ * watched or checked, sets are narrow, all numbers are powers of two).  All
+ * other requests are left to memory/l2.c before anything is changed.
  *
  * SPDX-License-Identifier: MIT
  */
