@@ -133,8 +133,6 @@ static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
         l2_take_other(l2, now, r);
 }
 
-/* ---- what the steps share --------------------------------------------- */
-
 static uint32_t l2_pc_of(const void *slice)
 {
     const struct hd_req *q = ((const struct hd_l2_slice *)slice)->hand;
@@ -540,7 +538,6 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
     bool dirty = (x->flags & HD_L2_DIRTY) != 0;
     uint32_t r = x->first, next;
     const struct hd_req *q = hd_l2_request(sl, r);
-
     bool away = hd_l2_not_kept(sl, q->pa.v);
 
     hd_mshr_give(&sl->mshr, m);
