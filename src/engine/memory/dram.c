@@ -77,8 +77,8 @@ enum {
 };
 
 /* What an entry takes from its request. */
-static inline void describe(const struct hd_dram *d, const struct hd_req *r,
-                            struct hd_dramentry *v)
+static inline void dram_describe(const struct hd_dram *d,
+                                 const struct hd_req *r, struct hd_dramentry *v)
 {
     uint32_t n = (r->bytes + d->map.burst - 1) >> d->map.burst_shift;
 
@@ -104,8 +104,8 @@ HD_HOT void hd_dram_count(struct hd_dram *d, const struct hd_dramlane *l,
 
 /* ---- lists of waiting senders -------------------------------------------- */
 
-static void wait_push(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
-                      struct hd_dramwait w)
+static void dram_wait_push(struct hd_dram *d, struct hd_dramchan *ch,
+                           uint32_t k, struct hd_dramwait w)
 {
     uint32_t n = d->wait_free[0];
 
@@ -125,8 +125,8 @@ static void wait_push(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
 }
 
 /* Wakes the first of those who wait for a place, at `at`. */
-static void wait_pop(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
-                     hd_time at)
+static void dram_wait_pop(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
+                          hd_time at)
 {
     uint32_t n = ch->wait_first[k];
     struct hd_dramwait w = d->wait[n];
@@ -145,14 +145,14 @@ void hd_dram_freed(struct hd_dram *d, const struct hd_dramlane *l,
     uint32_t k = d->apart ? klass : 0;
 
     if (l->ch->wait_first[k] != HD_NONE)
-        wait_pop(d, l->ch, k, hd_max_u64(now, cycle * d->tick));
+        dram_wait_pop(d, l->ch, k, hd_max_u64(now, cycle * d->tick));
 }
 
 /* ---- events -------------------------------------------------------------- */
 
 /* Makes sure that the channel is woken at `at` or before. */
-static inline void wake_by(struct hd_dram *d, const struct hd_dramlane *l,
-                           hd_time at)
+static inline void dram_wake_by(struct hd_dram *d, const struct hd_dramlane *l,
+                                hd_time at)
 {
     if (l->ch->wake <= at)
         return;
@@ -161,8 +161,8 @@ static inline void wake_by(struct hd_dram *d, const struct hd_dramlane *l,
 }
 
 /* Posts the next event of a channel whose commands are decided up to now. */
-static void schedule(struct hd_dram *d, const struct hd_dramlane *l,
-                     hd_time now)
+static void dram_schedule(struct hd_dram *d, const struct hd_dramlane *l,
+                          hd_time now)
 {
     const struct hd_dramchan *ch = l->ch;
     uint64_t at;
@@ -175,10 +175,10 @@ static void schedule(struct hd_dram *d, const struct hd_dramlane *l,
         at = ch->plan_at;
     else if (ch->waiters != 0)
         at = hd_min_u64(hd_dram_free_at(d, l), at);
-    wake_by(d, l, hd_max_u64(at * d->tick, now));
+    dram_wake_by(d, l, hd_max_u64(at * d->tick, now));
 }
 
-static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
+static inline void dram_answer(struct hd_dram *d, hd_time at, uint32_t req)
 {
     const struct hd_req *r = &d->reqs->v[req];
 
@@ -189,7 +189,8 @@ static inline void answer(struct hd_dram *d, hd_time at, uint32_t req)
 }
 
 /* Sees to it that commands are decided at `at` or before, for watchers. */
-static void tell_by(struct hd_dram *d, const struct hd_dramlane *l, hd_time at)
+static void dram_tell_by(struct hd_dram *d, const struct hd_dramlane *l,
+                         hd_time at)
 {
     if (l->ch->tell <= at)
         return;
@@ -197,8 +198,8 @@ static void tell_by(struct hd_dram *d, const struct hd_dramlane *l, hd_time at)
     hd_post(d->env->ev, d->id, d->id, at, EV_TELL, l->c, 0);
 }
 
-static HD_APART void serve_tell(struct hd_dram *d, const struct hd_dramlane *l,
-                                hd_time now)
+static HD_APART void dram_serve_tell(struct hd_dram *d,
+                                     const struct hd_dramlane *l, hd_time now)
 {
     struct hd_dramchan *ch = l->ch;
 
@@ -210,11 +211,11 @@ static HD_APART void serve_tell(struct hd_dram *d, const struct hd_dramlane *l,
         return;
     hd_dram_plan(d, l);
     if (ch->plan_at != HD_NEVER)
-        tell_by(d, l, ch->plan_at * d->tick);
+        dram_tell_by(d, l, ch->plan_at * d->tick);
 }
 
-static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
-                         uint64_t b)
+static HD_HOT void dram_serve(void *self, hd_time now, uint32_t what,
+                              uint32_t a, uint64_t b)
 {
     struct hd_dram *d = self;
     const struct hd_dramlane *l;
@@ -222,12 +223,12 @@ static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
 
     (void)b;
     if (what == EV_DONE) {
-        answer(d, now, a);
+        dram_answer(d, now, a);
         return;
     }
     l = &d->lane[a];
     if (HD_UNLIKELY(what == EV_TELL)) {
-        serve_tell(d, l, now);
+        dram_serve_tell(d, l, now);
         return;
     }
     ch = l->ch;
@@ -235,14 +236,15 @@ static HD_HOT void serve(void *self, hd_time now, uint32_t what, uint32_t a,
         return; /* an earlier event has taken its place */
     hd_dram_advance(d, l, hd_recip_div(d->per_tick, now));
     for (uint32_t i = 0; i < ch->done_n; i++)
-        answer(d, hd_max_u64(l->done[i].cycle * d->tick, now), l->done[i].req);
+        dram_answer(d, hd_max_u64(l->done[i].cycle * d->tick, now),
+                    l->done[i].req);
     ch->done_n = 0;
     ch->wake = HD_NEVER;
-    schedule(d, l, now);
+    dram_schedule(d, l, now);
 }
 
 /* The command edge at or after an instant. */
-static inline uint64_t edge_at(const struct hd_dram *d, hd_time now)
+static inline uint64_t dram_edge_at(const struct hd_dram *d, hd_time now)
 {
     uint64_t down = hd_recip_div(d->per_tick, now);
 
@@ -250,14 +252,14 @@ static inline uint64_t edge_at(const struct hd_dram *d, hd_time now)
 }
 
 /* Deciding what is certain anyway changes nothing that can be seen. */
-static void advance_to_now(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_advance_to_now(struct hd_dram *d, const struct hd_dramlane *l)
 {
-    hd_dram_advance(d, l, edge_at(d, hd_events_now(d->env->ev)));
+    hd_dram_advance(d, l, dram_edge_at(d, hd_events_now(d->env->ev)));
 }
 
 /* ---- turns --------------------------------------------------------------- */
 
-static int64_t class_default(void *dram, const void *question)
+static int64_t dram_class_default(void *dram, const void *question)
 {
     const struct hd_dram *d = dram;
     const struct heddle_q_dram_class *q = question;
@@ -265,7 +267,7 @@ static int64_t class_default(void *dram, const void *question)
     return d->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
 }
 
-static int64_t turn_default(void *dram, const void *question)
+static int64_t dram_turn_default(void *dram, const void *question)
 {
     const struct hd_dram *d = dram;
     const struct heddle_q_dram_turn *q = question;
@@ -275,14 +277,14 @@ static int64_t turn_default(void *dram, const void *question)
     return d->steer->dram_turn[q->app % HD_MAX_APPS][0];
 }
 
-static bool turns(const struct hd_dram *d)
+static bool dram_turns(const struct hd_dram *d)
 {
     return d->turn.bound != 0 || hd_steered(d->steer, HD_TABLE_dram_turn);
 }
 
 /* The next application that wants a turn gets it. */
-static void next_turn(struct hd_dram *d, const struct hd_dramlane *l,
-                      hd_time now)
+static void dram_next_turn(struct hd_dram *d, const struct hd_dramlane *l,
+                           hd_time now)
 {
     struct hd_dramturn *t = &l->ch->turn;
     uint32_t apps = d->env->apps;
@@ -310,8 +312,8 @@ static void next_turn(struct hd_dram *d, const struct hd_dramlane *l,
 }
 
 /* Whether it is an application's turn. */
-static bool has_turn(struct hd_dram *d, const struct hd_dramlane *l,
-                     uint32_t app)
+static bool dram_has_turn(struct hd_dram *d, const struct hd_dramlane *l,
+                          uint32_t app)
 {
     struct hd_dramturn *t = &l->ch->turn;
     hd_time now = hd_events_now(d->env->ev);
@@ -319,15 +321,15 @@ static bool has_turn(struct hd_dram *d, const struct hd_dramlane *l,
 
     if (t->nobody ? now - t->since >= d->idle
                   : t->left == 0 || (!mine && now - t->since >= d->idle))
-        next_turn(d, l, now);
+        dram_next_turn(d, l, now);
     return t->left != 0 && t->number == app + 1u;
 }
 
 /* ---- classes ------------------------------------------------------------- */
 
 /* What a request may be, whoever's turn it is: asked once. */
-static inline uint32_t may_be(struct hd_dram *d, const struct hd_dramlane *l,
-                              struct hd_req *r)
+static inline uint32_t
+dram_may_be(struct hd_dram *d, const struct hd_dramlane *l, struct hd_req *r)
 {
     struct heddle_q_dram_class q = {r->app, r->kind, r->level, l->c};
 
@@ -342,18 +344,18 @@ static inline uint32_t may_be(struct hd_dram *d, const struct hd_dramlane *l,
 
 /* The class of a request: silver only in its turn.  In `apart` queues the
  * request must wait if that class has no place. */
-static uint32_t class_of(struct hd_dram *d, const struct hd_dramlane *l,
-                         struct hd_req *r)
+static uint32_t dram_class_of(struct hd_dram *d, const struct hd_dramlane *l,
+                              struct hd_req *r)
 {
     const struct hd_dramchan *ch = l->ch;
-    uint32_t k = may_be(d, l, r);
+    uint32_t k = dram_may_be(d, l, r);
 
     if (k == NORMAL)
         return NORMAL;
-    advance_to_now(d, l);
+    dram_advance_to_now(d, l);
     if (k == GOLDEN && !d->apart && ch->klass[GOLDEN] >= d->cfg.queue_golden)
         k = SILVER;
-    if (k == SILVER && turns(d) && !has_turn(d, l, r->app))
+    if (k == SILVER && dram_turns(d) && !dram_has_turn(d, l, r->app))
         return NORMAL;
     if (k == SILVER && !d->apart && ch->klass[SILVER] >= d->cfg.queue_silver)
         return NORMAL;
@@ -361,8 +363,8 @@ static uint32_t class_of(struct hd_dram *d, const struct hd_dramlane *l,
 }
 
 /* Whether a class has a place. */
-static inline bool has_place(const struct hd_dram *d,
-                             const struct hd_dramlane *l, uint32_t klass)
+static inline bool dram_has_place(const struct hd_dram *d,
+                                  const struct hd_dramlane *l, uint32_t klass)
 {
     const struct hd_dramchan *ch = l->ch;
 
@@ -376,16 +378,16 @@ static inline bool has_place(const struct hd_dram *d,
 }
 
 /* Whether a request is taken, in the class k that it has; HD_NONE: normal. */
-static inline bool takes(struct hd_dram *d, const struct hd_dramlane *l,
-                         uint32_t req, uint32_t *k)
+static inline bool dram_takes(struct hd_dram *d, const struct hd_dramlane *l,
+                              uint32_t req, uint32_t *k)
 {
     *k = NORMAL;
     if (HD_UNLIKELY(d->apart) && req != HD_NONE)
-        *k = class_of(d, l, &d->reqs->v[req]);
-    if (HD_LIKELY(has_place(d, l, *k)))
+        *k = dram_class_of(d, l, &d->reqs->v[req]);
+    if (HD_LIKELY(dram_has_place(d, l, *k)))
         return true;
-    advance_to_now(d, l);
-    return has_place(d, l, *k);
+    dram_advance_to_now(d, l);
+    return dram_has_place(d, l, *k);
 }
 
 HD_HOT bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
@@ -393,16 +395,16 @@ HD_HOT bool hd_dram_takes(struct hd_dram *d, uint32_t channel, uint32_t req)
     uint32_t k;
 
     hd_cross(d->env, HD_BORDER_dram);
-    return takes(d, &d->lane[channel], req, &k);
+    return dram_takes(d, &d->lane[channel], req, &k);
 }
 
 /* A sender that was woken may have another class by now, because turns change:
  * then the place that came free is for the next one that waits. */
-static void pass_on(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_pass_on(struct hd_dram *d, const struct hd_dramlane *l)
 {
     for (uint32_t k = 0; d->apart && k < CLASSES; k++)
-        if (l->ch->wait_first[k] != HD_NONE && has_place(d, l, k))
-            wait_pop(d, l->ch, k, hd_events_now(d->env->ev));
+        if (l->ch->wait_first[k] != HD_NONE && dram_has_place(d, l, k))
+            dram_wait_pop(d, l->ch, k, hd_events_now(d->env->ev));
 }
 
 void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
@@ -415,27 +417,27 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
 
     hd_cross(d->env, HD_BORDER_dram);
     l->count[d->others * ST_COUNT + ST_QUEUE_FULL]++;
-    if (takes(d, l, req, &k)) {
+    if (dram_takes(d, l, req, &k)) {
         hd_post(d->env->ev, d->id, who, now, what, a, 0);
         return;
     }
-    wait_push(d, l->ch, k, w);
-    pass_on(d, l);
+    dram_wait_push(d, l->ch, k, w);
+    dram_pass_on(d, l);
     if (l->ch->waiters == 1 || d->pick.bound)
-        schedule(d, l, now);
+        dram_schedule(d, l, now);
 }
 
 /* ---- arrivals ------------------------------------------------------------ */
 
 /* Modes without queues: an answer after a constant time. */
-static void send_simple(struct hd_dram *d, const struct hd_dramlane *l,
-                        hd_time now, uint32_t req)
+static void dram_send_simple(struct hd_dram *d, const struct hd_dramlane *l,
+                             hd_time now, uint32_t req)
 {
     struct hd_dramentry v = {.opened = 1};
     uint32_t latency = d->latency;
     hd_time at = now;
 
-    describe(d, &d->reqs->v[req], &v);
+    dram_describe(d, &d->reqs->v[req], &v);
     if (d->cfg.mode.kind == HD_IDEAL)
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
@@ -445,9 +447,9 @@ static void send_simple(struct hd_dram *d, const struct hd_dramlane *l,
 }
 
 /* Puts a request into the inbox of its channel. */
-static inline void put(struct hd_dram *d, const struct hd_dramlane *l,
-                       uint32_t req, const struct hd_dramaddr *a,
-                       uint64_t cycle)
+static inline void dram_put(struct hd_dram *d, const struct hd_dramlane *l,
+                            uint32_t req, const struct hd_dramaddr *a,
+                            uint64_t cycle)
 {
     struct hd_dramchan *ch = l->ch;
     uint32_t e = ch->free;
@@ -457,7 +459,7 @@ static inline void put(struct hd_dram *d, const struct hd_dramlane *l,
     ch->inbox[ch->inbox_n++] = (uint16_t)e;
     ch->free = v->next;
     hd_assert(ch->free != NO_ENTRY);
-    describe(d, r, v);
+    dram_describe(d, r, v);
     v->row = a->row;
     v->age = ch->age++;
     v->accepted = cycle;
@@ -470,7 +472,7 @@ static inline void put(struct hd_dram *d, const struct hd_dramlane *l,
         return;
     ch->klass[v->klass]++;
     l->count[v->app * ST_COUNT + ST_SILVER + v->klass - SILVER]++;
-    if (v->klass == SILVER && turns(d) && ch->turn.left != 0) {
+    if (v->klass == SILVER && dram_turns(d) && ch->turn.left != 0) {
         ch->turn.left--;
         ch->turn.since = hd_events_now(d->env->ev);
     }
@@ -483,43 +485,43 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     const struct hd_dramlane *l =
         &d->lane[a.channel + hd_dram_home(d, r->app)];
     struct hd_dramchan *ch = l->ch;
-    uint64_t cycle = edge_at(d, now);
+    uint64_t cycle = dram_edge_at(d, now);
 
     hd_cross(d->env, HD_BORDER_dram);
     r->queued = now;
     if (HD_UNLIKELY(!d->full)) {
-        send_simple(d, l, now, req);
+        dram_send_simple(d, l, now, req);
         return;
     }
     if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0)) {
-        r->dram_class = (uint8_t)class_of(d, l, r);
+        r->dram_class = (uint8_t)dram_class_of(d, l, r);
         if (d->told)
-            tell_by(d, l, (cycle + 1) * d->tick);
+            dram_tell_by(d, l, (cycle + 1) * d->tick);
     } else {
         r->dram_class = NORMAL;
     }
-    put(d, l, req, &a, cycle);
+    dram_put(d, l, req, &a, cycle);
     if (HD_UNLIKELY((d->pick.bound | ch->waiters | r->dram_class) != 0)) {
         ch->offered = 0;
         hd_dram_advance(d, l, cycle);
-        pass_on(d, l);
+        dram_pass_on(d, l);
         /* time alone brings nothing forward for those who wait */
         if (d->pick.bound != 0 || (ch->waiters != 0 && ch->offered))
-            schedule(d, l, now);
+            dram_schedule(d, l, now);
         if ((d->pick.bound | ch->waiters) != 0)
             return;
     } else if (HD_UNLIKELY((ch->inbox_n == INBOX) | d->told)) {
         hd_dram_advance(d, l, cycle);
     }
-    wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
+    dram_wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
 /* ---- banks --------------------------------------------------------------- */
 
 /* The earliest commands of a bank move to `until`; of an open row, reads by the
  * difference of their tRCD and that of writes beyond. */
-static void block(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b,
-                  uint64_t until)
+static void dram_block(struct hd_dram *d, const struct hd_dramlane *l,
+                       uint32_t b, uint64_t until)
 {
     struct hd_drambank *k = &l->bank[b];
 
@@ -541,7 +543,7 @@ void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
         struct hd_dramaddr a = hd_drammap_locate(&d->map, at);
         struct hd_dramlane *l = &d->lane[hd_dram_home(d, app) + a.channel];
         hd_dram_advance(d, l, hd_ceil_div(now, d->tick));
-        block(d, l, a.bank, cycle);
+        dram_block(d, l, a.bank, cycle);
         if (d->check != NULL)
             hd_dramcheck_block(d->check, l->c, a.bank, cycle);
     }
@@ -576,9 +578,9 @@ bool hd_dram_same_channels(const struct hd_dram *d, hd_pa one, hd_pa other,
 
 /* ---- looking ------------------------------------------------------------- */
 
-static void look_list(const struct hd_dram *d, const struct hd_dramlane *l,
-                      struct hd_dramlist list, const char *where,
-                      struct heddle_visitor *v)
+static void dram_look_list(const struct hd_dram *d, const struct hd_dramlane *l,
+                           struct hd_dramlist list, const char *where,
+                           struct heddle_visitor *v)
 {
     static const char *const klass[CLASSES] = {"normal", "silver", "golden"};
     static const char *const access[] = {"read", "write", "atomic", "walk"};
@@ -599,7 +601,7 @@ static void look_list(const struct hd_dram *d, const struct hd_dramlane *l,
     }
 }
 
-static void look(void *self, uint32_t c, struct heddle_visitor *v)
+static void dram_look(void *self, uint32_t c, struct heddle_visitor *v)
 {
     const struct hd_dram *d = self;
     const struct hd_dramlane *l = &d->lane[c];
@@ -619,13 +621,13 @@ static void look(void *self, uint32_t c, struct heddle_visitor *v)
     }
     for (uint32_t b = 0; b < d->cfg.banks; b++)
         for (uint32_t i = CLASSES; i-- > 0;) {
-            look_list(d, l, l->bank[b].hits[i], "row open", v);
-            look_list(d, l, l->bank[b].rest[i], "waiting", v);
+            dram_look_list(d, l, l->bank[b].hits[i], "row open", v);
+            dram_look_list(d, l, l->bank[b].rest[i], "waiting", v);
         }
-    look_list(d, l, l->ch->golden, "golden queue", v);
+    dram_look_list(d, l, l->ch->golden, "golden queue", v);
 }
 
-static void stuck(void *self, uint32_t c, struct heddle_visitor *v)
+static void dram_stuck(void *self, uint32_t c, struct heddle_visitor *v)
 {
     const struct hd_dram *d = self;
     const struct hd_dramchan *ch = d->lane[c].ch;
@@ -647,9 +649,10 @@ static void stuck(void *self, uint32_t c, struct heddle_visitor *v)
 }
 
 /* Entries of a list; *wrong is set when one does not belong there. */
-static uint32_t check_list(const struct hd_dram *d, const struct hd_dramlane *l,
-                           uint32_t b, struct hd_dramlist list, bool hits,
-                           const char **wrong)
+static uint32_t dram_check_list(const struct hd_dram *d,
+                                const struct hd_dramlane *l, uint32_t b,
+                                struct hd_dramlist list, bool hits,
+                                const char **wrong)
 {
     const struct hd_drambank *k = &l->bank[b];
     const struct hd_dramentry *v = l->entry;
@@ -664,7 +667,7 @@ static uint32_t check_list(const struct hd_dram *d, const struct hd_dramlane *l,
     return n;
 }
 
-static void check(void *self, uint32_t c, struct hd_err *err)
+static void dram_check(void *self, uint32_t c, struct hd_err *err)
 {
     const struct hd_dram *d = self;
     const struct hd_dramlane *l = &d->lane[c];
@@ -676,8 +679,8 @@ static void check(void *self, uint32_t c, struct hd_err *err)
         return;
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         for (uint32_t i = 0; i < CLASSES; i++) {
-            n += check_list(d, l, b, l->bank[b].hits[i], true, &wrong);
-            n += check_list(d, l, b, l->bank[b].rest[i], false, &wrong);
+            n += dram_check_list(d, l, b, l->bank[b].hits[i], true, &wrong);
+            n += dram_check_list(d, l, b, l->bank[b].rest[i], false, &wrong);
         }
         if (!hd_dram_right(d, l, b))
             wrong = "the candidates of a bank are stale";
@@ -699,7 +702,7 @@ static void check(void *self, uint32_t c, struct hd_err *err)
 }
 
 /* What is stale is wiped, so that state which is the same has the same bits. */
-static void sync(void *self, hd_time now)
+static void dram_sync(void *self, hd_time now)
 {
     struct hd_dram *d = self;
     uint64_t cycle = hd_recip_div(d->per_tick, now);
@@ -717,7 +720,7 @@ static void sync(void *self, hd_time now)
 
 /* ---- building ------------------------------------------------------------ */
 
-static void empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
 {
     const struct hd_dramlist none = {NO_ENTRY, NO_ENTRY};
     struct hd_dramchan *ch = l->ch;
@@ -740,7 +743,7 @@ static void empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
     ch->floor = 1;
 }
 
-static int take_state(struct hd_dram *d)
+static int dram_take_state(struct hd_dram *d)
 {
     struct hd_arena *a = d->env->arena;
 
@@ -763,13 +766,13 @@ static int take_state(struct hd_dram *d)
         if (l->ch == NULL || l->bank == NULL || l->entry == NULL ||
             l->done == NULL)
             return -1;
-        empty_lists(d, l);
+        dram_empty_lists(d, l);
     }
     return 0;
 }
 
-static void offer_slot(struct hd_dram *d, enum heddle_point p,
-                       struct hd_slot *slot, heddle_answer *fn)
+static void dram_offer_slot(struct hd_dram *d, enum heddle_point p,
+                            struct hd_slot *slot, heddle_answer *fn)
 {
     *slot = (struct hd_slot){fn, d, 0};
     if (d->env->slots != NULL)
@@ -777,7 +780,7 @@ static void offer_slot(struct hd_dram *d, enum heddle_point p,
 }
 
 /* Policies and watchers have come or gone. */
-static void bound(void *self)
+static void dram_bound(void *self)
 {
     struct hd_dram *d = self;
     const struct hd_slots *slots = d->env->slots;
@@ -788,7 +791,7 @@ static void bound(void *self)
                d->check == NULL && hd_slots_quiet(slots, "dram");
 }
 
-static void settle(struct hd_dram *d)
+static void dram_settle(struct hd_dram *d)
 {
     static const struct hd_steer unsteered; /* where there are no policies */
     const struct hd_dram_cfg *c = &d->cfg;
@@ -817,7 +820,7 @@ static void settle(struct hd_dram *d)
 }
 
 /* Splits the channels; application a has those from a * own on. */
-static int share_channels(struct hd_dram *d)
+static int dram_share_channels(struct hd_dram *d)
 {
     uint32_t apps = d->env->apps, channels = d->cfg.channels;
 
@@ -850,33 +853,34 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
     d->cfg = *cfg;
     d->reqs = reqs;
     d->clients = clients;
-    settle(d);
-    if (share_channels(d) != 0) {
+    dram_settle(d);
+    if (dram_share_channels(d) != 0) {
         hd_dram_close(d);
         return NULL;
     }
     spread = *cfg;
     spread.channels = d->own;
     hd_drammap_init(&d->map, &spread, env->err);
-    if (take_state(d) != 0 || (env->check && (d->check = hd_dramcheck_open(
-                                                  cfg, env->arena)) == NULL)) {
+    if (dram_take_state(d) != 0 ||
+        (env->check &&
+         (d->check = hd_dramcheck_open(cfg, env->arena)) == NULL)) {
         hd_err_memory(env->err);
         hd_dram_close(d);
         return NULL;
     }
-    d->id = hd_events_component(env->ev, "dram", serve, d);
-    offer_slot(d, HEDDLE_POINT_dram_class, &d->klass, class_default);
-    offer_slot(d, HEDDLE_POINT_dram_turn, &d->turn, turn_default);
-    offer_slot(d, HEDDLE_POINT_dram_pick, &d->pick, hd_dram_pick_default);
-    bound(d);
+    d->id = hd_events_component(env->ev, "dram", dram_serve, d);
+    dram_offer_slot(d, HEDDLE_POINT_dram_class, &d->klass, dram_class_default);
+    dram_offer_slot(d, HEDDLE_POINT_dram_turn, &d->turn, dram_turn_default);
+    dram_offer_slot(d, HEDDLE_POINT_dram_pick, &d->pick, hd_dram_pick_default);
+    dram_bound(d);
     hd_env_part(env, (struct hd_part){.name = "dram",
                                       .instances = cfg->channels,
                                       .self = d,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check,
-                                      .sync = sync,
-                                      .bound = bound});
+                                      .look = dram_look,
+                                      .stuck = dram_stuck,
+                                      .check = dram_check,
+                                      .sync = dram_sync,
+                                      .bound = dram_bound});
     return d;
 }
 
@@ -912,5 +916,5 @@ void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)
 {
     d->watch = fn;
     d->watch_self = self;
-    bound(d);
+    dram_bound(d);
 }

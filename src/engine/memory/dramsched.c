@@ -58,7 +58,8 @@ _Static_assert((int)HD_DRAM_WR == (int)HEDDLE_DRAM_ISSUE_WRITE, "in one order");
 
 /* ---- the lists of a bank ----------------------------------------------- */
 
-static void append(struct hd_dramentry *v, struct hd_dramlist *l, uint32_t e)
+static void dram_append(struct hd_dramentry *v, struct hd_dramlist *l,
+                        uint32_t e)
 {
     v[e].next = NO_ENTRY;
     if (l->head == NO_ENTRY)
@@ -69,21 +70,21 @@ static void append(struct hd_dramentry *v, struct hd_dramlist *l, uint32_t e)
 }
 
 /* Moves the requests of a row from one list to the end of another. */
-static void move_row(struct hd_dramentry *v, uint64_t row,
-                     struct hd_dramlist *from, struct hd_dramlist *to)
+static void dram_move_row(struct hd_dramentry *v, uint64_t row,
+                          struct hd_dramlist *from, struct hd_dramlist *to)
 {
     struct hd_dramlist left = {NO_ENTRY, NO_ENTRY};
 
     for (uint32_t e = from->head, next; e != NO_ENTRY; e = next) {
         next = v[e].next;
-        append(v, v[e].row == row ? to : &left, e);
+        dram_append(v, v[e].row == row ? to : &left, e);
     }
     *from = left;
 }
 
 /* Merges the list `from` into `to`, by age; `from` is empty afterwards. */
-static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
-                  struct hd_dramlist *to)
+static void dram_merge(struct hd_dramentry *v, struct hd_dramlist *from,
+                       struct hd_dramlist *to)
 {
     struct hd_dramlist out = {NO_ENTRY, NO_ENTRY};
     uint32_t a = from->head, b = to->head;
@@ -95,7 +96,7 @@ static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
             a = v[e].next;
         else
             b = v[e].next;
-        append(v, &out, e);
+        dram_append(v, &out, e);
     }
     *to = out;
     from->head = from->tail = NO_ENTRY;
@@ -105,9 +106,9 @@ static void merge(struct hd_dramentry *v, struct hd_dramlist *from,
 
 /* Whether the open row may be closed for the bank's oldest other request,
  * although a request hits it. */
-static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
-                      const struct hd_dramentry *hit,
-                      const struct hd_dramentry *other)
+static bool dram_may_close(const struct hd_dram *d, const struct hd_drambank *k,
+                           const struct hd_dramentry *hit,
+                           const struct hd_dramentry *other)
 {
     return other->age < hit->age &&
            (other->klass == GOLDEN ||
@@ -117,8 +118,9 @@ static bool may_close(const struct hd_dram *d, const struct hd_drambank *k,
 
 /* Works out what a bank offers: the requests, or NO_ENTRY, of its column and
  * its row candidate, and the row's rank. */
-static void work_out(const struct hd_dram *d, const struct hd_dramlane *l,
-                     uint32_t b, uint32_t *hit, uint32_t *other, uint64_t *rank)
+static void dram_work_out(const struct hd_dram *d, const struct hd_dramlane *l,
+                          uint32_t b, uint32_t *hit, uint32_t *other,
+                          uint64_t *rank)
 {
     const struct hd_dramentry *v = l->entry;
     const struct hd_drambank *k = &l->bank[b];
@@ -128,7 +130,7 @@ static void work_out(const struct hd_dram *d, const struct hd_dramlane *l,
     *rank = d->row_rank;
     if (*hit == NO_ENTRY || *other == NO_ENTRY)
         return;
-    if (!may_close(d, k, &v[*hit], &v[*other])) {
+    if (!dram_may_close(d, k, &v[*hit], &v[*other])) {
         *other = NO_ENTRY;
         return;
     }
@@ -150,7 +152,7 @@ void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b)
     ch->hold = 0;
     hd_dram_drop(ch, k, b);
     ch->rows &= ~(1ull << b);
-    work_out(d, l, b, &hit, &other, &rank);
+    dram_work_out(d, l, b, &hit, &other, &rank);
     if (hit != NO_ENTRY)
         hd_dram_offer_column(ch, k, &l->entry[hit]);
     if (other != NO_ENTRY)
@@ -165,7 +167,7 @@ bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
     uint32_t hit, other, way = 0, i = 0;
     uint64_t rank;
 
-    work_out(d, l, b, &hit, &other, &rank);
+    dram_work_out(d, l, b, &hit, &other, &rank);
     if (hit != NO_ENTRY) {
         way = 1u + l->entry[hit].write;
         while (i < ch->n[way - 1] &&
@@ -183,7 +185,8 @@ bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
 /* ---- what happens to a bank -------------------------------------------- */
 
 /* Entry e has arrived: it joins its bank. */
-static void arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
+static void dram_arrive(struct hd_dram *d, const struct hd_dramlane *l,
+                        uint32_t e)
 {
     struct hd_dramchan *ch = l->ch;
     const struct hd_dramentry *v = &l->entry[e];
@@ -194,12 +197,12 @@ static void arrive(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e)
 
     if (v->klass == GOLDEN && d->cfg.golden == 0) {
         if (ch->golden_busy) {
-            append(l->entry, &ch->golden, e);
+            dram_append(l->entry, &ch->golden, e);
             return;
         }
         ch->golden_busy = 1;
     }
-    append(l->entry, list, e);
+    dram_append(l->entry, list, e);
     k->classes |= (uint8_t)(1u << v->klass);
     if (first) /* or else it is no candidate and changes none */
         hd_dram_offer(d, l, v->bank);
@@ -228,12 +231,12 @@ void hd_dram_open_row(struct hd_dram *d, const struct hd_dramlane *l,
         hd_dram_raise(&ch->act_ok, ch->faw[ch->faw_next]);
     }
     for (uint32_t i = 0; i < CLASSES; i++)
-        move_row(l->entry, k->row, &k->rest[i], &k->hits[i]);
+        dram_move_row(l->entry, k->row, &k->rest[i], &k->hits[i]);
 }
 
 /* Closes an open row; the precharge is at `cycle`. */
-static void close_row(struct hd_dram *d, const struct hd_dramlane *l,
-                      uint32_t b, uint64_t cycle)
+static void dram_close_row(struct hd_dram *d, const struct hd_dramlane *l,
+                           uint32_t b, uint64_t cycle)
 {
     struct hd_drambank *k = &l->bank[b];
 
@@ -241,7 +244,7 @@ static void close_row(struct hd_dram *d, const struct hd_dramlane *l,
     k->open = 0;
     for (uint32_t i = 0; i < CLASSES; i++)
         if (k->hits[i].head != NO_ENTRY)
-            merge(l->entry, &k->hits[i], &k->rest[i]);
+            dram_merge(l->entry, &k->hits[i], &k->rest[i]);
 }
 
 /* A silver or golden request has left. */
@@ -257,7 +260,7 @@ static void ended_urgent(struct hd_dram *d, const struct hd_dramlane *l,
     ch->golden_busy = 0;
     if (next != NO_ENTRY) {
         ch->golden.head = l->entry[next].next;
-        arrive(d, l, next);
+        dram_arrive(d, l, next);
     }
 }
 
@@ -327,8 +330,9 @@ static void offer_one(const struct hd_dram *d, const struct hd_dramlane *l,
 }
 
 /* Lists the candidates; returns how many.  *first: when one is legal. */
-static uint32_t gather(const struct hd_dram *d, const struct hd_dramlane *l,
-                       struct offer *o, uint64_t *first)
+static uint32_t dram_gather(const struct hd_dram *d,
+                            const struct hd_dramlane *l, struct offer *o,
+                            uint64_t *first)
 {
     const struct hd_dramentry *v = l->entry;
     uint32_t n = 0;
@@ -351,8 +355,8 @@ static uint32_t gather(const struct hd_dram *d, const struct hd_dramlane *l,
     return n;
 }
 
-static void set_plan(struct hd_dramchan *ch, uint64_t at, uint32_t kind,
-                     uint32_t bank)
+static void dram_set_plan(struct hd_dramchan *ch, uint64_t at, uint32_t kind,
+                          uint32_t bank)
 {
     ch->plan_at = at;
     ch->plan_kind = (uint8_t)kind;
@@ -365,19 +369,19 @@ static void plan_question(struct hd_dram *d, const struct hd_dramlane *l)
     struct offer o;
     uint64_t first;
 
-    if (gather(d, l, &o, &first) == 0)
-        set_plan(l->ch, HD_NEVER, HD_DRAM_NONE, 0);
+    if (dram_gather(d, l, &o, &first) == 0)
+        dram_set_plan(l->ch, HD_NEVER, HD_DRAM_NONE, 0);
     else
-        set_plan(l->ch, hd_max_u64(first, l->ch->hold), HD_DRAM_ASK, 0);
+        dram_set_plan(l->ch, hd_max_u64(first, l->ch->hold), HD_DRAM_ASK, 0);
 }
 
 /* The planned question's cycle has come: its answer is the new plan. */
-static void ask(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_ask(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
     struct offer o;
     uint64_t first;
-    struct heddle_q_dram_pick q = {.n = gather(d, l, &o, &first),
+    struct heddle_q_dram_pick q = {.n = dram_gather(d, l, &o, &first),
                                    .channel = l->c,
                                    .cycle = ch->plan_at,
                                    .bank = o.bank,
@@ -395,9 +399,9 @@ static void ask(struct hd_dram *d, const struct hd_dramlane *l)
         ch->hold = o.ready[i];
         ch->planned = 0;
     } else if (o.hit[i]) {
-        set_plan(ch, ch->plan_at, HD_DRAM_RD + (uint32_t)o.write[i], b);
+        dram_set_plan(ch, ch->plan_at, HD_DRAM_RD + (uint32_t)o.write[i], b);
     } else {
-        set_plan(ch, ch->plan_at, HD_DRAM_ACT + l->bank[b].open, b);
+        dram_set_plan(ch, ch->plan_at, HD_DRAM_ACT + l->bank[b].open, b);
     }
 }
 
@@ -452,9 +456,9 @@ static void plan_refresh(struct hd_dram *d, const struct hd_dramlane *l)
             shut = hd_max_u64(shut, k->row_ok[BANK_PRE]);
     }
     if (open)
-        set_plan(ch, shut, HD_DRAM_PREA, 0);
+        dram_set_plan(ch, shut, HD_DRAM_PREA, 0);
     else
-        set_plan(ch, all, HD_DRAM_REF, 0);
+        dram_set_plan(ch, all, HD_DRAM_REF, 0);
 }
 
 void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l)
@@ -521,8 +525,8 @@ static HD_APART void tell_note(const struct hd_dram *d,
 }
 
 /* Tells the planned command, on behalf of entry e, to whoever watches. */
-static void tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
-                 bool close)
+static void dram_tell(struct hd_dram *d, const struct hd_dramlane *l,
+                      uint32_t e, bool close)
 {
     const struct hd_dramchan *ch = l->ch;
     struct hd_dramcmd cmd = {.cycle = ch->plan_at,
@@ -569,56 +573,56 @@ static bool only_hit(const struct hd_drambank *k)
 }
 
 /* One column, with the precharge that a closed page makes of the last. */
-static void issue_column(struct hd_dram *d, const struct hd_dramlane *l,
-                         uint32_t b)
+static void dram_issue_column(struct hd_dram *d, const struct hd_dramlane *l,
+                              uint32_t b)
 {
     struct hd_drambank *k = &l->bank[b];
     uint32_t e = hd_dram_hit(k);
     struct hd_dramentry *v = &l->entry[e];
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
 
-    tell(d, l, e, close);
+    dram_tell(d, l, e, close);
     hd_dram_forbid(&d->t, l->ch, k, v->write, l->ch->plan_at);
     if (--v->left != 0)
         return;
     hd_dram_end(d, l, e, l->ch->plan_at);
     if (close) {
         l->count[v->app * ST_COUNT + ST_PRECHARGES]++;
-        close_row(d, l, b, k->row_ok[BANK_PRE]);
+        dram_close_row(d, l, b, k->row_ok[BANK_PRE]);
     }
     hd_dram_offer(d, l, b);
 }
 
-static void issue_row(struct hd_dram *d, const struct hd_dramlane *l,
-                      uint32_t b)
+static void dram_issue_row(struct hd_dram *d, const struct hd_dramlane *l,
+                           uint32_t b)
 {
     uint32_t e = hd_dram_other(&l->bank[b]);
 
-    tell(d, l, e, false);
+    dram_tell(d, l, e, false);
     if (l->ch->plan_kind == HD_DRAM_ACT) {
         hd_dram_open_row(d, l, b, e, l->ch->plan_at);
     } else {
         l->count[l->entry[e].app * ST_COUNT + ST_PRECHARGES]++;
-        close_row(d, l, b, l->ch->plan_at);
+        dram_close_row(d, l, b, l->ch->plan_at);
     }
     hd_dram_offer(d, l, b);
 }
 
 /* Closes all rows, or refreshes all banks. */
-static void issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
     uint64_t *count = l->count + d->others * ST_COUNT;
     bool close = ch->plan_kind == HD_DRAM_PREA;
 
-    tell(d, l, NO_ENTRY, false);
+    dram_tell(d, l, NO_ENTRY, false);
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         struct hd_drambank *k = &l->bank[b];
         if (!close) {
             k->row_ok[BANK_ACT] = ch->plan_at + d->cfg.trfc;
         } else if (k->open) {
             count[ST_PRECHARGES]++;
-            close_row(d, l, b, ch->plan_at);
+            dram_close_row(d, l, b, ch->plan_at);
         }
         hd_dram_offer(d, l, b);
     }
@@ -629,25 +633,25 @@ static void issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
 }
 
 /* Issues the planned command. */
-static void issue(struct hd_dram *d, const struct hd_dramlane *l)
+static void dram_issue(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
 
     switch (ch->plan_kind) {
     case HD_DRAM_RD:
     case HD_DRAM_WR:
-        issue_column(d, l, ch->plan_bank);
+        dram_issue_column(d, l, ch->plan_bank);
         break;
     case HD_DRAM_ACT:
     case HD_DRAM_PRE:
-        issue_row(d, l, ch->plan_bank);
+        dram_issue_row(d, l, ch->plan_bank);
         break;
     case HD_DRAM_PREA:
     case HD_DRAM_REF:
-        issue_refresh(d, l);
+        dram_issue_refresh(d, l);
         break;
     default: /* HD_DRAM_ASK: this is no command yet */
-        ask(d, l);
+        dram_ask(d, l);
         return;
     }
     ch->floor = ch->plan_at + 1;
@@ -678,8 +682,8 @@ static void skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
 /* ---- batches ----------------------------------------------------------- */
 
 /* Issues what is legal up to a cycle before which nothing arrives. */
-static void decide(struct hd_dram *d, const struct hd_dramlane *l,
-                   uint64_t cycle)
+static void dram_decide(struct hd_dram *d, const struct hd_dramlane *l,
+                        uint64_t cycle)
 {
     struct hd_dramchan *ch = l->ch;
 
@@ -689,7 +693,7 @@ static void decide(struct hd_dram *d, const struct hd_dramlane *l,
         hd_dram_plan(d, l);
         if (ch->plan_at > cycle) /* HD_NEVER: there is none */
             break;
-        issue(d, l);
+        dram_issue(d, l);
     }
     ch->floor = hd_max_u64(ch->floor, cycle + 1);
 }
@@ -709,18 +713,18 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
         return;
     }
     for (uint32_t i = 0; i < ch->inbox_n; i++) {
-        decide(d, l, l->entry[ch->inbox[i]].accepted);
-        arrive(d, l, ch->inbox[i]);
+        dram_decide(d, l, l->entry[ch->inbox[i]].accepted);
+        dram_arrive(d, l, ch->inbox[i]);
     }
     ch->inbox_n = 0;
-    decide(d, l, cycle);
+    dram_decide(d, l, cycle);
 }
 
 /* When the first of the requests that have a column of a direction to offer
  * could have sent its last burst, or `at` if that is before. */
-static inline uint64_t first_end(const struct hd_dram *d,
-                                 const struct hd_dramlane *l, uint32_t w,
-                                 uint64_t at)
+static inline uint64_t dram_first_end(const struct hd_dram *d,
+                                      const struct hd_dramlane *l, uint32_t w,
+                                      uint64_t at)
 {
     const struct hd_dramchan *ch = l->ch;
     const uint64_t base = hd_max_u64(ch->col_ok[w], ch->floor);
@@ -748,7 +752,7 @@ HD_HOT uint64_t hd_dram_free_at(struct hd_dram *d, const struct hd_dramlane *l)
     if (ch->plan_kind >= HD_DRAM_RD &&
         l->entry[hd_dram_hit(&l->bank[ch->plan_bank])].left == 1)
         return ch->plan_at; /* nothing comes before */
-    at = first_end(d, l, 1, first_end(d, l, 0, HD_NEVER));
+    at = dram_first_end(d, l, 1, dram_first_end(d, l, 0, HD_NEVER));
     if (ch->rows != 0)
         at = hd_min_u64(at, ch->plan_at + d->t.rcd_least);
     return at;
@@ -756,7 +760,7 @@ HD_HOT uint64_t hd_dram_free_at(struct hd_dram *d, const struct hd_dramlane *l)
 
 /* ---- timing ------------------------------------------------------------ */
 
-static uint16_t most(uint32_t a, uint32_t b, uint32_t c)
+static uint16_t dram_most(uint32_t a, uint32_t b, uint32_t c)
 {
     uint64_t n = hd_max_u64(hd_max_u64(a, b), c);
 
@@ -769,26 +773,26 @@ void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c)
     uint32_t turn = c->cl + c->bl > c->wl ? c->cl + c->bl - c->wl : 1;
     uint32_t back = c->wl + c->bl > c->cl ? c->wl + c->bl - c->cl : 1;
 
-    t->other = most(c->tccd_s, c->bl, 0);
-    t->same = most(c->tccd_l, 0, 0);
-    t->again = most(t->same, t->other, 0);
-    t->turn[0] = most(hd_dram_trtw(c), turn, c->tccd_s);
-    t->turn[1] = most(c->wl + c->bl + c->twtr, back, c->tccd_s);
-    t->data[0] = most(c->cl + c->bl, 0, 0);
-    t->data[1] = most(c->wl + c->bl, 0, 0);
-    t->pre[0] = most(c->trtp, 0, 0);
-    t->pre[1] = most(c->wl + c->bl + c->twr, 0, 0);
-    t->rcd[0] = most(c->trcdrd, 0, 0);
-    t->rcd[1] = most(c->trcdwr, 0, 0);
+    t->other = dram_most(c->tccd_s, c->bl, 0);
+    t->same = dram_most(c->tccd_l, 0, 0);
+    t->again = dram_most(t->same, t->other, 0);
+    t->turn[0] = dram_most(hd_dram_trtw(c), turn, c->tccd_s);
+    t->turn[1] = dram_most(c->wl + c->bl + c->twtr, back, c->tccd_s);
+    t->data[0] = dram_most(c->cl + c->bl, 0, 0);
+    t->data[1] = dram_most(c->wl + c->bl, 0, 0);
+    t->pre[0] = dram_most(c->trtp, 0, 0);
+    t->pre[1] = dram_most(c->wl + c->bl + c->twr, 0, 0);
+    t->rcd[0] = dram_most(c->trcdrd, 0, 0);
+    t->rcd[1] = dram_most(c->trcdwr, 0, 0);
     t->rcd_least = t->rcd[0] < t->rcd[1] ? t->rcd[0] : t->rcd[1];
     for (uint32_t w = 0; w < 2; w++) {
         t->runs[w] = t->turn[w] > t->again;
         t->pairs[w] =
             t->runs[w] && t->same > t->other && t->same <= 2 * t->other;
     }
-    t->tras = most(c->tras, 0, 0);
-    t->trc = most(c->trc, 0, 0);
-    t->trrd = most(c->trrd, 0, 0);
-    t->tfaw = most(c->tfaw, 0, 0);
-    t->trp = most(c->trp, 0, 0);
+    t->tras = dram_most(c->tras, 0, 0);
+    t->trc = dram_most(c->trc, 0, 0);
+    t->trrd = dram_most(c->trrd, 0, 0);
+    t->tfaw = dram_most(c->tfaw, 0, 0);
+    t->trp = dram_most(c->trp, 0, 0);
 }

@@ -52,8 +52,9 @@ static HD_INLINE void offer_next(struct hd_dramchan *ch, struct hd_drambank *k,
 }
 
 /* The oldest hit of a bank has sent its last burst in cycle `at`. */
-static HD_INLINE void end(struct hd_dram *d, const struct hd_dramlane *l,
-                          struct ahead *s, uint32_t b, uint64_t at)
+static HD_INLINE void fast_dram_end(struct hd_dram *d,
+                                    const struct hd_dramlane *l,
+                                    struct ahead *s, uint32_t b, uint64_t at)
 {
     struct hd_drambank *k = &l->bank[b];
 
@@ -89,7 +90,7 @@ static HD_INLINE void issue_alone(struct hd_dram *d,
     s->floor = at + 1;
     s->column = 0;
     if (v->left == 0)
-        end(d, l, s, b, at);
+        fast_dram_end(d, l, s, b, at);
     else if (l->ch->n[0] + l->ch->n[1] == 1)
         s->column = hd_dram_pack(at + t->again, HD_DRAM_RD + w, b);
 }
@@ -121,7 +122,7 @@ static HD_INLINE void issue_pair(struct hd_dram *d, const struct hd_dramlane *l,
     s->floor = at + 1;
     s->column = 0;
     if (n == most)
-        end(d, l, s, n & 1 ? b : y, at);
+        fast_dram_end(d, l, s, n & 1 ? b : y, at);
     else
         s->column =
             hd_dram_pack(at + t->other, HD_DRAM_RD + w, n & 1 ? y : b);
@@ -168,8 +169,9 @@ static HD_INLINE void issue_columns(struct hd_dram *d,
 }
 
 /* Issues the row command that is ahead. */
-static HD_INLINE void issue_row(struct hd_dram *d, const struct hd_dramlane *l,
-                                struct ahead *s)
+static HD_INLINE void fast_dram_issue_row(struct hd_dram *d,
+                                          const struct hd_dramlane *l,
+                                          struct ahead *s)
 {
     uint64_t at = s->row >> PLAN_AT;
     uint32_t b = s->row & PLAN_BANK;
@@ -197,15 +199,16 @@ static HD_INLINE void issue_row(struct hd_dram *d, const struct hd_dramlane *l,
  * youngest request, so that of two that are legal in one cycle the other one,
  * `first`, stays the first.
  */
-static HD_INLINE uint64_t offered(uint64_t first, uint64_t at, uint32_t kind,
-                                  uint32_t b)
+static HD_INLINE uint64_t fast_dram_offered(uint64_t first, uint64_t at,
+                                            uint32_t kind, uint32_t b)
 {
     return at < first >> PLAN_AT ? hd_dram_pack(at, kind, b) : first;
 }
 
 /* Entry e, filled in, joins its bank. */
-static HD_INLINE void arrive(struct hd_dram *d, const struct hd_dramlane *l,
-                             struct ahead *s, uint32_t e)
+static HD_INLINE void fast_dram_arrive(struct hd_dram *d,
+                                       const struct hd_dramlane *l,
+                                       struct ahead *s, uint32_t e)
 {
     struct hd_dramchan *ch = l->ch;
     struct hd_dramentry *v = &l->entry[e];
@@ -232,14 +235,14 @@ static HD_INLINE void arrive(struct hd_dram *d, const struct hd_dramlane *l,
     if (hit) {
         hd_dram_offer_column(ch, k, v);
         s->column =
-            offered(s->column,
-                    hd_max_u64(hd_max_u64(k->act_at + d->t.rcd[w],
-                                          ch->group_ok[k->group]),
-                               hd_max_u64(ch->col_ok[w], ch->floor)),
-                    HD_DRAM_RD + w, b);
+            fast_dram_offered(s->column,
+                              hd_max_u64(hd_max_u64(k->act_at + d->t.rcd[w],
+                                                    ch->group_ok[k->group]),
+                                         hd_max_u64(ch->col_ok[w], ch->floor)),
+                              HD_DRAM_RD + w, b);
     } else {
         hd_dram_offer_row(ch, v, d->row_rank);
-        s->row = offered(
+        s->row = fast_dram_offered(
             s->row,
             hd_max_u64(k->row_ok[k->open],
                        hd_max_u64(k->open ? 0 : ch->act_ok, ch->floor)),
@@ -292,7 +295,7 @@ static HD_INLINE uint32_t take_in(struct hd_dram *d,
             *until = at;
             break;
         }
-        arrive(d, l, s, ch->inbox[i]);
+        fast_dram_arrive(d, l, s, ch->inbox[i]);
     }
     return i;
 }
@@ -318,12 +321,12 @@ HD_HOT void hd_fast_dram_advance(struct hd_dram *d,
                 issue_columns(d, l, &s, (limit - 1) >> PLAN_AT);
             if (s.row >= end)
                 break;
-            issue_row(d, l, &s);
+            fast_dram_issue_row(d, l, &s);
         }
         s.floor = ch->floor = hd_max_u64(s.floor, until + 1);
         if (i == n)
             break;
-        arrive(d, l, &s, ch->inbox[i++]);
+        fast_dram_arrive(d, l, &s, ch->inbox[i++]);
     }
     ch->inbox_n = 0;
     hd_dram_set_plan(ch, s.column, s.row, hd_min_u64(s.column, s.row));
