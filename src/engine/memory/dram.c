@@ -22,21 +22,9 @@
  * decides it and gives no answers: the watcher is told in time, and nothing
  * else changes.
  *
- * Classes.  A request is normal, silver or golden: what dram_class answers, or
- * what the steering table says, asked once when the request is the next that
- * its sender would send.  Silver is what may be silver: where turns are in
- * force (a policy is bound to dram_turn, or has steered it), it is only for
- * requests of the application whose turn it is, and the others are normal
- * (MASK, ASPLOS 2018, section 5.4).  A turn lasts so many silver requests as
- * its application was given when it began.  It also ends when that application
- * has sent none for dram.turn_idle and another one has something to send.  Then
- * each application after it is asked in turn how long its own shall last, until
- * one says more than 0.  Where nobody wants one, they are asked again after the
- * same idle time.  Every channel has turns of its own.
- *
- * `shared` queues: all classes share the places of a channel, and at most so
- * many may be silver, and golden; one more counts as the next lower class.
- * `apart`: each class has places of its own, and a request that finds none
+ * A request is normal, silver or golden (dramclass.c); a plain system has only
+ * normal ones.  With `shared` queues all classes share the places of a channel;
+ * with `apart` each class has places of its own, and a request that finds none
  * waits, with those behind it in its sender's queue.
  *
  * Invariants: an event is posted whenever a request waits or an answer is
@@ -59,7 +47,6 @@
 
 enum { EV_WAKE, EV_DONE, EV_TELL };
 enum { WAITERS = 4096 };
-enum { LONGEST = UINT16_MAX }; /* turn */
 
 #define HD_PART    dram
 #define HD_CFG     struct hd_dram_cfg
@@ -238,124 +225,7 @@ static HD_HOT void dram_serve(void *self, hd_time now, uint32_t what,
     dram_schedule(d, l, now);
 }
 
-/* The command edge at or after an instant. */
-static inline uint64_t dram_edge_at(const struct hd_dram *d, hd_time now)
-{
-    uint64_t down = hd_recip_div(d->per_tick, now);
-
-    return down + (down * d->tick != now);
-}
-
-/* Deciding what is certain anyway changes nothing that can be seen. */
-static void dram_advance_to_now(struct hd_dram *d, const struct hd_dramlane *l)
-{
-    hd_dram_advance(d, l, dram_edge_at(d, hd_events_now(d->env->ev)));
-}
-
-/* ---- turns --------------------------------------------------------------- */
-
-static int64_t dram_class_default(void *dram, const void *question)
-{
-    const struct hd_dram *d = dram;
-    const struct heddle_q_dram_class *q = question;
-
-    return d->steer->dram_class[q->app % HD_MAX_APPS][q->level % 8];
-}
-
-static int64_t dram_turn_default(void *dram, const void *question)
-{
-    const struct hd_dram *d = dram;
-    const struct heddle_q_dram_turn *q = question;
-
-    if (!hd_steered(d->steer, HD_TABLE_dram_turn))
-        return LONGEST;
-    return d->steer->dram_turn[q->app % HD_MAX_APPS][0];
-}
-
-static bool dram_turns(const struct hd_dram *d)
-{
-    return d->turn.bound != 0 || hd_steered(d->steer, HD_TABLE_dram_turn);
-}
-
-/* The next application that wants a turn gets it. */
-static void dram_next_turn(struct hd_dram *d, const struct hd_dramlane *l,
-                           hd_time now)
-{
-    struct hd_dramturn *t = &l->ch->turn;
-    uint32_t apps = d->env->apps;
-    uint32_t last = t->number == 0 ? apps : t->number - 1u;
-
-    t->since = now;
-    t->left = 0;
-    t->nobody = 1;
-    for (uint32_t i = 1; i <= apps; i++) {
-        struct heddle_q_dram_turn q = {.app = (last + i) % apps,
-                                       .last = last,
-                                       .apps = apps,
-                                       .channel = l->c,
-                                       .most = LONGEST};
-        if (last == apps)
-            q.app = i - 1;
-        t->left = (uint32_t)hd_ask_dram_turn(&d->turn, &q);
-        if (t->left == 0)
-            continue;
-        t->number = (uint16_t)(q.app + 1);
-        t->nobody = 0;
-        l->count[q.app * ST_COUNT + ST_TURNS]++;
-        return;
-    }
-}
-
-/* Whether it is an application's turn. */
-static bool dram_has_turn(struct hd_dram *d, const struct hd_dramlane *l,
-                          uint32_t app)
-{
-    struct hd_dramturn *t = &l->ch->turn;
-    hd_time now = hd_events_now(d->env->ev);
-    bool mine = t->number == app + 1u;
-
-    if (t->nobody ? now - t->since >= d->idle
-                  : t->left == 0 || (!mine && now - t->since >= d->idle))
-        dram_next_turn(d, l, now);
-    return t->left != 0 && t->number == app + 1u;
-}
-
-/* ---- classes ------------------------------------------------------------- */
-
-/* What a request may be, whoever's turn it is: asked once. */
-static inline uint32_t
-dram_may_be(struct hd_dram *d, const struct hd_dramlane *l, struct hd_req *r)
-{
-    struct heddle_q_dram_class q = {r->app, r->kind, r->level, l->c};
-
-    if (r->flags & HD_REQ_CLASSED)
-        return r->dram_class;
-    if (HD_UNLIKELY(r->app == HD_APP_NONE))
-        return NORMAL; /* foreign pages that move: nobody's to decide */
-    r->flags |= HD_REQ_CLASSED;
-    r->dram_class = (uint8_t)hd_ask_dram_class(&d->klass, &q);
-    return r->dram_class;
-}
-
-/* The class of a request: silver only in its turn.  In `apart` queues the
- * request must wait if that class has no place. */
-static uint32_t dram_class_of(struct hd_dram *d, const struct hd_dramlane *l,
-                              struct hd_req *r)
-{
-    const struct hd_dramchan *ch = l->ch;
-    uint32_t k = dram_may_be(d, l, r);
-
-    if (k == NORMAL)
-        return NORMAL;
-    dram_advance_to_now(d, l);
-    if (k == GOLDEN && !d->apart && ch->klass[GOLDEN] >= d->cfg.queue_golden)
-        k = SILVER;
-    if (k == SILVER && dram_turns(d) && !dram_has_turn(d, l, r->app))
-        return NORMAL;
-    if (k == SILVER && !d->apart && ch->klass[SILVER] >= d->cfg.queue_silver)
-        return NORMAL;
-    return k;
-}
+/* ---- places -------------------------------------------------------------- */
 
 /* Whether a class has a place. */
 static inline bool dram_has_place(const struct hd_dram *d,
@@ -378,10 +248,10 @@ static inline bool dram_takes(struct hd_dram *d, const struct hd_dramlane *l,
 {
     *k = NORMAL;
     if (HD_UNLIKELY(d->apart) && req != HD_NONE)
-        *k = dram_class_of(d, l, &d->reqs->v[req]);
+        *k = hd_dram_class_of(d, l, &d->reqs->v[req]);
     if (HD_LIKELY(dram_has_place(d, l, *k)))
         return true;
-    dram_advance_to_now(d, l);
+    hd_dram_advance_to_now(d, l);
     return dram_has_place(d, l, *k);
 }
 
@@ -463,14 +333,8 @@ static inline void dram_put(struct hd_dram *d, const struct hd_dramlane *l,
     v->klass = r->dram_class;
     v->opened = 0;
     ch->waiting++;
-    if (HD_LIKELY(v->klass == NORMAL))
-        return;
-    ch->klass[v->klass]++;
-    l->count[v->app * ST_COUNT + ST_SILVER + v->klass - SILVER]++;
-    if (v->klass == SILVER && dram_turns(d) && ch->turn.left != 0) {
-        ch->turn.left--;
-        ch->turn.since = hd_events_now(d->env->ev);
-    }
+    if (HD_UNLIKELY(v->klass != NORMAL))
+        hd_dram_classed(d, l, v);
 }
 
 HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
@@ -480,7 +344,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     const struct hd_dramlane *l =
         &d->lane[a.channel + hd_dram_home(d, r->app)];
     struct hd_dramchan *ch = l->ch;
-    uint64_t cycle = dram_edge_at(d, now);
+    uint64_t cycle = hd_dram_edge(d, now);
 
     hd_cross(d->env, HD_BORDER_dram);
     r->queued = now;
@@ -489,7 +353,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         return;
     }
     if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0)) {
-        r->dram_class = (uint8_t)dram_class_of(d, l, r);
+        r->dram_class = (uint8_t)hd_dram_class_of(d, l, r);
         if (d->told)
             dram_tell_by(d, l, (cycle + 1) * d->tick);
     } else {
@@ -804,8 +668,9 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
         return NULL;
     }
     d->id = hd_events_component(env->ev, "dram", dram_serve, d);
-    dram_offer_slot(d, HEDDLE_POINT_dram_class, &d->klass, dram_class_default);
-    dram_offer_slot(d, HEDDLE_POINT_dram_turn, &d->turn, dram_turn_default);
+    dram_offer_slot(d, HEDDLE_POINT_dram_class, &d->klass,
+                    hd_dram_class_default);
+    dram_offer_slot(d, HEDDLE_POINT_dram_turn, &d->turn, hd_dram_turn_default);
     dram_offer_slot(d, HEDDLE_POINT_dram_pick, &d->pick, hd_dram_pick_default);
     dram_bound(d);
     hd_env_part(env, (struct hd_part){.name = "dram",

@@ -463,6 +463,34 @@ void hd_dram_count(struct hd_dram *d, const struct hd_dramlane *l,
 void hd_dram_freed(struct hd_dram *d, const struct hd_dramlane *l,
                    uint32_t klass, uint64_t cycle);
 
+/* The command edge at or after an instant. */
+static inline uint64_t hd_dram_edge(const struct hd_dram *d, hd_time now)
+{
+    uint64_t down = hd_recip_div(d->per_tick, now);
+
+    return down + (down * d->tick != now);
+}
+
+/* Deciding what is certain anyway changes nothing that can be seen. */
+static inline void hd_dram_advance_to_now(struct hd_dram *d,
+                                          const struct hd_dramlane *l)
+{
+    hd_dram_advance(d, l, hd_dram_edge(d, hd_events_now(d->env->ev)));
+}
+
+/* ---- dramclass.c: classes and turns ----------------------------------- */
+
+/* The class of a request: silver only in its turn.  In `apart` queues the
+ * request must wait if that class has no place. */
+uint32_t hd_dram_class_of(struct hd_dram *d, const struct hd_dramlane *l,
+                          struct hd_req *r);
+/* An entry that is not normal has been queued. */
+void hd_dram_classed(struct hd_dram *d, const struct hd_dramlane *l,
+                     const struct hd_dramentry *v);
+/* Answers of the engine to dram_class and dram_turn: the steering tables. */
+int64_t hd_dram_class_default(void *dram, const void *question);
+int64_t hd_dram_turn_default(void *dram, const void *question);
+
 /* ---- dramcheck.c ------------------------------------------------------- */
 
 /* Its memory lies in the arena.  NULL when that is exhausted. */
