@@ -491,6 +491,13 @@ void hd_dram_classed(struct hd_dram *d, const struct hd_dramlane *l,
 int64_t hd_dram_class_default(void *dram, const void *question);
 int64_t hd_dram_turn_default(void *dram, const void *question);
 
+/* ---- dramlook.c ------------------------------------------------------- */
+
+/* For struct hd_part. */
+void hd_dram_look(void *dram, uint32_t channel, struct heddle_visitor *v);
+void hd_dram_stuck(void *dram, uint32_t channel, struct heddle_visitor *v);
+void hd_dram_check(void *dram, uint32_t channel, struct hd_err *err);
+
 /* ---- dramcheck.c ------------------------------------------------------- */
 
 /* Its memory lies in the arena.  NULL when that is exhausted. */
