@@ -381,6 +381,15 @@ static inline void hd_dram_set_plan(struct hd_dramchan *ch, uint64_t column,
     ch->plan_bank = p == HD_NEVER ? 0 : p & PLAN_BANK;
 }
 
+/* This is planned. */
+static inline void hd_dram_plan_command(struct hd_dramchan *ch, uint64_t at,
+                                        uint32_t kind, uint32_t bank)
+{
+    ch->plan_at = at;
+    ch->plan_kind = (uint8_t)kind;
+    ch->plan_bank = bank;
+}
+
 /* ---- what a command forbids afterwards --------------------------------- */
 
 /*
@@ -449,9 +458,6 @@ void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l);
 /* No slot of the queue can become free before this cycle. */
 uint64_t hd_dram_free_at(struct hd_dram *d, const struct hd_dramlane *l);
 
-/* Answers to the point dram_pick as the engine decides. */
-int64_t hd_dram_pick_default(void *dram, const void *question);
-
 /* ---- dram.c ------------------------------------------------------------ */
 
 /* A request of a row of counters has ended; latency: cycles from acceptance to
@@ -497,6 +503,15 @@ int64_t hd_dram_turn_default(void *dram, const void *question);
 void hd_dram_look(void *dram, uint32_t channel, struct heddle_visitor *v);
 void hd_dram_stuck(void *dram, uint32_t channel, struct heddle_visitor *v);
 void hd_dram_check(void *dram, uint32_t channel, struct hd_err *err);
+
+/* ---- drampick.c: a policy's choice ------------------------------------ */
+
+/* Plans the next question, or nothing. */
+void hd_dram_plan_question(struct hd_dram *d, const struct hd_dramlane *l);
+/* The planned question's cycle has come: its answer is the new plan. */
+void hd_dram_ask(struct hd_dram *d, const struct hd_dramlane *l);
+/* Answers to the point dram_pick as the engine decides. */
+int64_t hd_dram_pick_default(void *dram, const void *question);
 
 /* ---- dramcheck.c ------------------------------------------------------- */
 
