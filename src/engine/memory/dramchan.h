@@ -450,6 +450,14 @@ void hd_dram_open_row(struct hd_dram *d, const struct hd_dramlane *l,
 void hd_dram_end(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
                  uint64_t cycle);
 
+/* Closes an open row; the precharge is at `cycle`. */
+void hd_dram_close_row(struct hd_dram *d, const struct hd_dramlane *l,
+                       uint32_t b, uint64_t cycle);
+/* Reports the planned command, on behalf of entry e or NO_ENTRY, to watchers.
+ */
+void hd_dram_tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                  bool close);
+
 /* Issues every command up to and including `cycle`. */
 void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
                      uint64_t cycle);
@@ -512,6 +520,16 @@ void hd_dram_plan_question(struct hd_dram *d, const struct hd_dramlane *l);
 void hd_dram_ask(struct hd_dram *d, const struct hd_dramlane *l);
 /* Answers to the point dram_pick as the engine decides. */
 int64_t hd_dram_pick_default(void *dram, const void *question);
+
+/* ---- dramrefresh.c ---------------------------------------------------- */
+
+/* Plans what a due refresh needs next. */
+void hd_dram_plan_refresh(struct hd_dram *d, const struct hd_dramlane *l);
+/* Closes all rows, or refreshes all banks. */
+void hd_dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l);
+/* An idle channel with closed rows: all refreshes but the last at once. */
+void hd_dram_skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
+                            uint64_t cycle);
 
 /* ---- dramcheck.c ------------------------------------------------------- */
 

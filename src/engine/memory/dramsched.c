@@ -35,9 +35,6 @@
  * nothing is out of the ordinary.  Who watches is told each command when it is
  * decided, which is in its cycle then (dram.c).
  *
- * A due refresh stops everything else: all open rows are closed by one
- * command as soon as each may be, then all banks are refreshed.
- *
  * Reads and writes wait in one queue and are chosen by the same rule, as in
  * the papers' simulator: a write waits for a gap of tRTW without a legal read,
  * then writes go on while one is legal.
@@ -226,9 +223,8 @@ void hd_dram_open_row(struct hd_dram *d, const struct hd_dramlane *l,
         dram_move_row(l->entry, k->row, &k->rest[i], &k->hits[i]);
 }
 
-/* Closes an open row; the precharge is at `cycle`. */
-static void dram_close_row(struct hd_dram *d, const struct hd_dramlane *l,
-                           uint32_t b, uint64_t cycle)
+void hd_dram_close_row(struct hd_dram *d, const struct hd_dramlane *l,
+                       uint32_t b, uint64_t cycle)
 {
     struct hd_drambank *k = &l->bank[b];
 
@@ -288,25 +284,6 @@ void hd_dram_end(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
 
 /* ---- the plan ---------------------------------------------------------- */
 
-static void plan_refresh(struct hd_dram *d, const struct hd_dramlane *l)
-{
-    struct hd_dramchan *ch = l->ch;
-    uint64_t shut = hd_max_u64(ch->floor, ch->ref_at), all = shut;
-    bool open = false;
-
-    for (uint32_t b = 0; b < d->cfg.banks; b++) {
-        const struct hd_drambank *k = &l->bank[b];
-        open |= k->open;
-        all = hd_max_u64(all, k->row_ok[BANK_ACT]);
-        if (k->open)
-            shut = hd_max_u64(shut, k->row_ok[BANK_PRE]);
-    }
-    if (open)
-        hd_dram_plan_command(ch, shut, HD_DRAM_PREA, 0);
-    else
-        hd_dram_plan_command(ch, all, HD_DRAM_REF, 0);
-}
-
 void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
@@ -323,7 +300,7 @@ void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l)
         hd_dram_set_plan(ch, column, row, hd_dram_first_of(l, column, row));
     }
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
-        plan_refresh(d, l);
+        hd_dram_plan_refresh(d, l);
 }
 
 /* ---- issuing ----------------------------------------------------------- */
@@ -370,9 +347,8 @@ static HD_APART void tell_note(const struct hd_dram *d,
     d->env->local = local;
 }
 
-/* Tells the planned command, on behalf of entry e, to whoever watches. */
-static void dram_tell(struct hd_dram *d, const struct hd_dramlane *l,
-                      uint32_t e, bool close)
+void hd_dram_tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                  bool close)
 {
     const struct hd_dramchan *ch = l->ch;
     struct hd_dramcmd cmd = {.cycle = ch->plan_at,
@@ -427,14 +403,14 @@ static void dram_issue_column(struct hd_dram *d, const struct hd_dramlane *l,
     struct hd_dramentry *v = &l->entry[e];
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
 
-    dram_tell(d, l, e, close);
+    hd_dram_tell(d, l, e, close);
     hd_dram_forbid(&d->t, l->ch, k, v->write, l->ch->plan_at);
     if (--v->left != 0)
         return;
     hd_dram_end(d, l, e, l->ch->plan_at);
     if (close) {
         l->count[v->app * ST_COUNT + ST_PRECHARGES]++;
-        dram_close_row(d, l, b, k->row_ok[BANK_PRE]);
+        hd_dram_close_row(d, l, b, k->row_ok[BANK_PRE]);
     }
     hd_dram_offer(d, l, b);
 }
@@ -444,38 +420,14 @@ static void dram_issue_row(struct hd_dram *d, const struct hd_dramlane *l,
 {
     uint32_t e = hd_dram_other(&l->bank[b]);
 
-    dram_tell(d, l, e, false);
+    hd_dram_tell(d, l, e, false);
     if (l->ch->plan_kind == HD_DRAM_ACT) {
         hd_dram_open_row(d, l, b, e, l->ch->plan_at);
     } else {
         l->count[l->entry[e].app * ST_COUNT + ST_PRECHARGES]++;
-        dram_close_row(d, l, b, l->ch->plan_at);
+        hd_dram_close_row(d, l, b, l->ch->plan_at);
     }
     hd_dram_offer(d, l, b);
-}
-
-/* Closes all rows, or refreshes all banks. */
-static void dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
-{
-    struct hd_dramchan *ch = l->ch;
-    uint64_t *count = l->count + d->others * ST_COUNT;
-    bool close = ch->plan_kind == HD_DRAM_PREA;
-
-    dram_tell(d, l, NO_ENTRY, false);
-    for (uint32_t b = 0; b < d->cfg.banks; b++) {
-        struct hd_drambank *k = &l->bank[b];
-        if (!close) {
-            k->row_ok[BANK_ACT] = ch->plan_at + d->cfg.trfc;
-        } else if (k->open) {
-            count[ST_PRECHARGES]++;
-            dram_close_row(d, l, b, ch->plan_at);
-        }
-        hd_dram_offer(d, l, b);
-    }
-    if (!close) {
-        count[ST_REFRESHES]++;
-        ch->ref_at += d->cfg.trefi;
-    }
 }
 
 /* Issues the planned command. */
@@ -494,7 +446,7 @@ static void dram_issue(struct hd_dram *d, const struct hd_dramlane *l)
         break;
     case HD_DRAM_PREA:
     case HD_DRAM_REF:
-        dram_issue_refresh(d, l);
+        hd_dram_issue_refresh(d, l);
         break;
     default: /* HD_DRAM_ASK: this is no command yet */
         hd_dram_ask(d, l);
@@ -504,25 +456,6 @@ static void dram_issue(struct hd_dram *d, const struct hd_dramlane *l)
     ch->planned = 0;
     ch->column = ch->row = 0;
     ch->hold = 0;
-}
-
-/* An idle channel with closed rows: all refreshes but the last at once. */
-static void skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
-                           uint64_t cycle)
-{
-    struct hd_dramchan *ch = l->ch;
-    uint64_t n;
-
-    if (d->watch != NULL || d->check != NULL ||
-        cycle < ch->ref_at + 2ull * d->cfg.trefi)
-        return;
-    for (uint32_t b = 0; b < d->cfg.banks; b++)
-        if (l->bank[b].open || l->bank[b].classes != 0)
-            return;
-    n = (cycle - ch->ref_at) / d->cfg.trefi;
-    l->count[d->others * ST_COUNT + ST_REFRESHES] += n;
-    ch->ref_at += n * d->cfg.trefi;
-    ch->planned = 0;
 }
 
 /* ---- batches ----------------------------------------------------------- */
@@ -535,7 +468,7 @@ static void dram_decide(struct hd_dram *d, const struct hd_dramlane *l,
 
     for (;;) {
         if (d->cfg.refresh)
-            skip_refreshes(d, l, cycle);
+            hd_dram_skip_refreshes(d, l, cycle);
         hd_dram_plan(d, l);
         if (ch->plan_at > cycle) /* HD_NEVER: there is none */
             break;
