@@ -434,9 +434,6 @@ static inline void hd_dram_forbid(const struct hd_dramtime *t,
 
 /* ---- dramsched.c ------------------------------------------------------- */
 
-/* The timing of these settings. */
-void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
-
 /* Works out the candidates of a bank anew; whether they are what that finds. */
 void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b);
 bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
@@ -530,6 +527,11 @@ void hd_dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l);
 /* An idle channel with closed rows: all refreshes but the last at once. */
 void hd_dram_skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
                             uint64_t cycle);
+
+/* ---- dramtime.c ------------------------------------------------------- */
+
+/* The timing of these settings. */
+void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
 
 /* ---- dramcheck.c ------------------------------------------------------- */
 
