@@ -38,7 +38,7 @@
 
 #include <stdio.h>
 
-static bool narrow(const struct hd_assoc *a)
+static bool assoc_narrow(const struct hd_assoc *a)
 {
     return a->set != NULL;
 }
@@ -47,9 +47,10 @@ static bool narrow(const struct hd_assoc *a)
 
 /* Asks one of the four questions, which have the same fields; *q is what was
  * asked. */
-static int64_t ask(const struct hd_slot *slot, const struct hd_assoc *a,
-                   struct heddle_q_repl_touch *q, uint32_t set, uint32_t way,
-                   uint64_t key, struct hd_who who, bool last)
+static int64_t assoc_ask(const struct hd_slot *slot, const struct hd_assoc *a,
+                         struct heddle_q_repl_touch *q, uint32_t set,
+                         uint32_t way, uint64_t key, struct hd_who who,
+                         bool last)
 {
     *q = (struct heddle_q_repl_touch){.instance = a->instance,
                                       .set = set,
@@ -92,9 +93,9 @@ static void link(struct hd_assoc *a, uint32_t newer, uint32_t older)
     a->node[older].newer = newer;
 }
 
-static uint32_t oldest(const struct hd_assoc *a, uint32_t set)
+static uint32_t assoc_oldest(const struct hd_assoc *a, uint32_t set)
 {
-    if (narrow(a))
+    if (assoc_narrow(a))
         return (uint32_t)(a->set[set].order >> a->last_shift) & 15;
     return a->node[set].newer - a->sets - set * a->ways;
 }
@@ -111,13 +112,13 @@ static uint32_t oldest_own(const struct hd_assoc *a, uint32_t set, uint32_t app)
     return way;
 }
 
-static int64_t victim_default(void *self, const void *question_)
+static int64_t assoc_victim_default(void *self, const void *question_)
 {
     const struct heddle_q_repl_victim *q = question_;
     const struct hd_assoc *a = self;
 
     return a->parted ? oldest_own(a, (uint32_t)q->set, (uint32_t)q->app)
-                     : oldest(a, (uint32_t)q->set);
+                     : assoc_oldest(a, (uint32_t)q->set);
 }
 
 void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
@@ -127,8 +128,8 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
 
     hd_assoc_to_front(a, set, entry);
     if (HD_UNLIKELY((a->asked & HD_ASSOC_TOUCH) != 0))
-        ask(&a->touch, a, &q, set, entry - set * a->ways,
-            a->key[entry], who, false);
+        assoc_ask(&a->touch, a, &q, set, entry - set * a->ways, a->key[entry],
+                  who, false);
 }
 
 /* ---- entering and leaving --------------------------------------------- */
@@ -142,9 +143,9 @@ static uint32_t free_ways(const struct hd_assoc *a, uint32_t set, uint32_t app)
     return ~hd_bytes_high(a->set[set].tag) & (uint32_t)own;
 }
 
-static bool full(const struct hd_assoc *a, uint32_t set, uint32_t app)
+static bool assoc_full(const struct hd_assoc *a, uint32_t set, uint32_t app)
 {
-    if (narrow(a))
+    if (assoc_narrow(a))
         return free_ways(a, set, app) == 0;
     return a->node[set].count == a->ways;
 }
@@ -155,7 +156,7 @@ static uint32_t lowest_free(const struct hd_assoc *a, uint32_t set,
 {
     uint32_t i = 0;
 
-    if (narrow(a))
+    if (assoc_narrow(a))
         return hd_bit_first(free_ways(a, set, app));
     while (~a->valid[(size_t)set * a->words + i] == 0)
         i++;
@@ -188,7 +189,7 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
     uint32_t e = set * a->ways + way;
     uint64_t old = a->key[e];
 
-    if (narrow(a)) {
+    if (assoc_narrow(a)) {
         a->set[set].tag[way] = key != HD_KEY_NONE ? hd_assoc_byte(key) : 0;
         if (old != HD_KEY_NONE && a->set[set].recent == old)
             a->set[set].recent = HD_KEY_NONE;
@@ -205,16 +206,16 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
     a->key[e] = key;
 }
 
-static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
-                       struct hd_who who)
+static uint32_t assoc_choose(struct hd_assoc *a, uint32_t set, uint64_t key,
+                             struct hd_who who)
 {
     struct heddle_q_repl_touch q;
     char rule[96];
     uint32_t way;
 
     if (HD_LIKELY(!a->victim.bound))
-        return a->parted ? oldest_own(a, set, who.app) : oldest(a, set);
-    way = (uint32_t)ask(&a->victim, a, &q, set, a->ways, key, who, false);
+        return a->parted ? oldest_own(a, set, who.app) : assoc_oldest(a, set);
+    way = (uint32_t)assoc_ask(&a->victim, a, &q, set, a->ways, key, who, false);
     if (hd_assoc_owns(a, way, who.app))
         return way;
     snprintf(rule, sizeof rule, "%u to %u, the ways of the application",
@@ -224,10 +225,10 @@ static uint32_t choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     return oldest_own(a, set, who.app);
 }
 
-static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
-                      struct hd_who who, uint64_t *evicted, bool last)
+static uint32_t assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
+                            struct hd_who who, uint64_t *evicted, bool last)
 {
-    bool replace = full(a, set, who.app);
+    bool replace = assoc_full(a, set, who.app);
     struct heddle_q_repl_touch q;
     struct hd_assoc_set *s;
     uint32_t way, node, at;
@@ -235,16 +236,16 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
     hd_assert(hd_assoc_find(a, set, key) == HD_NONE && key != HD_KEY_NONE);
     *evicted = HD_KEY_NONE;
     if (replace) {
-        way = choose(a, set, key, who);
+        way = assoc_choose(a, set, key, who);
         hd_assert(way < a->ways);
         *evicted = a->key[set * a->ways + way];
         if (HD_UNLIKELY(a->gone.bound))
-            ask(&a->gone, a, &q, set, way, *evicted, who, false);
+            assoc_ask(&a->gone, a, &q, set, way, *evicted, who, false);
     } else {
         way = lowest_free(a, set, who.app);
     }
     set_key(a, set, way, key);
-    if (narrow(a)) {
+    if (assoc_narrow(a)) {
         s = &a->set[set];
         s->order =
             last ? order_last(a, s->order, way) : hd_assoc_front(s->order, way);
@@ -258,20 +259,20 @@ static uint32_t place(struct hd_assoc *a, uint32_t set, uint64_t key,
         link(a, at, node);
     }
     if (HD_UNLIKELY(a->fill.bound))
-        ask(&a->fill, a, &q, set, way, key, who, last);
+        assoc_ask(&a->fill, a, &q, set, way, key, who, last);
     return set * a->ways + way;
 }
 
 uint32_t hd_assoc_place_other(struct hd_assoc *a, uint32_t set, uint64_t key,
                               struct hd_who who, uint64_t *evicted)
 {
-    return place(a, set, key, who, evicted, false);
+    return assoc_place(a, set, key, who, evicted, false);
 }
 
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted)
 {
-    return place(a, set, key, who, evicted, true);
+    return assoc_place(a, set, key, who, evicted, true);
 }
 
 uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
@@ -280,11 +281,11 @@ uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
 {
     uint32_t e;
 
-    hd_assert(narrow(a) && !a->parted && ways - 1 < a->ways);
+    hd_assert(assoc_narrow(a) && !a->parted && ways - 1 < a->ways);
     a->share[who.app % HD_MAX_APPS].from = 0;
     a->share[who.app % HD_MAX_APPS].to = (uint8_t)(ways - 1);
     a->parted = true;
-    e = place(a, set, key, who, evicted, false);
+    e = assoc_place(a, set, key, who, evicted, false);
     a->parted = false;
     return e;
 }
@@ -298,9 +299,9 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
     if (a->key[entry] == HD_KEY_NONE)
         return;
     if (HD_UNLIKELY(a->gone.bound))
-        ask(&a->gone, a, &q, set, way, a->key[entry], nobody, false);
+        assoc_ask(&a->gone, a, &q, set, way, a->key[entry], nobody, false);
     set_key(a, set, way, HD_KEY_NONE);
-    if (!narrow(a))
+    if (!assoc_narrow(a))
         link(a, a->node[a->sets + entry].newer, a->node[a->sets + entry].older);
 }
 
@@ -311,7 +312,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
     uint32_t set = hd_assoc_set_of(a, entry), first = set * a->ways, n = 0;
     uint64_t order;
 
-    if (!narrow(a)) {
+    if (!assoc_narrow(a)) {
         for (entry += a->sets; (entry = a->node[entry].newer) != set;)
             n++;
         return n;
@@ -323,7 +324,7 @@ uint32_t hd_assoc_depth(const struct hd_assoc *a, uint32_t entry)
 
 uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
 {
-    if (!narrow(a))
+    if (!assoc_narrow(a))
         return a->node[set].count;
     return hd_bit_count(hd_bytes_high(a->set[set].tag));
 }
@@ -373,7 +374,7 @@ static int take_wide(struct hd_assoc *a, struct hd_arena *arena)
     return 0;
 }
 
-static int take(struct hd_assoc *a, struct hd_arena *arena)
+static int assoc_take(struct hd_assoc *a, struct hd_arena *arena)
 {
     size_t n = (size_t)a->sets * a->ways;
 
@@ -406,7 +407,7 @@ void hd_assoc_bound(struct hd_assoc *a)
     bool entry =
         (a->gone.bound | a->fill.bound | a->victim.bound | a->parted) != 0;
 
-    a->asked = (uint8_t)((narrow(a) ? 0 : HD_ASSOC_WIDE) |
+    a->asked = (uint8_t)((assoc_narrow(a) ? 0 : HD_ASSOC_WIDE) |
                          (a->touch.bound ? HD_ASSOC_TOUCH : 0) |
                          (entry ? HD_ASSOC_ENTRY : 0));
 }
@@ -416,13 +417,14 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
 {
     *a = (struct hd_assoc){
         .sets = sets, .ways = ways, .instance = instance, .env = env};
-    if (sets == 0 || ways == 0 || take(a, env->arena) != 0)
+    if (sets == 0 || ways == 0 || assoc_take(a, env->arena) != 0)
         return -1;
     if (env->slots != NULL)
         hd_slots_shape(env->slots, at, instance, sets, ways);
     offer(a, env, at, HEDDLE_POINT_repl_touch, &a->touch, nothing);
     offer(a, env, at, HEDDLE_POINT_repl_fill, &a->fill, nothing);
-    offer(a, env, at, HEDDLE_POINT_repl_victim, &a->victim, victim_default);
+    offer(a, env, at, HEDDLE_POINT_repl_victim, &a->victim,
+          assoc_victim_default);
     offer(a, env, at, HEDDLE_POINT_repl_gone, &a->gone, nothing);
     hd_assoc_bound(a);
     return 0;

@@ -31,8 +31,9 @@
 
 /* ---- notes ------------------------------------------------------------ */
 
-static void tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
-                 uint32_t kind, struct hd_who who, uint32_t filler, bool waited)
+static void cache_tell(struct hd_cache *c, enum heddle_note note, uint64_t line,
+                       uint32_t kind, struct hd_who who, uint32_t filler,
+                       bool waited)
 {
     struct heddle_n_cache_hit n = {.level = c->level,
                                    .instance = c->instance,
@@ -56,8 +57,8 @@ void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
         entry != HD_NONE ? HEDDLE_NOTE_cache_hit : HEDDLE_NOTE_cache_miss;
 
     if (c->watched[note] != 0)
-        tell(c, note, line, kind, who,
-             entry != HD_NONE ? c->line[entry].filler : 0, waited);
+        cache_tell(c, note, line, kind, who,
+                   entry != HD_NONE ? c->line[entry].filler : 0, waited);
 }
 
 void hd_cache_change(struct hd_cache *c, uint32_t entry, uint32_t kind)
@@ -113,7 +114,8 @@ bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
     if (*victim == HD_KEY_NONE)
         return false;
     if (c->watched[HEDDLE_NOTE_cache_evict] != 0)
-        tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler, false);
+        cache_tell(c, HEDDLE_NOTE_cache_evict, *victim, kind, who, old.filler,
+                   false);
     *victim_app = old.owner;
     return old.dirty;
 }

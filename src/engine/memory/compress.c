@@ -107,7 +107,8 @@ struct hd_compress {
     hd_time pack, unpack, cycle;
 };
 
-static uint64_t *count(const struct hd_compress *c, uint32_t app, uint32_t what)
+static uint64_t *compress_count(const struct hd_compress *c, uint32_t app,
+                                uint32_t what)
 {
     return hd_count(&c->stat, 0, app, what);
 }
@@ -166,7 +167,7 @@ static hd_ref *pieces(const struct hd_compress *c)
 }
 
 /* A page's record; NULL: there is none. */
-static struct page *find(const struct hd_compress *c, uint32_t number)
+static struct page *compress_find(const struct hd_compress *c, uint32_t number)
 {
     uint32_t i = number / PIECE;
 
@@ -177,7 +178,7 @@ static struct page *find(const struct hd_compress *c, uint32_t number)
 }
 
 /* Takes an array of `room` pieces that begins as the one there is. */
-static int widen(struct hd_compress *c, uint32_t room)
+static int compress_widen(struct hd_compress *c, uint32_t room)
 {
     hd_ref *p = hd_arena_take(c->env->arena, room, sizeof *p);
 
@@ -198,7 +199,7 @@ static struct page *get(struct hd_compress *c, uint32_t number)
 
     while (i >= room)
         room *= 2;
-    if (room != c->s->room && widen(c, room) < 0)
+    if (room != c->s->room && compress_widen(c, room) < 0)
         return NULL;
     if (pieces(c)[i] == HD_NONE) {
         p = hd_arena_take(c->env->arena, PIECE, sizeof(struct page));
@@ -206,13 +207,13 @@ static struct page *get(struct hd_compress *c, uint32_t number)
             return NULL;
         pieces(c)[i] = hd_arena_ref(c->env->arena, p);
     }
-    return find(c, number);
+    return compress_find(c, number);
 }
 
 /* ---- how a page is laid out ---------------------------------------------- */
 
 /* A uniform draw of 32 bits for a page. */
-static uint64_t draw(const struct page *p, uint32_t line, uint32_t n)
+static uint64_t compress_draw(const struct page *p, uint32_t line, uint32_t n)
 {
     return hd_mix64(p->key ^ hd_mix64((uint64_t)line << 32 | n)) >> 32;
 }
@@ -227,7 +228,7 @@ static struct hd_lcp drawn(const struct hd_compress *c, const struct page *p)
     while (g > 1 && g * r > full)
         g /= 2;
     if (g < HD_PAGE_GRANULES &&
-        draw(p, HD_LCP_MOST_LINES, 0) * g * r < (full - g * r) << 32)
+        compress_draw(p, HD_LCP_MOST_LINES, 0) * g * r < (full - g * r) << 32)
         g *= 2;
     return hd_lcp_of(g, c->w.line, c->cfg.bdi);
 }
@@ -256,8 +257,8 @@ static struct hd_lcp held(const struct hd_compress *c, uint32_t app, hd_vpn vpn,
 }
 
 /* A page comes for the first time. */
-static void lay_out(struct hd_compress *c, struct page *p, uint32_t app,
-                    hd_vpn vpn)
+static void compress_lay_out(struct hd_compress *c, struct page *p,
+                             uint32_t app, hd_vpn vpn)
 {
     struct heddle_q_page_compress q = {
         .app = app, .vpn = vpn.v, .is = c->env->is[app]};
@@ -272,7 +273,7 @@ static void lay_out(struct hd_compress *c, struct page *p, uint32_t app,
     if (!q.known)
         is = drawn(c, p);
     q.bytes = is.granules * HD_GRANULE_BYTES;
-    *count(c, app, KNOWN) += q.known;
+    *compress_count(c, app, KNOWN) += q.known;
     if (!hd_ask_page_compress(&c->slot, &q))
         is = hd_lcp_of(HD_PAGE_GRANULES, c->w.line, c->cfg.bdi);
     p->is = is;
@@ -293,7 +294,7 @@ bool hd_compress_fits(struct hd_compress *c, uint32_t app, hd_vpn vpn,
             return false;
         }
         if (p->is.granules == 0)
-            lay_out(c, p, app, (hd_vpn){vpn.v + i});
+            compress_lay_out(c, p, app, (hd_vpn){vpn.v + i});
         sum += p->is.granules;
     }
     return c->s->used + sum <= c->granules;
@@ -302,18 +303,18 @@ bool hd_compress_fits(struct hd_compress *c, uint32_t app, hd_vpn vpn,
 bool hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
                       uint32_t pages)
 {
-    uint64_t *peak = count(c, HD_APP_NONE, PEAK_PAGES);
+    uint64_t *peak = compress_count(c, HD_APP_NONE, PEAK_PAGES);
     bool packed = false;
 
     hd_cross(c->env, HD_BORDER_layout);
     for (uint32_t i = 0; i < pages; i++) {
-        struct page *p = find(c, number + i);
+        struct page *p = compress_find(c, number + i);
         hd_assert(p->charged == 0);
         p->charged = p->is.granules;
         packed |= p->charged != HD_PAGE_GRANULES;
         c->s->used += p->charged;
-        *count(c, app, PAGES_512 + hd_log2(p->charged)) += 1;
-        *count(c, app, BYTES) += p->charged * HD_GRANULE_BYTES;
+        *compress_count(c, app, PAGES_512 + hd_log2(p->charged)) += 1;
+        *compress_count(c, app, BYTES) += p->charged * HD_GRANULE_BYTES;
     }
     c->s->pages += pages;
     *peak = hd_max_u64(*peak, c->s->pages);
@@ -321,7 +322,7 @@ bool hd_compress_take(struct hd_compress *c, uint32_t app, uint32_t number,
 }
 
 /* The metadata cache holds nothing of a page any more. */
-static void drop(struct hd_compress *c, uint32_t number)
+static void compress_drop(struct hd_compress *c, uint32_t number)
 {
     uint32_t e = hd_assoc_find(&c->tags, number % c->tags.sets, number);
 
@@ -333,11 +334,11 @@ void hd_compress_give(struct hd_compress *c, uint32_t number, uint32_t pages)
 {
     hd_cross(c->env, HD_BORDER_layout);
     for (uint32_t i = 0; i < pages; i++) {
-        struct page *p = find(c, number + i);
+        struct page *p = compress_find(c, number + i);
         hd_assert(p->charged != 0);
         c->s->used -= p->charged;
         p->charged = 0;
-        drop(c, number + i);
+        compress_drop(c, number + i);
     }
     c->s->pages -= pages;
 }
@@ -346,7 +347,7 @@ void hd_compress_forget(struct hd_compress *c, uint32_t number, uint32_t pages)
 {
     hd_cross(c->env, HD_BORDER_layout);
     for (uint32_t i = 0; i < pages; i++) {
-        struct page *p = find(c, number + i);
+        struct page *p = compress_find(c, number + i);
         if (p != NULL)
             p->is.granules = 0;
     }
@@ -359,8 +360,8 @@ uint64_t hd_compress_bytes(const struct hd_compress *c, uint32_t number,
 
     hd_cross(c->env, HD_BORDER_layout);
     for (uint32_t i = 0; i < pages; i++)
-        sum +=
-            c->cfg.link ? find(c, number + i)->is.granules : HD_PAGE_GRANULES;
+        sum += c->cfg.link ? compress_find(c, number + i)->is.granules
+                           : HD_PAGE_GRANULES;
     return sum * HD_GRANULE_BYTES;
 }
 
@@ -389,7 +390,7 @@ bool hd_compress_outgrown(const struct hd_compress *c)
 /* A page that grew is charged for it, if it is still there. */
 static void charge(struct hd_compress *c, uint32_t number)
 {
-    struct page *p = find(c, number);
+    struct page *p = compress_find(c, number);
 
     hd_cross(c->env, HD_BORDER_layout);
     c->s->news--;
@@ -400,8 +401,8 @@ static void charge(struct hd_compress *c, uint32_t number)
 }
 
 /* The manager hears of a page that grew. */
-static void on_event(void *self, hd_time now, uint32_t what, uint32_t number,
-                     uint64_t b)
+static void compress_on_event(void *self, hd_time now, uint32_t what,
+                              uint32_t number, uint64_t b)
 {
     struct hd_compress *c = self;
 
@@ -440,24 +441,25 @@ static void overflow(struct hd_compress *c, struct page *p, uint32_t app,
     if (restore)
         p->is.slot = 0;
     p->busy = hd_max_u64(p->busy, now) + cycles * c->cycle;
-    *count(c, app, restore ? RESTORED : GROWN) += 1;
-    *count(c, app, OVERFLOW_CYCLES) += cycles;
+    *compress_count(c, app, restore ? RESTORED : GROWN) += 1;
+    *compress_count(c, app, OVERFLOW_CYCLES) += cycles;
     c->s->news++;
     hd_post(c->env->ev, c->component, c->component, now, 0, number, 0);
 }
 
 /* A line of a compressed page is written. */
-static void write(struct hd_compress *c, struct page *p, uint32_t app,
-                  uint32_t number, uint32_t line, hd_time now)
+static void compress_write(struct hd_compress *c, struct page *p, uint32_t app,
+                           uint32_t number, uint32_t line, hd_time now)
 {
     uint64_t *word = &p->exception[line / 64], bit = 1ull << line % 64;
 
-    *count(c, app, WRITES) += 1;
-    if (draw(p, line, p->writes++) * 100 >= (uint64_t)c->cfg.misfit << 32) {
+    *compress_count(c, app, WRITES) += 1;
+    if (compress_draw(p, line, p->writes++) * 100 >= (uint64_t)c->cfg.misfit
+                                                         << 32) {
         *word &= ~bit;
         return;
     }
-    *count(c, app, MISFITS) += 1;
+    *compress_count(c, app, MISFITS) += 1;
     *word |= bit;
     if (hd_bit_count(p->exception[0]) + hd_bit_count(p->exception[1]) >
         hd_lcp_room(p->is, c->w.line))
@@ -468,7 +470,7 @@ bool hd_compress_line(struct hd_compress *c, uint32_t app, hd_pa pa,
                       bool written, hd_time *at, bool *miss)
 {
     uint32_t number = c->owner(c->owner_self, pa.v >> HD_PAGE_SHIFT) - 1;
-    struct page *p = number == HD_NONE ? NULL : find(c, number);
+    struct page *p = number == HD_NONE ? NULL : compress_find(c, number);
 
     *miss = false;
     if (p == NULL || p->is.granules == 0)
@@ -477,14 +479,14 @@ bool hd_compress_line(struct hd_compress *c, uint32_t app, hd_pa pa,
     if (p->is.slot == 0)
         return false;
     *miss = !metadata(c, app, number);
-    *count(c, app, *miss ? MISSES : HITS) += 1;
+    *compress_count(c, app, *miss ? MISSES : HITS) += 1;
     if (!written) {
-        *count(c, app, READS) += 1;
+        *compress_count(c, app, READS) += 1;
         return true;
     }
     *at += c->pack;
-    write(c, p, app, number, (pa.v & (HD_PAGE_BYTES - 1)) >> c->line_shift,
-          *at);
+    compress_write(c, p, app, number,
+                   (pa.v & (HD_PAGE_BYTES - 1)) >> c->line_shift, *at);
     *at = hd_max_u64(*at, p->busy);
     return true;
 }
@@ -496,7 +498,8 @@ hd_time hd_compress_unpack(const struct hd_compress *c)
 
 /* ---- looking and checking ------------------------------------------------ */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void compress_look(void *self, uint32_t instance,
+                          struct heddle_visitor *v)
 {
     const struct hd_compress *c = self;
 
@@ -507,14 +510,14 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
     v->number(v->ud, "most", c->granules);
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void compress_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_compress *c = self;
     uint64_t used = 0, pages = 0, behind = 0;
 
     (void)instance;
     for (uint32_t n = 0; n < c->s->room * PIECE; n++) {
-        const struct page *p = find(c, n);
+        const struct page *p = compress_find(c, n);
         if (p == NULL) {
             n += PIECE - 1;
             continue;
@@ -538,7 +541,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
                    (unsigned long long)behind, (unsigned long long)c->s->news);
 }
 
-static void bound(void *self)
+static void compress_bound(void *self)
 {
     hd_assoc_bound(&((struct hd_compress *)self)->tags);
 }
@@ -551,12 +554,12 @@ static int64_t page_default(void *self, const void *question)
     return 1;
 }
 
-static int take_state(struct hd_compress *c)
+static int compress_take_state(struct hd_compress *c)
 {
     uint32_t ways = c->cfg.ways == 0 ? c->cfg.entries : c->cfg.ways;
 
     c->s = hd_arena_take(c->env->arena, 1, sizeof *c->s);
-    if (c->s == NULL || widen(c, FIRST_PIECES) < 0)
+    if (c->s == NULL || compress_widen(c, FIRST_PIECES) < 0)
         return -1;
     return hd_assoc_open(&c->tags, c->env, "metadata", 0, c->cfg.entries / ways,
                          ways);
@@ -572,7 +575,7 @@ struct hd_compress *hd_compress_open(struct hd_env *env,
         c->w = *w;
         c->cfg = *w->cfg;
     }
-    if (c == NULL || take_state(c) < 0) {
+    if (c == NULL || compress_take_state(c) < 0) {
         hd_err_memory(env->err);
         hd_compress_close(c);
         return NULL;
@@ -584,15 +587,16 @@ struct hd_compress *hd_compress_open(struct hd_env *env,
     c->unpack = hd_ticks(env->clk, HD_CLK_L2, c->cfg.unpack);
     c->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     c->stat = hd_stats_group(env->stats, &hd_rows_compress, 1);
-    c->component = hd_events_component(env->ev, "compress", on_event, c);
+    c->component =
+        hd_events_component(env->ev, "compress", compress_on_event, c);
     hd_slots_offer(env->slots, HEDDLE_POINT_page_compress, "", &c->slot,
                    page_default, c);
     hd_env_part(env, (struct hd_part){.name = "compress",
                                       .instances = 1,
                                       .self = c,
-                                      .look = look,
-                                      .check = check,
-                                      .bound = bound});
+                                      .look = compress_look,
+                                      .check = compress_check,
+                                      .bound = compress_bound});
     return c;
 }
 

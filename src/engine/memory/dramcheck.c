@@ -67,8 +67,9 @@ struct hd_dramcheck {
     struct history *h; /* arena: one a channel */
 };
 
-static void add(struct hd_dramcheck *k, const char *name, uint32_t from,
-                uint32_t to, enum scope scope, uint64_t distance)
+static void dramcheck_add(struct hd_dramcheck *k, const char *name,
+                          uint32_t from, uint32_t to, enum scope scope,
+                          uint64_t distance)
 {
     k->rule[k->rules++] = (struct rule){name, from, to, scope, distance};
 }
@@ -78,20 +79,21 @@ static void make_rules(struct hd_dramcheck *k)
     const struct hd_dram_cfg *c = &k->cfg;
     const uint32_t col = RD | WR;
 
-    add(k, "tCCD_S", col, col, CHANNEL, c->tccd_s);
-    add(k, "tCCD_L", col, col, GROUP, c->tccd_l);
-    add(k, "tRRD", ACT, ACT, CHANNEL, c->trrd);
-    add(k, "tRC", ACT, ACT, BANK, c->trc);
-    add(k, "tRCDRD", ACT, RD, BANK, c->trcdrd);
-    add(k, "tRCDWR", ACT, WR, BANK, c->trcdwr);
-    add(k, "tRAS", ACT, PRE, BANK, c->tras);
-    add(k, "tRP", PRE, ACT, BANK, c->trp);
-    add(k, "tRP", PRE, REF, CHANNEL, c->trp);
-    add(k, "tRTP", RD, PRE, BANK, c->trtp);
-    add(k, "tWR", WR, PRE, BANK, (uint64_t)c->wl + c->bl + c->twr);
-    add(k, "tWTR", WR, RD, CHANNEL, (uint64_t)c->wl + c->bl + c->twtr);
-    add(k, "tRTW", RD, WR, CHANNEL, hd_dram_trtw(c));
-    add(k, "tRFC", REF, ACT | REF, CHANNEL, c->trfc);
+    dramcheck_add(k, "tCCD_S", col, col, CHANNEL, c->tccd_s);
+    dramcheck_add(k, "tCCD_L", col, col, GROUP, c->tccd_l);
+    dramcheck_add(k, "tRRD", ACT, ACT, CHANNEL, c->trrd);
+    dramcheck_add(k, "tRC", ACT, ACT, BANK, c->trc);
+    dramcheck_add(k, "tRCDRD", ACT, RD, BANK, c->trcdrd);
+    dramcheck_add(k, "tRCDWR", ACT, WR, BANK, c->trcdwr);
+    dramcheck_add(k, "tRAS", ACT, PRE, BANK, c->tras);
+    dramcheck_add(k, "tRP", PRE, ACT, BANK, c->trp);
+    dramcheck_add(k, "tRP", PRE, REF, CHANNEL, c->trp);
+    dramcheck_add(k, "tRTP", RD, PRE, BANK, c->trtp);
+    dramcheck_add(k, "tWR", WR, PRE, BANK, (uint64_t)c->wl + c->bl + c->twr);
+    dramcheck_add(k, "tWTR", WR, RD, CHANNEL,
+                  (uint64_t)c->wl + c->bl + c->twtr);
+    dramcheck_add(k, "tRTW", RD, WR, CHANNEL, hd_dram_trtw(c));
+    dramcheck_add(k, "tRFC", REF, ACT | REF, CHANNEL, c->trfc);
 }
 
 struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
@@ -184,8 +186,8 @@ static void check_rules(const struct hd_dramcheck *k, const struct history *h,
     check_copy(k, h, cmd, kind, bank, cycle, err);
 }
 
-static void remember(struct hd_dramcheck *k, struct history *h, uint32_t kind,
-                     uint32_t bank, uint64_t cycle)
+static void dramcheck_remember(struct hd_dramcheck *k, struct history *h,
+                               uint32_t kind, uint32_t bank, uint64_t cycle)
 {
     uint32_t group = bank / (k->cfg.banks / k->cfg.groups);
 
@@ -211,7 +213,7 @@ static void activate(struct hd_dramcheck *k, struct history *h,
     h->activates[h->count++ % 4] = cmd->cycle + 1;
     h->open[cmd->bank] = 1;
     h->row[cmd->bank] = cmd->row;
-    remember(k, h, ACT, cmd->bank, cmd->cycle);
+    dramcheck_remember(k, h, ACT, cmd->bank, cmd->cycle);
 }
 
 static void precharge(struct hd_dramcheck *k, struct history *h,
@@ -222,7 +224,7 @@ static void precharge(struct hd_dramcheck *k, struct history *h,
         broken(cmd, PRE, bank, "the rule that a row is open", err);
     check_rules(k, h, cmd, PRE, bank, cmd->cycle, err);
     h->open[bank] = 0;
-    remember(k, h, PRE, bank, cmd->cycle);
+    dramcheck_remember(k, h, PRE, bank, cmd->cycle);
 }
 
 /* When a precharge of the bank is legal. */
@@ -254,15 +256,16 @@ static void column(struct hd_dramcheck *k, struct history *h,
     if (cmd->data < h->data_end)
         broken(cmd, kind, cmd->bank, "BL (the data bus is taken)", err);
     h->data_end = cmd->data + k->cfg.bl;
-    remember(k, h, kind, cmd->bank, cmd->cycle);
+    dramcheck_remember(k, h, kind, cmd->bank, cmd->cycle);
     if (cmd->close) {
-        remember(k, h, PRE, cmd->bank, precharge_from(k, h, cmd->bank));
+        dramcheck_remember(k, h, PRE, cmd->bank,
+                           precharge_from(k, h, cmd->bank));
         h->open[cmd->bank] = 0;
     }
 }
 
-static void refresh(struct hd_dramcheck *k, struct history *h,
-                    const struct hd_dramcmd *cmd, struct hd_err *err)
+static void dramcheck_refresh(struct hd_dramcheck *k, struct history *h,
+                              const struct hd_dramcmd *cmd, struct hd_err *err)
 {
     uint64_t due = (h->refreshes + 1) * k->cfg.trefi;
 
@@ -275,7 +278,7 @@ static void refresh(struct hd_dramcheck *k, struct history *h,
         broken(cmd, REF, 0, "tREFI (too early)", err);
     check_rules(k, h, cmd, REF, 0, cmd->cycle, err);
     h->refreshes++;
-    remember(k, h, REF, 0, cmd->cycle);
+    dramcheck_remember(k, h, REF, 0, cmd->cycle);
 }
 
 /* Whether a command would be legal in a cycle. */
@@ -353,6 +356,6 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
         column(k, h, cmd, WR, err);
         break;
     default:
-        refresh(k, h, cmd, err);
+        dramcheck_refresh(k, h, cmd, err);
     }
 }

@@ -60,8 +60,8 @@ static int bad_map(const struct hd_dram_cfg *cfg, const char *why,
 
 /* Reads "row:bank:..." (or "row|bank|...") into order[], most significant
  * first. */
-static int parse(const struct hd_dram_cfg *cfg, uint32_t *order,
-                 struct hd_err *err)
+static int dramspec_parse(const struct hd_dram_cfg *cfg, uint32_t *order,
+                          struct hd_err *err)
 {
     const char *s = cfg->map;
     uint32_t n = 0, seen = 0;
@@ -100,7 +100,7 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
     uint32_t order[HD_DRAM_FIELDS], size[HD_DRAM_FIELDS], at;
 
     memset(m, 0, sizeof *m);
-    if (parse(cfg, order, err) != 0)
+    if (dramspec_parse(cfg, order, err) != 0)
         return err->code;
     m->burst = hd_dram_burst(cfg);
     m->piece = hd_dram_piece(cfg);

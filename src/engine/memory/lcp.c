@@ -48,7 +48,7 @@ static uint32_t way_size(uint32_t way, uint32_t line, enum hd_bdi form)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static uint64_t value(const unsigned char *at, uint32_t bytes)
+static uint64_t lcp_value(const unsigned char *at, uint32_t bytes)
 {
     uint64_t v8;
     uint32_t v4;
@@ -84,7 +84,7 @@ static bool has_way(const unsigned char *line, uint32_t bytes, uint32_t way,
     uint64_t base = 0;
 
     for (uint32_t i = 0; i < bytes; i += of) {
-        uint64_t v = value(line + i, of);
+        uint64_t v = lcp_value(line + i, of);
         if (is_near(v, of, room, form))
             continue;
         if (base == 0)
@@ -101,7 +101,7 @@ uint32_t hd_bdi_size(const unsigned char *line, uint32_t bytes,
     uint32_t best = bytes;
 
     if (memcmp(line, line + 8, bytes - 8) == 0)
-        return value(line, 8) == 0                                         ? 1
+        return lcp_value(line, 8) == 0                                     ? 1
                : form == HD_BDI_RELEASED && memcmp(line, line + 4, 4) == 0 ? 4
                                                                            : 8;
     for (uint32_t w = 0; w < HD_LEN(WAYS); w++)

@@ -25,7 +25,7 @@ int hd_mshr_open(struct hd_mshr *m, struct hd_arena *arena, uint32_t entries,
 }
 
 /* The first entry of a list goes to another. */
-static void move(struct hd_mshr *m, uint32_t from, uint32_t to)
+static void mshr_move(struct hd_mshr *m, uint32_t from, uint32_t to)
 {
     uint32_t e = m->table[from];
 
@@ -38,7 +38,7 @@ static void move(struct hd_mshr *m, uint32_t from, uint32_t to)
 void hd_mshr_lend(struct hd_mshr *m)
 {
     hd_assert(m->table[HD_MSHR_USED] > 0);
-    move(m, HD_MSHR_SPARE, HD_MSHR_FREE);
+    mshr_move(m, HD_MSHR_SPARE, HD_MSHR_FREE);
     m->table[HD_MSHR_USED]--;
     m->table[HD_MSHR_LENT]++;
 }
@@ -51,7 +51,7 @@ void hd_mshr_recall(struct hd_mshr *m)
 
 void hd_mshr_recalled(struct hd_mshr *m)
 {
-    move(m, HD_MSHR_FREE, HD_MSHR_SPARE);
+    mshr_move(m, HD_MSHR_FREE, HD_MSHR_SPARE);
 }
 
 bool hd_mshr_sane(const struct hd_mshr *m)

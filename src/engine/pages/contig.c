@@ -41,7 +41,7 @@ static const struct hd_pt_slot *small(const struct hd_ptables *t, uint32_t app,
 }
 
 /* The entry of level 3 above a slot's leaf table. */
-static uint64_t *above(const struct hd_ptables *t, const struct hd_pt_slot *h,
+static uint64_t *contig_above(const struct hd_ptables *t, const struct hd_pt_slot *h,
                        uint64_t vpn)
 {
     return hd_pt_entry(t, t->table[h->t[2]].at) + vpn / HD_LARGE_PAGES % 512;
@@ -88,7 +88,7 @@ static void scan(struct hd_ptables *t, uint32_t app, uint64_t vpn,
     if (h == NULL)
         return;
     e = hd_pt_entry(t, h->at);
-    up = above(t, h, vpn);
+    up = contig_above(t, h, vpn);
     old = hd_contig_bits(*up);
     c = old & (((1u << from) - 1) | ~((1u << to) - 1)) & (HD_CONTIG_ALL - 1);
     for (uint32_t s = from; s < to; s++)
@@ -122,7 +122,7 @@ uint32_t hd_contig_of(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = small(t, app, vpn.v);
 
-    return h == NULL ? 0 : hd_contig_bits(*above(t, h, vpn.v));
+    return h == NULL ? 0 : hd_contig_bits(*contig_above(t, h, vpn.v));
 }
 
 void hd_contig_look(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

@@ -64,7 +64,7 @@ struct hd_mover {
     struct hd_stat stat;
 };
 
-static struct job *job_at(const struct hd_mover *mv, const struct ring *r,
+static struct job *mover_job_at(const struct hd_mover *mv, const struct ring *r,
                           uint32_t i)
 {
     struct job *v = hd_arena_at(mv->env->arena, r->jobs);
@@ -74,7 +74,7 @@ static struct job *job_at(const struct hd_mover *mv, const struct ring *r,
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static int add(struct hd_mover *mv, struct ring *r, struct job j)
+static int mover_add(struct hd_mover *mv, struct ring *r, struct job j)
 {
     hd_at_home(mv->env, HD_SIDE_MANAGER);
     if (r->n == r->room) {
@@ -82,23 +82,23 @@ static int add(struct hd_mover *mv, struct ring *r, struct job j)
         if (v == NULL)
             return -1;
         for (uint32_t i = 0; i < r->n; i++)
-            v[i] = *job_at(mv, r, i);
+            v[i] = *mover_job_at(mv, r, i);
         r->jobs = hd_arena_ref(mv->env->arena, v);
         r->first = 0;
         r->room *= 2;
     }
-    *job_at(mv, r, r->n++) = j;
+    *mover_job_at(mv, r, r->n++) = j;
     mv->s->busy = 1;
     return 0;
 }
 
 /* Takes the i-th job out. */
-static struct job drop(struct hd_mover *mv, struct ring *r, uint32_t i)
+static struct job mover_drop(struct hd_mover *mv, struct ring *r, uint32_t i)
 {
-    struct job j = *job_at(mv, r, i);
+    struct job j = *mover_job_at(mv, r, i);
 
     for (; i > 0; i--)
-        *job_at(mv, r, i) = *job_at(mv, r, i - 1);
+        *mover_job_at(mv, r, i) = *mover_job_at(mv, r, i - 1);
     r->first = (r->first + 1) % r->room;
     r->n--;
     return j;
@@ -108,13 +108,13 @@ int hd_mover_write(struct hd_mover *mv, uint32_t app, hd_pa pa, uint32_t lines)
 {
     uint64_t line = mv->w.line;
 
-    return add(mv, &mv->s->lines,
+    return mover_add(mv, &mv->s->lines,
                (struct job){0, pa.v / line * line, lines, WRITE, (uint8_t)app});
 }
 
 int hd_mover_flush(struct hd_mover *mv, uint32_t app, hd_pa pa)
 {
-    return add(mv, &mv->s->lines,
+    return mover_add(mv, &mv->s->lines,
                (struct job){0, pa.v, 1, FLUSH, (uint8_t)app});
 }
 
@@ -125,7 +125,7 @@ int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
                     HD_PAGE_BYTES / mv->w.line,
                     how == HD_MOVE_BULK ? BULK : COPY, (uint8_t)app};
 
-    return add(mv, how == HD_MOVE_BULK ? &mv->s->bulk : &mv->s->lines, j);
+    return mover_add(mv, how == HD_MOVE_BULK ? &mv->s->bulk : &mv->s->lines, j);
 }
 
 /* ---- requests ----------------------------------------------------------- */
@@ -136,7 +136,7 @@ static struct hd_req *req(const struct hd_mover *mv, uint32_t r)
 }
 
 /* Prepares a request; `what` is what it counts as. */
-static uint32_t prepare(struct hd_mover *mv, hd_time now, uint32_t app,
+static uint32_t mover_prepare(struct hd_mover *mv, hd_time now, uint32_t app,
                         uint64_t pa, uint32_t kind, enum hd_mover_stat what)
 {
     uint32_t r = hd_req_take(mv->w.reqs);
@@ -154,7 +154,7 @@ static uint32_t prepare(struct hd_mover *mv, hd_time now, uint32_t app,
 }
 
 /* The next line of the first job, as a request, or HD_NONE. */
-static uint32_t step(struct hd_mover *mv, hd_time now)
+static uint32_t mover_step(struct hd_mover *mv, hd_time now)
 {
     struct state *s = mv->s;
     struct job j;
@@ -163,21 +163,21 @@ static uint32_t step(struct hd_mover *mv, hd_time now)
 
     if (s->lines.n == 0)
         return HD_NONE;
-    j = *job_at(mv, &s->lines, 0);
+    j = *mover_job_at(mv, &s->lines, 0);
     if (j.kind == WRITE || j.kind == FLUSH) {
-        r = prepare(mv, now, j.app, j.to + at, HD_REQ_WRITE,
+        r = mover_prepare(mv, now, j.app, j.to + at, HD_REQ_WRITE,
                     j.kind == WRITE ? HD_MOVER_TABLE_WRITES
                                     : HD_MOVER_FLUSH_WRITES);
     } else {
         if (s->flying >= mv->w.window)
             return HD_NONE;
-        r = prepare(mv, now, j.app, j.from + at, HD_REQ_READ,
+        r = mover_prepare(mv, now, j.app, j.from + at, HD_REQ_READ,
                     HD_MOVER_COPY_READS);
         req(mv, r)->tag = (uint32_t)(j.to / HD_PAGE_BYTES);
         s->flying++;
     }
     if (++s->line == j.lines) {
-        drop(mv, &s->lines, 0);
+        mover_drop(mv, &s->lines, 0);
         s->line = 0;
     }
     return r;
@@ -190,7 +190,7 @@ static void turn_round(struct hd_mover *mv, hd_time now, uint32_t r)
     struct hd_req q = *req(mv, r);
     uint64_t pa = (uint64_t)q.tag * HD_PAGE_BYTES + q.pa.v % HD_PAGE_BYTES;
     uint32_t w =
-        prepare(mv, now, q.app, pa, HD_REQ_WRITE, HD_MOVER_COPY_WRITES);
+        mover_prepare(mv, now, q.app, pa, HD_REQ_WRITE, HD_MOVER_COPY_WRITES);
 
     hd_req_give(mv->w.reqs, r);
     if (s->out == HD_NONE)
@@ -201,7 +201,7 @@ static void turn_round(struct hd_mover *mv, hd_time now, uint32_t r)
 }
 
 /* Sends the request at the head.  False: it waits for room. */
-static bool send(struct hd_mover *mv, hd_time now)
+static bool mover_send(struct hd_mover *mv, hd_time now)
 {
     struct state *s = mv->s;
     struct hd_dram *d = mv->w.dram;
@@ -235,7 +235,7 @@ static bool banks_free(const struct hd_mover *mv, uint32_t app, uint64_t page)
     return true;
 }
 
-static void mark(struct hd_mover *mv, uint32_t app, uint64_t page,
+static void mover_mark(struct hd_mover *mv, uint32_t app, uint64_t page,
                  uint8_t taken)
 {
     uint32_t piece = hd_dram_piece_bytes(mv->w.dram);
@@ -251,16 +251,16 @@ static void copy_inside(struct hd_mover *mv, hd_time now)
     hd_time until = now + mv->w.bulk;
 
     for (uint32_t i = 0; i < r->n && i < BULK_AHEAD;) {
-        const struct job *x = job_at(mv, r, i);
+        const struct job *x = mover_job_at(mv, r, i);
         struct job j;
         if (!banks_free(mv, x->app, x->from) ||
             !banks_free(mv, x->app, x->to)) {
             i++;
             continue;
         }
-        j = drop(mv, r, i);
-        mark(mv, j.app, j.from, 1);
-        mark(mv, j.app, j.to, 1);
+        j = mover_drop(mv, r, i);
+        mover_mark(mv, j.app, j.from, 1);
+        mover_mark(mv, j.app, j.to, 1);
         hd_dram_block(mv->w.dram, now, j.app, (hd_pa){j.from}, HD_PAGE_BYTES,
                       until);
         hd_dram_block(mv->w.dram, now, j.app, (hd_pa){j.to}, HD_PAGE_BYTES,
@@ -274,7 +274,7 @@ static void copy_inside(struct hd_mover *mv, hd_time now)
 }
 
 /* Does what can be done now. */
-static void pump(struct hd_mover *mv, hd_time now)
+static void mover_pump(struct hd_mover *mv, hd_time now)
 {
     struct state *s = mv->s;
 
@@ -285,9 +285,9 @@ static void pump(struct hd_mover *mv, hd_time now)
             s->head = s->out;
             s->out = req(mv, s->head)->next;
         } else if (s->head == HD_NONE) {
-            s->head = step(mv, now);
+            s->head = mover_step(mv, now);
         }
-        if (s->head == HD_NONE || !send(mv, now))
+        if (s->head == HD_NONE || !mover_send(mv, now))
             break;
     }
     if (s->busy && s->head == HD_NONE && s->lines.n == 0 && s->flying == 0 &&
@@ -299,7 +299,7 @@ static void pump(struct hd_mover *mv, hd_time now)
 
 /* ---- events ------------------------------------------------------------- */
 
-static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
+static void mover_handle(void *self, hd_time now, uint32_t what, uint32_t a,
                    uint64_t b)
 {
     struct hd_mover *mv = self;
@@ -309,18 +309,18 @@ static void handle(void *self, hd_time now, uint32_t what, uint32_t a,
         s->waits = 0;
     } else if (what == EV_BULK) {
         uint32_t app = b % HD_PAGE_BYTES; /* below the page's address */
-        mark(mv, app, (uint64_t)a * HD_PAGE_BYTES, 0);
-        mark(mv, app, b - app, 0);
+        mover_mark(mv, app, (uint64_t)a * HD_PAGE_BYTES, 0);
+        mover_mark(mv, app, b - app, 0);
         s->copying--;
     } else {
         turn_round(mv, now, a);
     }
-    pump(mv, now);
+    mover_pump(mv, now);
 }
 
 /* Lines of one instant go on in the order of their places, whatever channels
  * answered when. */
-static void reply(void *self, hd_time at, uint32_t r)
+static void mover_reply(void *self, hd_time at, uint32_t r)
 {
     struct hd_mover *mv = self;
 
@@ -329,19 +329,19 @@ static void reply(void *self, hd_time at, uint32_t r)
 
 struct hd_client hd_mover_client(struct hd_mover *mv)
 {
-    return (struct hd_client){reply, mv};
+    return (struct hd_client){mover_reply, mv};
 }
 
 void hd_mover_forget(struct hd_mover *mv, hd_time now)
 {
     mv->s->lines.n = mv->s->bulk.n = 0;
     mv->s->line = 0;
-    pump(mv, now);
+    mover_pump(mv, now);
 }
 
 void hd_mover_start(struct hd_mover *mv, hd_time now)
 {
-    pump(mv, now);
+    mover_pump(mv, now);
 }
 
 uint64_t hd_mover_steps(const struct hd_mover *mv)
@@ -356,7 +356,7 @@ bool hd_mover_busy(const struct hd_mover *mv)
 
 /* ---- building ----------------------------------------------------------- */
 
-static void look(void *self, uint32_t i, struct heddle_visitor *v)
+static void mover_look(void *self, uint32_t i, struct heddle_visitor *v)
 {
     static const char *const kind[] = {"table", "flush", "copy", "bulk"};
     struct hd_mover *mv = self;
@@ -366,7 +366,7 @@ static void look(void *self, uint32_t i, struct heddle_visitor *v)
     for (uint32_t k = 0; k < r[0]->n + r[1]->n; k++) {
         bool lines = k < r[0]->n;
         const struct job *j =
-            lines ? job_at(mv, r[0], k) : job_at(mv, r[1], k - r[0]->n);
+            lines ? mover_job_at(mv, r[0], k) : mover_job_at(mv, r[1], k - r[0]->n);
         v->row(v->ud, kind[j->kind]);
         v->number(v->ud, "app", j->app);
         v->number(v->ud, "from", j->from);
@@ -376,7 +376,7 @@ static void look(void *self, uint32_t i, struct heddle_visitor *v)
     }
 }
 
-static int take_state(struct hd_mover *mv)
+static int mover_take_state(struct hd_mover *mv)
 {
     struct hd_arena *a = mv->env->arena;
     struct ring *r[2];
@@ -407,15 +407,15 @@ struct hd_mover *hd_mover_open(struct hd_env *env,
         return NULL;
     mv->env = env;
     mv->w = *w;
-    if (take_state(mv) < 0) {
+    if (mover_take_state(mv) < 0) {
         free(mv);
         return NULL;
     }
     mv->stat = hd_stats_group(env->stats, &hd_rows_mover, 1);
-    mv->id = hd_events_component(env->ev, "mover", handle, mv);
+    mv->id = hd_events_component(env->ev, "mover", mover_handle, mv);
     hd_env_part(env,
                 (struct hd_part){
-                    .name = "mover", .instances = 1, .self = mv, .look = look});
+                    .name = "mover", .instances = 1, .self = mv, .look = mover_look});
     return mv;
 }
 
