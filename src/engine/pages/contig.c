@@ -41,8 +41,8 @@ static const struct hd_pt_slot *small(const struct hd_ptables *t, uint32_t app,
 }
 
 /* The entry of level 3 above a slot's leaf table. */
-static uint64_t *contig_above(const struct hd_ptables *t, const struct hd_pt_slot *h,
-                       uint64_t vpn)
+static uint64_t *contig_above(const struct hd_ptables *t,
+                              const struct hd_pt_slot *h, uint64_t vpn)
 {
     return hd_pt_entry(t, t->table[h->t[2]].at) + vpn / HD_LARGE_PAGES % 512;
 }

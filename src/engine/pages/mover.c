@@ -65,7 +65,7 @@ struct hd_mover {
 };
 
 static struct job *mover_job_at(const struct hd_mover *mv, const struct ring *r,
-                          uint32_t i)
+                                uint32_t i)
 {
     struct job *v = hd_arena_at(mv->env->arena, r->jobs);
 
@@ -108,14 +108,15 @@ int hd_mover_write(struct hd_mover *mv, uint32_t app, hd_pa pa, uint32_t lines)
 {
     uint64_t line = mv->w.line;
 
-    return mover_add(mv, &mv->s->lines,
-               (struct job){0, pa.v / line * line, lines, WRITE, (uint8_t)app});
+    return mover_add(
+        mv, &mv->s->lines,
+        (struct job){0, pa.v / line * line, lines, WRITE, (uint8_t)app});
 }
 
 int hd_mover_flush(struct hd_mover *mv, uint32_t app, hd_pa pa)
 {
     return mover_add(mv, &mv->s->lines,
-               (struct job){0, pa.v, 1, FLUSH, (uint8_t)app});
+                     (struct job){0, pa.v, 1, FLUSH, (uint8_t)app});
 }
 
 int hd_mover_copy(struct hd_mover *mv, uint32_t app, hd_pfn from, hd_pfn to,
@@ -137,7 +138,8 @@ static struct hd_req *req(const struct hd_mover *mv, uint32_t r)
 
 /* Prepares a request; `what` is what it counts as. */
 static uint32_t mover_prepare(struct hd_mover *mv, hd_time now, uint32_t app,
-                        uint64_t pa, uint32_t kind, enum hd_mover_stat what)
+                              uint64_t pa, uint32_t kind,
+                              enum hd_mover_stat what)
 {
     uint32_t r = hd_req_take(mv->w.reqs);
 
@@ -166,13 +168,13 @@ static uint32_t mover_step(struct hd_mover *mv, hd_time now)
     j = *mover_job_at(mv, &s->lines, 0);
     if (j.kind == WRITE || j.kind == FLUSH) {
         r = mover_prepare(mv, now, j.app, j.to + at, HD_REQ_WRITE,
-                    j.kind == WRITE ? HD_MOVER_TABLE_WRITES
-                                    : HD_MOVER_FLUSH_WRITES);
+                          j.kind == WRITE ? HD_MOVER_TABLE_WRITES
+                                          : HD_MOVER_FLUSH_WRITES);
     } else {
         if (s->flying >= mv->w.window)
             return HD_NONE;
         r = mover_prepare(mv, now, j.app, j.from + at, HD_REQ_READ,
-                    HD_MOVER_COPY_READS);
+                          HD_MOVER_COPY_READS);
         req(mv, r)->tag = (uint32_t)(j.to / HD_PAGE_BYTES);
         s->flying++;
     }
@@ -236,7 +238,7 @@ static bool banks_free(const struct hd_mover *mv, uint32_t app, uint64_t page)
 }
 
 static void mover_mark(struct hd_mover *mv, uint32_t app, uint64_t page,
-                 uint8_t taken)
+                       uint8_t taken)
 {
     uint32_t piece = hd_dram_piece_bytes(mv->w.dram);
 
@@ -300,7 +302,7 @@ static void mover_pump(struct hd_mover *mv, hd_time now)
 /* ---- events ------------------------------------------------------------- */
 
 static void mover_handle(void *self, hd_time now, uint32_t what, uint32_t a,
-                   uint64_t b)
+                         uint64_t b)
 {
     struct hd_mover *mv = self;
     struct state *s = mv->s;
@@ -365,8 +367,8 @@ static void mover_look(void *self, uint32_t i, struct heddle_visitor *v)
     (void)i;
     for (uint32_t k = 0; k < r[0]->n + r[1]->n; k++) {
         bool lines = k < r[0]->n;
-        const struct job *j =
-            lines ? mover_job_at(mv, r[0], k) : mover_job_at(mv, r[1], k - r[0]->n);
+        const struct job *j = lines ? mover_job_at(mv, r[0], k)
+                                    : mover_job_at(mv, r[1], k - r[0]->n);
         v->row(v->ud, kind[j->kind]);
         v->number(v->ud, "app", j->app);
         v->number(v->ud, "from", j->from);
@@ -413,9 +415,10 @@ struct hd_mover *hd_mover_open(struct hd_env *env,
     }
     mv->stat = hd_stats_group(env->stats, &hd_rows_mover, 1);
     mv->id = hd_events_component(env->ev, "mover", mover_handle, mv);
-    hd_env_part(env,
-                (struct hd_part){
-                    .name = "mover", .instances = 1, .self = mv, .look = mover_look});
+    hd_env_part(env, (struct hd_part){.name = "mover",
+                                      .instances = 1,
+                                      .self = mv,
+                                      .look = mover_look});
     return mv;
 }
 
