@@ -66,7 +66,7 @@ int hd_frames_watch(struct hd_frames *f)
 }
 
 /* The bits of n frames from the aligned frame `first` on are all clear. */
-static bool frame_clear(const struct hd_frames *f, uint64_t first, uint32_t n)
+static bool frames_clear(const struct hd_frames *f, uint64_t first, uint32_t n)
 {
     const uint64_t *w = f->used + first / 64;
 
@@ -89,7 +89,7 @@ uint64_t hd_frames_next(struct hd_frames *f, uint32_t n)
             at = (at / 64 + 1) * 64;
             continue;
         }
-        if (frame_clear(f, at, n)) {
+        if (frames_clear(f, at, n)) {
             f->count[1 + k] = at;
             return at;
         }
@@ -110,7 +110,7 @@ bool hd_frames_free(const struct hd_frames *f, uint64_t first, uint32_t n)
 }
 
 /* The place of a frame's owner; NULL when its piece is not there. */
-static uint32_t *frame_place(const struct hd_frames *f, uint64_t frame)
+static uint32_t *frames_place(const struct hd_frames *f, uint64_t frame)
 {
     hd_ref r = f->owners[frame / PIECE];
 
@@ -123,13 +123,13 @@ int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
 {
     hd_assert(hd_frames_free(f, first, n) && owner != 0);
     for (uint64_t i = first; i < first + n; i++) {
-        uint32_t *o = frame_place(f, i);
+        uint32_t *o = frames_place(f, i);
         if (o == NULL) {
             void *p = hd_arena_take(f->arena, PIECE, sizeof *o);
             if (p == NULL)
                 return -1;
             f->owners[i / PIECE] = hd_arena_ref(f->arena, p);
-            o = frame_place(f, i);
+            o = frames_place(f, i);
         }
         *o = owner + (uint32_t)(i - first);
         f->used[i / 64] |= 1ull << (i % 64);
@@ -144,7 +144,7 @@ void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
 {
     for (uint64_t i = first; i < first + n; i++) {
         hd_assert(hd_frames_owner(f, i) != 0);
-        *frame_place(f, i) = 0;
+        *frames_place(f, i) = 0;
         f->used[i / 64] &= ~(1ull << (i % 64));
     }
     f->count[0] -= n;
@@ -155,7 +155,7 @@ void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
 
 uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame)
 {
-    const uint32_t *o = frame < f->frames ? frame_place(f, frame) : NULL;
+    const uint32_t *o = frame < f->frames ? frames_place(f, frame) : NULL;
 
     return o == NULL ? 0 : *o;
 }

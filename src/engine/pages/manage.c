@@ -124,15 +124,15 @@ struct hd_manage {
     uint8_t *tried;    /* [frames of 2 MB]: since the cause */
 };
 
-static void no_memory(struct hd_manage *g)
+static void manage_no_memory(struct hd_manage *g)
 {
     hd_err_memory(g->env->err);
 }
 
 /* ---- counting ----------------------------------------------------------- */
 
-static uint64_t *count(const struct hd_manage *g, uint32_t app,
-                       enum hd_manage_stat what)
+static uint64_t *manage_count(const struct hd_manage *g, uint32_t app,
+                              enum hd_manage_stat what)
 {
     return hd_count(&g->stat, 0, app, what);
 }
@@ -140,23 +140,23 @@ static uint64_t *count(const struct hd_manage *g, uint32_t app,
 /* What the page tables count for an application. */
 static void totals(struct hd_manage *g, uint32_t app)
 {
-    uint64_t *mapped = count(g, app, HD_MANAGE_MAPPED_PEAK);
-    uint64_t *held = count(g, app, HD_MANAGE_HELD_PEAK);
-    uint64_t *some = count(g, app, HD_MANAGE_CONTIG_PEAK);
-    uint64_t *whole = count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
+    uint64_t *mapped = manage_count(g, app, HD_MANAGE_MAPPED_PEAK);
+    uint64_t *held = manage_count(g, app, HD_MANAGE_HELD_PEAK);
+    uint64_t *some = manage_count(g, app, HD_MANAGE_CONTIG_PEAK);
+    uint64_t *whole = manage_count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
 
     *some = hd_max_u64(*some, hd_contig_covered(g->t, app, &all));
     *whole = hd_max_u64(*whole, all);
     *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
     for (uint32_t i = 0; i < 2; i++) {
-        uint64_t *large = count(g, app, HD_MANAGE_64K_PEAK + i);
+        uint64_t *large = manage_count(g, app, HD_MANAGE_64K_PEAK + i);
         *large = hd_max_u64(*large, g->t->s->large[app][i]);
     }
     *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
-    *count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
+    *manage_count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
 }
 
-static void sync(void *self, hd_time now)
+static void manage_sync(void *self, hd_time now)
 {
     struct hd_manage *g = self;
     hd_time cycle = hd_ticks(g->env->clk, HD_CLK_CORE, 1);
@@ -164,7 +164,7 @@ static void sync(void *self, hd_time now)
     for (uint32_t app = 0; app < g->env->apps; app++)
         totals(g, app);
     if (g->s->halt) {
-        *count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
+        *manage_count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
             (now - g->s->halted) / cycle;
         g->s->halted = now - (now - g->s->halted) % cycle;
     }
@@ -173,8 +173,8 @@ static void sync(void *self, hd_time now)
 /* ---- TLBs ---------------------------------------------------------------- */
 
 /* Translations of these pages are wrong from now on. */
-static void shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
-                  uint64_t vpn, uint64_t pages)
+static void manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
+                         uint64_t vpn, uint64_t pages)
 {
     struct heddle_q_shootdown q = {app, cause, vpn, pages};
     hd_time now, l1, l2;
@@ -186,7 +186,7 @@ static void shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
     now = hd_events_now(g->env->ev);
     l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
     l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
-    (*count(g, app, HD_MANAGE_SHOOTDOWNS))++;
+    (*manage_count(g, app, HD_MANAGE_SHOOTDOWNS))++;
     if (what == HEDDLE_SHOOTDOWN_PAGES && cause == HEDDLE_SHOOTDOWN_CAUSE_SPLIT)
         pages = 0; /* only the large entry */
     if (what != HEDDLE_SHOOTDOWN_PAGES) {
@@ -210,17 +210,17 @@ static void write_region(struct hd_manage *g, uint32_t app, uint64_t vpn)
                        1) < 0 ||
         hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 4),
                        g->table_lines) < 0)
-        no_memory(g);
+        manage_no_memory(g);
 }
 
 /* Splits a coalesced region, and charges for it. */
-static void split(struct hd_manage *g, uint32_t app, uint64_t vpn)
+static void manage_split(struct hd_manage *g, uint32_t app, uint64_t vpn)
 {
     hd_ptables_split(g->t, app, (hd_vpn){vpn});
     write_region(g, app, vpn);
-    (*count(g, app, HD_MANAGE_SPLINTERED))++;
-    shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
-          vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
+    (*manage_count(g, app, HD_MANAGE_SPLINTERED))++;
+    manage_shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
+                 vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
 }
 
 /* Pages [vpn, vpn + pages) of an application have come and can be used: asks
@@ -243,7 +243,7 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
             continue;
         hd_ptables_join(g->t, app, (hd_vpn){v});
         write_region(g, app, v);
-        (*count(g, app, HD_MANAGE_COALESCED))++;
+        (*manage_count(g, app, HD_MANAGE_COALESCED))++;
     }
 }
 
@@ -259,7 +259,7 @@ static bool split_one(struct hd_manage *g, uint32_t app, uint64_t vpn,
     q.frame = x.pfn.v;
     if (!hd_ask_region_split(&g->splinter, &q) && left != 0)
         return false;
-    split(g, app, vpn);
+    manage_split(g, app, vpn);
     return true;
 }
 
@@ -295,7 +295,7 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     before = g->t->s->pages[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
         return g->env->err->code;
-    *count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
+    *manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
     totals(g, app);
     have_come(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
@@ -309,13 +309,13 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
     hd_at_home(g->env, HD_SIDE_MANAGER);
     if (!hd_ptables_resident(g->t, app, vpn))
         return; /* its allocation has gone meanwhile */
-    *count(g, app, HD_MANAGE_MAPPED) += pages;
+    *manage_count(g, app, HD_MANAGE_MAPPED) += pages;
     totals(g, app);
     have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
 }
 
-static void go(struct hd_manage *g, const struct job *j)
+static void manage_go(struct hd_manage *g, const struct job *j)
 {
     uint64_t first = j->base >> HD_PAGE_SHIFT, before = g->t->s->pages[j->app];
     uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
@@ -325,9 +325,10 @@ static void go(struct hd_manage *g, const struct job *j)
     hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
     if (g->thrash != NULL)
         hd_thrash_forget(g->thrash, j->app, (hd_vpn){first}, end - first);
-    *count(g, j->app, HD_MANAGE_FREED) += before - g->t->s->pages[j->app];
+    *manage_count(g, j->app, HD_MANAGE_FREED) +=
+        before - g->t->s->pages[j->app];
     split_some(g, j->app, first, end);
-    shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
+    manage_shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
 }
 
 struct cause {
@@ -396,9 +397,10 @@ static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
 
 /* Takes the lines of a frame out of the caches; dirty ones are written back
  * first, where that is asked for.  0 or -1 (out of memory). */
-static int flush(struct hd_manage *g, uint32_t app, uint64_t frame, bool back)
+static int manage_flush(struct hd_manage *g, uint32_t app, uint64_t frame,
+                        bool back)
 {
-    uint64_t *n = count(g, app, HD_MANAGE_FLUSHED);
+    uint64_t *n = manage_count(g, app, HD_MANAGE_FLUSHED);
     int rc = 0;
 
     if (!g->s->running)
@@ -418,8 +420,8 @@ static int flush(struct hd_manage *g, uint32_t app, uint64_t frame, bool back)
 }
 
 /* Moves the page in frame `from`; vpn counts where an application has it. */
-static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
-                 uint64_t to, int64_t how)
+static void manage_move(struct hd_manage *g, uint32_t owner, hd_vpn vpn,
+                        uint64_t from, uint64_t to, int64_t how)
 {
     uint32_t app = owner == HD_OWNER_FOREIGN ? HD_APP_NONE : owner;
     struct heddle_n_page_moved note = {
@@ -432,7 +434,7 @@ static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
 
     hd_ptables_move(g->t, (hd_pfn){from}, (hd_pfn){to});
     if (app != HD_APP_NONE)
-        rc = flush(g, app, from, paid) + flush(g, app, to, false);
+        rc = manage_flush(g, app, from, paid) + manage_flush(g, app, to, false);
     if (rc == 0 && paid)
         rc = hd_mover_copy(g->mover, app, (hd_pfn){from}, (hd_pfn){to},
                            how == HEDDLE_COMPACT_COPY_BULK ? HD_MOVE_BULK
@@ -441,17 +443,17 @@ static void move(struct hd_manage *g, uint32_t owner, hd_vpn vpn, uint64_t from,
         if (rc == 0)
             rc = hd_mover_write(g->mover, app,
                                 hd_ptables_table(g->t, app, vpn, 4), 1);
-        shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
+        manage_shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
     }
     if (rc < 0)
-        no_memory(g);
-    (*count(g, app, HD_MANAGE_MOVED))++;
+        manage_no_memory(g);
+    (*manage_count(g, app, HD_MANAGE_MOVED))++;
     if (g->env->slots->watched[HEDDLE_NOTE_page_moved] != 0)
         hd_slots_note(g->env->slots, HEDDLE_NOTE_page_moved, &note);
 }
 
 /* Whether the page of a frame can move: it is of 4 KB. */
-static bool movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
+static bool manage_movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
@@ -460,7 +462,7 @@ static bool movable(const struct hd_manage *g, uint32_t app, hd_vpn vpn)
 }
 
 /* Moves the pages of a frame of 2 MB, as far as there is room. */
-static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
+static void manage_empty(struct hd_manage *g, struct cause *e, uint64_t big)
 {
     uint64_t f = big * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
     uint64_t to = HD_NO_FRAME, place;
@@ -475,7 +477,7 @@ static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
         if (o == 0)
             continue;
         if (hd_ptables_owner(g->t, (hd_pfn){f}, &owner, &vpn) &&
-            !movable(g, owner, vpn))
+            !manage_movable(g, owner, vpn))
             return;
         place = to == HD_NO_FRAME || owner != to_owner ? HD_NO_FRAME
                                                        : place_in(g, to, f);
@@ -487,7 +489,7 @@ static void empty(struct hd_manage *g, struct cause *e, uint64_t big)
             how = ask_copy(g, big, to, owner);
             place = place_in(g, to, f);
         }
-        move(g, owner, vpn, f, place, how);
+        manage_move(g, owner, vpn, f, place, how);
         e->moved++;
     }
 }
@@ -501,12 +503,12 @@ static void take_frame(struct hd_manage *g, struct cause *e, uint64_t big)
         uint32_t app = owner;
         hd_vpn vpn = {0};
         hd_ptables_owner(g->t, (hd_pfn){big * HD_LARGE_PAGES}, &app, &vpn);
-        split(g, app, vpn.v);
+        manage_split(g, app, vpn.v);
     }
-    empty(g, e, big);
+    manage_empty(g, e, big);
     if (g->t->big.v[big].used == 0)
-        (*count(g, owner < g->env->apps ? owner : HD_APP_NONE,
-                HD_MANAGE_EMPTIED))++;
+        (*manage_count(g, owner < g->env->apps ? owner : HD_APP_NONE,
+                       HD_MANAGE_EMPTIED))++;
 }
 
 /* ---- compacting: which frames
@@ -558,8 +560,8 @@ static void ask_stall(struct hd_manage *g, const struct cause *e)
 
 /* Asks which frames are emptied, and empties them; the first is known, if it
  * still has pages.  True: pages have moved. */
-static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
-                    uint64_t first)
+static bool manage_compact(struct hd_manage *g, uint32_t cause, uint32_t app,
+                           uint64_t first)
 {
     struct cause e = {cause, app, 0, 0};
     uint64_t big = first;
@@ -576,7 +578,7 @@ static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
         take_frame(g, &e, big);
     }
     if (e.asked != 0)
-        (*count(g, app, HD_MANAGE_COMPACTIONS))++;
+        (*manage_count(g, app, HD_MANAGE_COMPACTIONS))++;
     if (e.moved != 0)
         ask_stall(g, &e);
     return e.asked != 0;
@@ -584,7 +586,7 @@ static bool compact(struct hd_manage *g, uint32_t cause, uint32_t app,
 
 /* ---- while the machine runs ---------------------------------------------- */
 
-static struct job *job_at(const struct hd_manage *g, uint32_t i)
+static struct job *manage_job_at(const struct hd_manage *g, uint32_t i)
 {
     struct job *v = hd_arena_at(g->env->arena, g->s->jobs);
 
@@ -592,7 +594,7 @@ static struct job *job_at(const struct hd_manage *g, uint32_t i)
 }
 
 /* Enters a job for the first instant that no core can be ahead of. */
-static void enter(struct hd_manage *g, hd_time now, struct job j)
+static void manage_enter(struct hd_manage *g, hd_time now, struct job j)
 {
     struct state *s = g->s;
     hd_time at =
@@ -603,16 +605,16 @@ static void enter(struct hd_manage *g, hd_time now, struct job j)
     if (s->n == s->room) {
         struct job *v = hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
         if (v == NULL) {
-            no_memory(g);
+            manage_no_memory(g);
             return;
         }
         for (uint32_t i = 0; i < s->n; i++)
-            v[i] = *job_at(g, i);
+            v[i] = *manage_job_at(g, i);
         s->jobs = hd_arena_ref(g->env->arena, v);
         s->first = 0;
         s->room *= 2;
     }
-    *job_at(g, s->n++) = j;
+    *manage_job_at(g, s->n++) = j;
     if (at < s->barrier) {
         s->barrier = at;
         hd_post(g->env->ev, g->id, g->id, at, EV_APPLY, 0, 0);
@@ -623,24 +625,24 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map)
 {
     hd_cross(g->env, HD_BORDER_ask);
-    enter(g, now,
-          (struct job){.base = base.v,
-                       .bytes = bytes,
-                       .app = app,
-                       .index = index,
-                       .what = map ? JOB_COMES : JOB_GOES});
+    manage_enter(g, now,
+                 (struct job){.base = base.v,
+                              .bytes = bytes,
+                              .app = app,
+                              .index = index,
+                              .what = map ? JOB_COMES : JOB_GOES});
 }
 
 void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
                     uint64_t bytes, const struct hd_hint *h)
 {
     hd_cross(g->env, HD_BORDER_ask);
-    enter(g, now,
-          (struct job){.base = base.v,
-                       .bytes = bytes,
-                       .app = app,
-                       .what = JOB_HINT,
-                       .hint = *h});
+    manage_enter(g, now,
+                 (struct job){.base = base.v,
+                              .bytes = bytes,
+                              .app = app,
+                              .what = JOB_HINT,
+                              .hint = *h});
 }
 
 void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
@@ -651,7 +653,7 @@ void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
 }
 
 /* What the host says of an allocation, or does to it. */
-static void hint(struct hd_manage *g, hd_time now, const struct job *j)
+static void manage_hint(struct hd_manage *g, hd_time now, const struct job *j)
 {
     hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
     uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
@@ -675,33 +677,34 @@ static void hint(struct hd_manage *g, hd_time now, const struct job *j)
 
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
 {
-    enter(manage, now,
-          (struct job){.app = app, .index = fault, .what = JOB_ROOM});
+    manage_enter(manage, now,
+                 (struct job){.app = app, .index = fault, .what = JOB_ROOM});
 }
 
 void hd_manage_ask_evict(void *manage, hd_time now)
 {
-    enter(manage, now, (struct job){.what = JOB_EVICT});
+    manage_enter(manage, now, (struct job){.what = JOB_EVICT});
 }
 
 void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
 {
-    enter(manage, now, (struct job){.index = fault, .what = JOB_FAR});
+    manage_enter(manage, now, (struct job){.index = fault, .what = JOB_FAR});
 }
 
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
 {
-    enter(manage, now, (struct job){.index = granule, .what = JOB_RECALL});
+    manage_enter(manage, now,
+                 (struct job){.index = granule, .what = JOB_RECALL});
 }
 
 void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages)
 {
-    enter(manage, now,
-          (struct job){.base = vpn.v << HD_PAGE_SHIFT,
-                       .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
-                       .app = app,
-                       .what = JOB_LEFT});
+    manage_enter(manage, now,
+                 (struct job){.base = vpn.v << HD_PAGE_SHIFT,
+                              .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
+                              .app = app,
+                              .what = JOB_LEFT});
 }
 
 void hd_manage_notified(void *manage, hd_time now)
@@ -711,9 +714,10 @@ void hd_manage_notified(void *manage, hd_time now)
 
 void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
 {
-    enter(manage, now,
-          (struct job){
-              .app = app, .base = vpn.v << HD_PAGE_SHIFT, .what = JOB_UNPIN});
+    manage_enter(manage, now,
+                 (struct job){.app = app,
+                              .base = vpn.v << HD_PAGE_SHIFT,
+                              .what = JOB_UNPIN});
 }
 
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
@@ -743,29 +747,31 @@ uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
 
 void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
 {
-    shoot(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v, pages);
+    manage_shoot(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v, pages);
 }
 
 /* Does all jobs of this instant; what goes together is compacted once. */
-static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
-                  uint64_t b)
+static void manage_apply(void *self, hd_time now, uint32_t what, uint32_t a,
+                         uint64_t b)
 {
     struct hd_manage *g = self;
     struct state *s = g->s;
 
     (void)what, (void)a, (void)b;
-    while (s->n > 0 && job_at(g, 0)->at <= now && !hd_err_ends(g->env->err->code)) {
-        struct job j = *job_at(g, 0);
+    while (s->n > 0 && manage_job_at(g, 0)->at <= now &&
+           !hd_err_ends(g->env->err->code)) {
+        struct job j = *manage_job_at(g, 0);
         bool last;
 
         s->first = (s->first + 1) % s->room;
         s->n--;
-        last = s->n == 0 || job_at(g, 0)->at > now ||
-               job_at(g, 0)->what != JOB_GOES || job_at(g, 0)->app != j.app;
+        last = s->n == 0 || manage_job_at(g, 0)->at > now ||
+               manage_job_at(g, 0)->what != JOB_GOES ||
+               manage_job_at(g, 0)->app != j.app;
         if (j.what == JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
         if (j.what == JOB_ROOM)
-            compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
+            manage_compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
         if (j.what == JOB_ROOM && !hd_err_ends(g->env->err->code))
             hd_faults_again(g->faults, now, j.index);
         if (j.what == JOB_EVICT)
@@ -782,29 +788,29 @@ static void apply(void *self, hd_time now, uint32_t what, uint32_t a,
             hd_remote_recall(g->remote, j.app,
                              (hd_vpn){j.base >> HD_PAGE_SHIFT}, 1);
         if (j.what == JOB_HINT)
-            hint(g, now, &j);
+            manage_hint(g, now, &j);
         if (j.what != JOB_GOES)
             continue;
-        go(g, &j);
+        manage_go(g, &j);
         if (last)
-            compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app, HD_NO_FRAME);
+            manage_compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app, HD_NO_FRAME);
         if (last && g->evict != NULL)
             hd_evict_freed(g->evict, now);
     }
-    s->barrier = s->n > 0 ? job_at(g, 0)->at : HD_NEVER;
+    s->barrier = s->n > 0 ? manage_job_at(g, 0)->at : HD_NEVER;
     if (s->n > 0)
         hd_post(g->env->ev, g->id, g->id, s->barrier, EV_APPLY, 0, 0);
     hd_mover_start(g->mover, now);
 }
 
 /* The mover has done all it was asked for. */
-static void idle(void *self, hd_time now)
+static void manage_idle(void *self, hd_time now)
 {
     struct hd_manage *g = self;
 
     if (!g->s->halt)
         return;
-    sync(g, now);
+    manage_sync(g, now);
     g->s->halt = 0;
     g->cores.halt(g->cores.self, false, now);
 }
@@ -824,9 +830,9 @@ static int64_t yes(void *self, const void *question)
 }
 
 /* A page found no frame. */
-static bool make_room(void *self, uint32_t app)
+static bool manage_make_room(void *self, uint32_t app)
 {
-    return compact(self, HEDDLE_COMPACT_CAUSE_FULL, app, HD_NO_FRAME);
+    return manage_compact(self, HEDDLE_COMPACT_CAUSE_FULL, app, HD_NO_FRAME);
 }
 
 /* A page that faults found no frame: whether memory is compacted for it, at the
@@ -868,10 +874,10 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     g->line = w->line;
     g->table_lines = HD_PAGE_BYTES / w->line;
     g->s = hd_arena_take(env->arena, 1, sizeof *g->s);
-    g->id = hd_events_component(env->ev, "manager", apply, g);
+    g->id = hd_events_component(env->ev, "manager", manage_apply, g);
     mw.window = cfg->move_window;
     mw.bulk = hd_ticks_ns(env->clk, cfg->bulk_ns);
-    mw.idle = idle;
+    mw.idle = manage_idle;
     mw.self = g;
     g->mover = hd_mover_open(env, &mw);
     if (jobs == NULL || g->s == NULL || g->mover == NULL) {
@@ -913,16 +919,17 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
     g->tried = calloc(n, 1);
     if (g->scratch == NULL || g->tried == NULL)
         return -1;
-    tables->compact = make_room;
+    tables->compact = manage_make_room;
     tables->compacts = compacts;
     tables->wants_room = wants_room;
     tables->compact_self = g;
     for (uint32_t i = 0; i < HD_LEN(point); i++)
         hd_slots_offer(g->env->slots, point[i].point, "", point[i].slot,
                        point[i].fn, g);
-    hd_env_part(g->env,
-                (struct hd_part){
-                    .name = "memory", .instances = 1, .self = g, .sync = sync});
+    hd_env_part(g->env, (struct hd_part){.name = "memory",
+                                         .instances = 1,
+                                         .self = g,
+                                         .sync = manage_sync});
     return 0;
 }
 
@@ -969,7 +976,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
                             g->cfg.fragment_occupancy, seed) < 0 ||
         hd_ptables_hog(g->t, g->cfg.hog, g->cfg.hog_torn, g->cfg.hog_kept,
                        seed) < 0) {
-        no_memory(g);
+        manage_no_memory(g);
         return -1;
     }
     for (uint64_t f = 0; f < g->t->frames.frames &&
@@ -999,14 +1006,14 @@ static void no_row(void *hist, const char *kind)
     (void)hist, (void)kind;
 }
 
-static void no_text(void *hist, const char *field, const char *value)
+static void manage_no_text(void *hist, const char *field, const char *value)
 {
     (void)hist, (void)field, (void)value;
 }
 
 void hd_manage_start(struct hd_manage *g, hd_time now)
 {
-    struct heddle_visitor v = {no_row, add_run, no_text, NULL};
+    struct heddle_visitor v = {no_row, add_run, manage_no_text, NULL};
 
     for (uint32_t app = 0; g->t->cfg.scan && app < g->env->apps; app++) {
         v.ud = &g->runs[app];

@@ -112,8 +112,8 @@ enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
 /* ---- slots and entries --------------------------------------------------- */
 
 /* The slot of a page's region; its key is 0 if it has none. */
-static HD_INLINE struct hd_pt_slot *slot_of(const struct hd_ptables *t,
-                                            uint32_t app, uint64_t vpn)
+static HD_INLINE struct hd_pt_slot *ptable_slot_of(const struct hd_ptables *t,
+                                                   uint32_t app, uint64_t vpn)
 {
     hd_cross(t->env, HD_BORDER_tables);
     return hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
@@ -124,7 +124,8 @@ static uint32_t region_number(const struct hd_pt_slot *h)
     return h->region_bits >> HD_PT_SHIFT;
 }
 
-static struct hd_pt_region *region_of(const struct hd_ptables *t, uint32_t r)
+static struct hd_pt_region *ptable_region_of(const struct hd_ptables *t,
+                                             uint32_t r)
 {
     return (struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) + r;
 }
@@ -134,7 +135,7 @@ static struct hd_pt_range *range_of(const struct hd_ptables *t, uint32_t i)
     return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
 }
 
-static uint32_t index_of(uint64_t vpn, uint32_t level)
+static uint32_t ptable_index_of(uint64_t vpn, uint32_t level)
 {
     return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
 }
@@ -148,9 +149,9 @@ static HD_INLINE uint64_t *leaf(const struct hd_ptables *t,
 }
 
 /* What the entry of a page says of it, if it has one of these bits. */
-static HD_INLINE bool decode(const struct hd_ptables *t,
-                             const struct hd_pt_slot *h, uint64_t vpn,
-                             uint64_t bits, struct hd_xlate *x)
+static HD_INLINE bool ptable_decode(const struct hd_ptables *t,
+                                    const struct hd_pt_slot *h, uint64_t vpn,
+                                    uint64_t bits, struct hd_xlate *x)
 {
     uint64_t e = h->key != 0 ? *leaf(t, h, vpn) : 0, mask;
     uint32_t n = h->region_bits & HD_PT_LARGE ? HD_LARGE_PAGES
@@ -168,8 +169,9 @@ static HD_INLINE bool decode(const struct hd_ptables *t,
 
 /* Writes the entries of a page: these bits, and its frames if it has some.  What
  * may be done with it, and how it is stored, stays. */
-static void put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
-                uint32_t pages, uint64_t frame, uint64_t bits)
+static void ptable_put(struct hd_ptables *t, const struct hd_pt_slot *h,
+                       uint64_t vpn, uint32_t pages, uint64_t frame,
+                       uint64_t bits)
 {
     uint32_t n = pages == HD_LARGE_PAGES ? 1 : pages;
     uint64_t *e = leaf(t, h, vpn);
@@ -304,7 +306,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
                                      uint64_t vpn)
 {
     struct hd_pt_state *s = t->s;
-    struct hd_pt_slot *h = slot_of(t, app, vpn), new;
+    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn), new;
 
     if (h->key != 0)
         return h;
@@ -321,16 +323,16 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
         s->root[app] = table_new(t, app, 1);
     new.t[0] = s->root[app];
     for (uint32_t l = 1; l < 3 && new.t[l - 1] != HD_NONE; l++)
-        new.t[l] = table_below(t, new.t[l - 1], index_of(vpn, l));
+        new.t[l] = table_below(t, new.t[l - 1], ptable_index_of(vpn, l));
     if (new.t[0] == HD_NONE || new.t[1] == HD_NONE || new.t[2] == HD_NONE)
         return NULL;
     new.t[3] = HD_NONE;
     new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
-    new.at = t->table[new.t[2]].at + index_of(vpn, 3);
+    new.at = t->table[new.t[2]].at + ptable_index_of(vpn, 3);
     new.region_bits = s->regions << HD_PT_SHIFT | HD_PT_LARGE; /* no table */
-    *region_of(t, s->regions++) =
+    *ptable_region_of(t, s->regions++) =
         (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
-    h = slot_of(t, app, vpn);
+    h = ptable_slot_of(t, app, vpn);
     *h = new;
     return h;
 }
@@ -340,7 +342,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
 static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
                         uint64_t vpn, uint32_t pages)
 {
-    uint32_t i = index_of(vpn, 3);
+    uint32_t i = ptable_index_of(vpn, 3);
 
     t->s->sized |= pages > 1;
     if (pages == HD_LARGE_PAGES) {
@@ -370,9 +372,9 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
 HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn, struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
 
-    if (!decode(t, h, vpn.v, HD_PT_PRESENT, x))
+    if (!ptable_decode(t, h, vpn.v, HD_PT_PRESENT, x))
         return false;
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED)) {
         x->pages = x->page_pages = HD_LARGE_PAGES;
@@ -385,45 +387,49 @@ HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x)
 {
-    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT, x);
+    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT,
+                         x);
 }
 
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING, &x);
+    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING,
+                         &x);
 }
 
 uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                             uint32_t n)
 {
-    return region_of(t, region_number(slot_of(t, app, vpn.v)))->faults += n;
+    return ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))
+               ->faults += n;
 }
 
 void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       uint64_t set[HD_LARGE_PAGES / 64])
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
     struct hd_xlate x;
 
     memset(set, 0, HD_LARGE_PAGES / 8);
     for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
+        if (ptable_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
             set[i / 64] |= 1ull << i % 64;
 }
 
 bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
-    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, x);
+    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
+                         x);
 }
 
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     uint64_t e = h->key != 0 ? *leaf(t, h, vpn.v) : 0;
 
     return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
@@ -433,7 +439,8 @@ bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return decode(t, slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT, &x);
+    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
+                         &x);
 }
 
 /* Where the entry of a page is in a table of a level. */
@@ -441,13 +448,13 @@ static hd_pa entry_at(const struct hd_ptables *t, uint32_t table, uint64_t vpn,
                       uint32_t level)
 {
     return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
-                   index_of(vpn, level) * 8u};
+                   ptable_index_of(vpn, level) * 8u};
 }
 
 HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
                                 hd_vpn vpn, hd_pa pte[4])
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
 
     if (h->key == 0)
@@ -476,7 +483,8 @@ uint64_t hd_ptables_free(const struct hd_ptables *t)
 
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    uint32_t held = region_of(t, region_number(slot_of(t, app, vpn.v)))->held;
+    uint32_t held =
+        ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))->held;
 
     return hd_ptables_free(t) + (held != 0 ? HD_LARGE_PAGES - held : 0);
 }
@@ -484,14 +492,16 @@ uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     return HD_UNLIKELY(t->cfg.chunks) &&
-           region_of(t, region_number(slot_of(t, app, vpn.v)))->held == 0;
+           ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))
+                   ->held == 0;
 }
 
 /* Pages of a region take frames of its chunk, or give them (n < 0); it begins
  * with the first and ends with the last. */
-static void hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
+static void ptable_hold(struct hd_ptables *t, const struct hd_pt_slot *h,
+                        int32_t n)
 {
-    struct hd_pt_region *r = region_of(t, region_number(h));
+    struct hd_pt_region *r = ptable_region_of(t, region_number(h));
 
     t->s->spare += r->held == 0 ? HD_LARGE_PAGES : 0;
     r->held = (uint32_t)((int32_t)r->held + n);
@@ -499,11 +509,11 @@ static void hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
     t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
 }
 
-/* hold() where the page has a chunk. */
+/* ptable_hold() where the page has a chunk. */
 static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
 {
-    if (HD_UNLIKELY(region_of(t, region_number(h))->held != 0))
-        hold(t, h, n);
+    if (HD_UNLIKELY(ptable_region_of(t, region_number(h))->held != 0))
+        ptable_hold(t, h, n);
 }
 
 uint64_t hd_ptables_total(const struct hd_ptables *t)
@@ -529,7 +539,7 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 
     if (t->s->sized == 0)
         return vpn;
-    h = slot_of(t, app, vpn.v);
+    h = ptable_slot_of(t, app, vpn.v);
     if (h->key == 0 ||
         (h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED)) == 0)
         return vpn;
@@ -568,7 +578,7 @@ void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     }
     if (run->pages >= group)
         return;
-    h = slot_of(t, app, vpn.v);
+    h = ptable_slot_of(t, app, vpn.v);
     leaf = hd_pt_entry(t, h->at);
     f = leaf_frame(leaf, vpn.v);
     from = vpn.v & ~(uint64_t)(group - 1);
@@ -598,7 +608,7 @@ bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
 
     if (o == 0 || o == HD_PT_FOREIGN)
         return false;
-    r = region_of(t, (o - 1) / HD_LARGE_PAGES);
+    r = ptable_region_of(t, (o - 1) / HD_LARGE_PAGES);
     *app = r->app;
     vpn->v = r->number * HD_LARGE_PAGES + (o - 1) % HD_LARGE_PAGES;
     return true;
@@ -623,8 +633,8 @@ struct job {
     bool again;  /* an absent page was asked for, and memory was compacted */
 };
 
-static int fail(const struct hd_ptables *t, const struct job *j,
-                const char *what, uint32_t pages)
+static int ptable_fail(const struct hd_ptables *t, const struct job *j,
+                       const char *what, uint32_t pages)
 {
     return hd_err_set(
         j->err, HEDDLE_ECONFIG,
@@ -639,7 +649,7 @@ static int fail(const struct hd_ptables *t, const struct job *j,
 }
 
 /* Whether the aligned 2 MB around a page lie wholly in its allocation. */
-static bool whole(const struct job *j, uint64_t vpn)
+static bool ptable_whole(const struct job *j, uint64_t vpn)
 {
     uint64_t first = j->base.v >> HD_PAGE_SHIFT;
     uint64_t end = ((j->base.v + j->bytes - 1) >> HD_PAGE_SHIFT) + 1;
@@ -660,7 +670,7 @@ static struct heddle_q_frame_place question(struct hd_ptables *t,
         .pages = pages,
         .frames = frames,
         .next = hd_min_u64(hd_frames_next(&t->frames, pages), frames),
-        .whole = whole(j, vpn),
+        .whole = ptable_whole(j, vpn),
         .again = again,
     };
 }
@@ -711,15 +721,15 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
         f = ask_frame(t, j, &q);
     }
     if (f == frames) {
-        fail(t, j, "out of frames: no free aligned one", pages);
+        ptable_fail(t, j, "out of frames: no free aligned one", pages);
         return HD_NO_FRAME;
     }
     return f;
 }
 
 /* Tells who watches page_freed or page_back of a 4 KB page. */
-static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
-                 uint64_t vpn, uint64_t frame)
+static void ptable_tell(struct hd_ptables *t, enum heddle_note note,
+                        uint32_t app, uint64_t vpn, uint64_t frame)
 {
     struct heddle_n_page_freed n = {
         .app = app, .vpn = vpn, .frame = frame, .to = frame};
@@ -729,7 +739,7 @@ static void tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
 }
 
 /* The number of a base page, which in the frame table is 1 higher. */
-static uint32_t number_of(const struct hd_pt_slot *h, uint64_t vpn)
+static uint32_t ptable_number_of(const struct hd_pt_slot *h, uint64_t vpn)
 {
     return region_number(h) * HD_LARGE_PAGES + (vpn & 511);
 }
@@ -740,7 +750,8 @@ uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
     if (HD_LIKELY(t->compress == NULL))
         return (uint64_t)x->pages * HD_PAGE_BYTES;
     return hd_compress_bytes(
-        t->compress, number_of(slot_of(t, app, x->vpn.v), x->vpn.v), x->pages);
+        t->compress,
+        ptable_number_of(ptable_slot_of(t, app, x->vpn.v), x->vpn.v), x->pages);
 }
 
 /* choose_frame, if there is memory for the page; of a coalesced region, it is
@@ -750,21 +761,21 @@ static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
                           uint32_t pages)
 {
     if (HD_UNLIKELY(t->compress != NULL) &&
-        !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn}, number_of(h, vpn),
-                          pages)) {
+        !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn},
+                          ptable_number_of(h, vpn), pages)) {
         if (j->absent && t->gone != NULL)
             return WANTS_EVICT;
-        fail(t, j, "out of memory, compressed", pages);
+        ptable_fail(t, j, "out of memory, compressed", pages);
         return HD_NO_FRAME;
     }
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
         return choose_frame(t, j, vpn, pages);
-    return region_of(t, region_number(h))->frame + (vpn & 511);
+    return ptable_region_of(t, region_number(h))->frame + (vpn & 511);
 }
 
 /* Pages are in frames from f on. */
-static void settle(struct hd_ptables *t, uint64_t f, uint32_t app,
-                   uint32_t pages)
+static void ptable_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
+                          uint32_t pages)
 {
     hd_bigframes_add(&t->big, f, app, pages);
     if (hd_bigframe_of(&t->big, f)->owners > 1 && app < HD_MAX_APPS)
@@ -772,15 +783,15 @@ static void settle(struct hd_ptables *t, uint64_t f, uint32_t app,
 }
 
 /* Takes the frames of a page from f on.  0, or an error in `err`. */
-static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
-                  uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
-                  struct hd_err *err)
+static int ptable_occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
+                         uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
+                         struct hd_err *err)
 {
-    uint32_t owner = number_of(h, vpn) + 1;
+    uint32_t owner = ptable_number_of(h, vpn) + 1;
 
     if (h->region_bits & HD_PT_JOINED) {
         t->s->kept--;
-        tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
+        ptable_tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
     } else if (hd_frames_take(&t->frames, f, pages, owner) < 0) {
         return hd_err_memory(err);
     }
@@ -790,7 +801,7 @@ static int occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
                  ? *e | HD_PT_PACKED
                  : *e & ~HD_PT_PACKED;
     }
-    settle(t, f, app, pages);
+    ptable_settle(t, f, app, pages);
     return 0;
 }
 
@@ -802,44 +813,45 @@ static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     uint64_t f;
 
     if (h == NULL || region_shape(t, h, vpn, pages) < 0)
-        return fail(t, j, "out of frames for page tables", pages);
+        return ptable_fail(t, j, "out of frames for page tables", pages);
     if (j->absent) {
-        put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
+        ptable_put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
         return 0;
     }
     f = frame_for(t, j, h, vpn, pages);
-    if (f == HD_NO_FRAME || occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
+    if (f == HD_NO_FRAME ||
+        ptable_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
-    put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
+    ptable_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
     count_present(t, h, j->app, pages, true);
     return 0;
 }
 
 /* The page that holds vpn, mapped or reserved, coalesced or not. */
-static bool taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                  struct hd_xlate *x)
+static bool ptable_taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                         struct hd_xlate *x)
 {
-    return decode(t, slot_of(t, app, vpn), vpn, HD_PT_PRESENT | HD_PT_ABSENT,
-                  x);
+    return ptable_decode(t, ptable_slot_of(t, app, vpn), vpn,
+                         HD_PT_PRESENT | HD_PT_ABSENT, x);
 }
 
 /* Whether a page of [vpn, vpn + n) can be made: none in it is mapped or
  * reserved, or has its place kept in a coalesced region. */
-static bool all_free(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                     uint32_t n)
+static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
+                            uint64_t vpn, uint32_t n)
 {
     struct hd_xlate x;
 
     for (uint32_t i = 0; i < n; i++)
-        if (taken(t, app, vpn + i, &x))
+        if (ptable_taken(t, app, vpn + i, &x))
             return false;
     return !hd_ptables_large(t, app, (hd_vpn){vpn}, &x);
 }
 
 /* Remembers the range of an allocation, so that unmapping spares the pages
  * that it shares with others. */
-static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
-                    uint64_t pages)
+static int ptable_remember(struct hd_ptables *t, const struct job *j,
+                           uint64_t vpn, uint64_t pages)
 {
     struct hd_pt_state *s = t->s;
     struct hd_pt_range *r = s->ranges > 0 ? range_of(t, s->ranges - 1) : NULL;
@@ -861,7 +873,7 @@ static int remember(struct hd_ptables *t, const struct job *j, uint64_t vpn,
 }
 
 /* Maps or reserves the pages of an allocation. */
-static int map(struct hd_ptables *t, struct job *j)
+static int ptable_map(struct hd_ptables *t, struct job *j)
 {
     uint32_t app = j->app, index = j->index;
     hd_va base = j->base;
@@ -893,11 +905,12 @@ static int map(struct hd_ptables *t, struct job *j)
         struct hd_xlate x;
         int rc = 0;
 
-        if (taken(t, app, vpn, &x)) {
+        if (ptable_taken(t, app, vpn, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
         }
-        if (n > 1 && (inside || t->cfg.round) && all_free(t, app, at, n)) {
+        if (n > 1 && (inside || t->cfg.round) &&
+            ptable_all_free(t, app, at, n)) {
             rc = enter_page(t, j, at, n);
             vpn = at + n;
         } else {
@@ -907,7 +920,7 @@ static int map(struct hd_ptables *t, struct job *j)
             return rc;
     }
     rescan(t, app, first & ~511ull, end + 511 - (first & ~511ull));
-    return remember(t, j, first, end - first);
+    return ptable_remember(t, j, first, end - first);
 }
 
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
@@ -915,7 +928,7 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
 {
     struct job j = {app, index, base, bytes, err, false, false};
 
-    return map(t, &j);
+    return ptable_map(t, &j);
 }
 
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
@@ -923,7 +936,7 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 {
     struct job j = {app, index, base, bytes, err, true, false};
 
-    return map(t, &j);
+    return ptable_map(t, &j);
 }
 
 /* The first allocation that has a page, or NULL. */
@@ -981,12 +994,12 @@ void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     while (v < end) {
         bool edge;
         uint64_t *e;
-        if (!taken(t, app, v, &x)) {
+        if (!ptable_taken(t, app, v, &x)) {
             v++;
             continue;
         }
         edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
-        e = leaf(t, slot_of(t, app, v), x.vpn.v);
+        e = leaf(t, ptable_slot_of(t, app, v), x.vpn.v);
         v = x.vpn.v + x.pages;
         if (edge && holders(t, app, x.vpn.v, x.pages) > 1)
             continue;
@@ -1039,7 +1052,7 @@ hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     struct job j = job_of(t, app, vpn.v, again, err);
     struct hd_xlate x;
     uint64_t f;
@@ -1053,7 +1066,8 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                           app, (unsigned long long)vpn.v);
     if (HD_UNLIKELY(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return HD_PLACE_EVICT; /* it is not out yet */
-    chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && whole(&j, vpn.v);
+    chunk =
+        t->cfg.chunks && x.pages < HD_LARGE_PAGES && ptable_whole(&j, vpn.v);
     if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
         hd_ptables_room(t, app, vpn) < (chunk ? HD_LARGE_PAGES : x.pages) &&
         hd_ptables_small(t, app, vpn))
@@ -1063,12 +1077,13 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
         return HD_PLACE_COMPACT;
     if (f == WANTS_EVICT)
         return HD_PLACE_EVICT;
-    if (f == HD_NO_FRAME || occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
+    if (f == HD_NO_FRAME ||
+        ptable_occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
         return err->code;
     if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
-        hold(t, h, (int32_t)x.pages);
-    put(t, h, vpn.v, x.pages, f,
-        HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
+        ptable_hold(t, h, (int32_t)x.pages);
+    ptable_put(t, h, vpn.v, x.pages, f,
+               HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
     t->s->coming += x.pages;
     return HD_PLACED;
 }
@@ -1076,14 +1091,14 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        bool ahead)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
+    if (!ptable_decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
         return false; /* its allocation has gone, and another may have come */
-    put(t, h, vpn.v, x.pages, x.pfn.v,
-        HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
+    ptable_put(t, h, vpn.v, x.pages, x.pfn.v,
+               HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
     count_present(t, h, app, x.pages, true);
     t->s->coming -= x.pages;
     rescan(t, app, vpn.v, x.pages);
@@ -1092,12 +1107,12 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (HD_LIKELY(!decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
+    if (HD_LIKELY(!ptable_decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
         return 0;
-    put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
+    ptable_put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
     return x.pages;
 }
 
@@ -1114,12 +1129,12 @@ static void tell_gone(struct hd_ptables *t, uint32_t app,
 void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
     uint64_t bits = *leaf(t, h, x->vpn.v);
 
     hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
-    put(t, h, x->vpn.v, x->pages, x->pfn.v,
-        HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
+    ptable_put(t, h, x->vpn.v, x->pages, x->pfn.v,
+               HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
     count_present(t, h, app, x->pages, false);
     t->s->leaving += x->pages;
     rescan(t, app, x->vpn.v, x->pages);
@@ -1127,11 +1142,11 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
 }
 
 /* A page has no memory any more. */
-static void give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
-                        const struct hd_xlate *x)
+static void ptable_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
+                               const struct hd_xlate *x)
 {
     if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_give(t->compress, number_of(h, x->vpn.v), x->pages);
+        hd_compress_give(t->compress, ptable_number_of(h, x->vpn.v), x->pages);
 }
 
 /* The frame of a page that is not in memory any more is free. */
@@ -1139,16 +1154,16 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
     hd_frames_give(&t->frames, x->pfn.v, x->pages);
-    hold_on(t, slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
+    hold_on(t, ptable_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
-        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+        ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
 }
 
 hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
                              hd_vpn vpn)
 {
-    uint64_t region = region_number(slot_of(t, app, vpn.v));
+    uint64_t region = region_number(ptable_slot_of(t, app, vpn.v));
 
     return (hd_pfn){HD_HOST_FRAME + region * HD_LARGE_PAGES + (vpn.v & 511)};
 }
@@ -1157,7 +1172,8 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
                             uint32_t *app)
 {
     uint64_t n = pfn.v - HD_HOST_FRAME;
-    const struct hd_pt_region *r = region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
+    const struct hd_pt_region *r =
+        ptable_region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
 
     *app = r->app;
     return (hd_vpn){r->number * HD_LARGE_PAGES + n % HD_LARGE_PAGES};
@@ -1166,7 +1182,7 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
 enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     uint64_t most = HD_HOST_FRAME / HD_LARGE_PAGES; /* TLBs: 32 bits of frame */
 
     if (h->key == 0 || h->region_bits & HD_PT_JOINED ||
@@ -1179,11 +1195,12 @@ enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
 void hd_ptables_far(struct hd_ptables *t, uint32_t app,
                     const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
-        HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    ptable_put(t, h, x->vpn.v, x->pages,
+               hd_ptables_host_frame(t, app, x->vpn).v,
+               HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
     count_present(t, h, app, x->pages, true);
     rescan(t, app, x->vpn.v, x->pages);
     t->s->far += x->pages;
@@ -1192,11 +1209,11 @@ void hd_ptables_far(struct hd_ptables *t, uint32_t app,
 void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
-        HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    ptable_put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
+               HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
     count_present(t, h, app, x->pages, false);
     rescan(t, app, x->vpn.v, x->pages);
     t->s->far -= x->pages;
@@ -1211,15 +1228,15 @@ uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
 
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (!decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
+    if (!ptable_decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
         !(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return 0;
-    put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
+    ptable_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
     t->s->leaving -= x.pages;
-    give_memory(t, h, &x);
+    ptable_give_memory(t, h, &x);
     give_frame(t, app, &x);
     return x.pages;
 }
@@ -1228,13 +1245,14 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
-    struct hd_pt_slot *h = slot_of(t, app, x->vpn.v);
+    struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
     uint64_t *e = leaf(t, h, x->vpn.v), bits = *e;
 
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
     rescan(t, app, x->vpn.v, x->pages);
     if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_forget(t->compress, number_of(h, x->vpn.v), x->pages);
+        hd_compress_forget(t->compress, ptable_number_of(h, x->vpn.v),
+                           x->pages);
     if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
         count_present(t, h, app, x->pages, false);
         t->s->far -= x->pages;
@@ -1252,7 +1270,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     } else {
         return; /* it is on the host */
     }
-    give_memory(t, h, x);
+    ptable_give_memory(t, h, x);
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED))) {
         give_frame(t, app, x);
         return;
@@ -1260,7 +1278,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     t->s->kept++;
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
-        tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+        ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
 }
 
 void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
@@ -1286,7 +1304,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         struct hd_xlate x;
         uint64_t next = vpn + 1;
 
-        if (taken(t, app, vpn, &x)) {
+        if (ptable_taken(t, app, vpn, &x)) {
             bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
             next = x.vpn.v + x.pages;
             if (!(edge || overlap) || holders(t, app, x.vpn.v, x.pages) == 0)
@@ -1299,8 +1317,8 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
 /* ---- regions that are used as one page ---------------------------------- */
 
 /* The leaf table of a region of 4 KB pages, or NULL. */
-static struct hd_pt_table *leaf_table(const struct hd_ptables *t,
-                                      const struct hd_pt_slot *h)
+static struct hd_pt_table *ptable_leaf_table(const struct hd_ptables *t,
+                                             const struct hd_pt_slot *h)
 {
     if (h->key == 0 || h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM))
         return NULL;
@@ -1310,7 +1328,8 @@ static struct hd_pt_table *leaf_table(const struct hd_ptables *t,
 uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn)
 {
-    const struct hd_pt_table *x = leaf_table(t, slot_of(t, app, vpn.v));
+    const struct hd_pt_table *x =
+        ptable_leaf_table(t, ptable_slot_of(t, app, vpn.v));
 
     return x == NULL ? 0 : x->used;
 }
@@ -1319,7 +1338,7 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
  * they have frames; HD_NO_FRAME: there is none, a page is on its way to the
  * host, whose frame would not be the place that is kept for it, or one is
  * compressed. */
-static uint64_t in_order(const uint64_t *e)
+static uint64_t ptable_in_order(const uint64_t *e)
 {
     uint64_t f = HD_NO_FRAME;
 
@@ -1343,8 +1362,8 @@ static uint64_t in_order(const uint64_t *e)
 uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           hd_pfn *frame)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
-    const struct hd_pt_table *x = leaf_table(t, h);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_table *x = ptable_leaf_table(t, h);
     const uint64_t *e;
     uint64_t f;
 
@@ -1354,7 +1373,7 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
           hd_ptables_small(t, app, vpn))))
         return 0;
     e = hd_pt_entry(t, x->at);
-    f = in_order(e);
+    f = ptable_in_order(e);
     if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
         return 0;
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
@@ -1368,19 +1387,19 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
 
     if (h->key == 0 || !(h->region_bits & HD_PT_JOINED))
         return false;
     x->vpn.v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
-    x->pfn.v = region_of(t, region_number(h))->frame;
+    x->pfn.v = ptable_region_of(t, region_number(h))->frame;
     x->pages = x->page_pages = HD_LARGE_PAGES;
     return true;
 }
 
 uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const uint64_t *e = hd_pt_entry(t, slot_of(t, app, vpn.v)->at);
+    const uint64_t *e = hd_pt_entry(t, ptable_slot_of(t, app, vpn.v)->at);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
@@ -1389,11 +1408,12 @@ uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 }
 
 /* Sets or clears the bits of a region's entries. */
-static void mark(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
-                 bool joined)
+static void ptable_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
+                        uint64_t vpn, bool joined)
 {
     uint64_t *e = hd_pt_entry(t, h->at);
-    uint64_t *up = hd_pt_entry(t, t->table[h->t[2]].at) + index_of(vpn, 3);
+    uint64_t *up =
+        hd_pt_entry(t, t->table[h->t[2]].at) + ptable_index_of(vpn, 3);
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
@@ -1404,7 +1424,7 @@ static void mark(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
 
 void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
     uint32_t region = region_number(h);
     const uint64_t *e = hd_pt_entry(t, h->at);
     hd_pfn f = {0};
@@ -1424,22 +1444,22 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         t->s->kept++;
     }
     h->region_bits |= HD_PT_JOINED;
-    region_of(t, region)->frame = f.v;
+    ptable_region_of(t, region)->frame = f.v;
     t->s->sized = 1;
     hd_bigframe_of(&t->big, f.v)->joined = 1;
-    mark(t, h, vpn.v, true);
+    ptable_mark(t, h, vpn.v, true);
     rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
 }
 
 void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    struct hd_pt_slot *h = slot_of(t, app, vpn.v);
-    uint64_t f = region_of(t, region_number(h))->frame;
+    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    uint64_t f = ptable_region_of(t, region_number(h))->frame;
     const uint64_t *e = hd_pt_entry(t, h->at);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
-    mark(t, h, vpn.v, false);
+    ptable_mark(t, h, vpn.v, false);
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
             continue;
@@ -1456,7 +1476,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        uint32_t level)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
 
     hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
     return entry_at(t, h->t[level - 1], vpn.v, level);
@@ -1472,9 +1492,10 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     if (hd_ptables_owner(t, from, &app, &vpn)) {
-        const struct hd_pt_slot *h = slot_of(t, app, vpn.v);
+        const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
         uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);
-        hd_assert(!(h->region_bits & HD_PT_JOINED) && leaf_table(t, h) != NULL);
+        hd_assert(!(h->region_bits & HD_PT_JOINED) &&
+                  ptable_leaf_table(t, h) != NULL);
         *e = (*e & ~(uint64_t)HD_PT_FRAME) | to.v * HD_PAGE_BYTES;
         rescan(t, app, vpn.v, 1);
         t->s->changes++;
@@ -1486,7 +1507,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
         hd_err_memory(t->env->err);
     else if (t->frames.dirty != NULL && hd_frame_written(&t->frames, from.v))
         hd_frame_write(t->frames.dirty, to.v);
-    settle(t, to.v, app, 1);
+    ptable_settle(t, to.v, app, 1);
 }
 
 /* ---- frames in use before --------------------------------------------- */
@@ -1620,7 +1641,7 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
  * pages are there or not. */
 static bool owns_frame(const struct hd_ptables *t, uint32_t region)
 {
-    uint64_t f = region_of(t, region)->frame;
+    uint64_t f = ptable_region_of(t, region)->frame;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
@@ -1638,7 +1659,7 @@ static void check_joined(const struct hd_ptables *t, struct hd_err *err,
                          uint32_t app, uint64_t vpn, const uint64_t *e,
                          uint32_t level)
 {
-    const struct hd_pt_slot *h = slot_of(t, app, vpn);
+    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn);
     uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
     bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
     const struct hd_bigframe *b;
@@ -1677,8 +1698,8 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         hd_vpn vpn;
         if (o == 0 ||
             (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-             !decode(t, slot_of(t, app, vpn.v), vpn.v,
-                     HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
+             !ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v,
+                            HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -1746,7 +1767,8 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
         large[0] += (e[i] & HD_PT_64K) != 0;
         large[1] += x->level < 4;
-        if (!decode(t, slot_of(t, x->app, at), at, HD_PT_PRESENT, &found) ||
+        if (!ptable_decode(t, ptable_slot_of(t, x->app, at), at, HD_PT_PRESENT,
+                           &found) ||
             hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
             (f >= HD_HOST_FRAME
                  ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
@@ -1771,9 +1793,9 @@ static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
     uint64_t spare = 0, used = hd_frames_used(&t->frames);
 
     for (uint32_t i = 0; i < t->s->regions; i++) {
-        const struct hd_pt_region *r = region_of(t, i);
+        const struct hd_pt_region *r = ptable_region_of(t, i);
         const struct hd_pt_slot *h =
-            slot_of(t, r->app, r->number * HD_LARGE_PAGES);
+            ptable_slot_of(t, r->app, r->number * HD_LARGE_PAGES);
         const uint64_t *e = hd_pt_entry(t, h->at);
         uint32_t n = 0;
         if (r->held == 0)
@@ -1800,7 +1822,7 @@ static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
                    (unsigned long long)spare, (unsigned long long)t->s->spare);
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void ptable_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_ptables *t = self;
     uint64_t all = 0, owned = 0, foreign = 0, pages;
@@ -1865,13 +1887,13 @@ static int64_t free_default(void *self, const void *q)
     return 0;
 }
 
-static int64_t place_default(void *self, const void *q)
+static int64_t ptable_place_default(void *self, const void *q)
 {
     (void)self;
     return (int64_t)((const struct heddle_q_frame_place *)q)->next;
 }
 
-static int take_state(struct hd_ptables *t)
+static int ptable_take_state(struct hd_ptables *t)
 {
     struct hd_arena *a = t->env->arena;
     struct hd_pt_state *s = hd_arena_take(a, 1, sizeof *s);
@@ -1897,7 +1919,7 @@ static int take_state(struct hd_ptables *t)
     return 0;
 }
 
-static int check_memory(const struct hd_vm_cfg *cfg, struct hd_err *err)
+static int ptable_check_memory(const struct hd_vm_cfg *cfg, struct hd_err *err)
 {
     unsigned long long bytes = cfg->memory_bytes;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
@@ -1927,7 +1949,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     struct hd_ptables *t;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
 
-    if (check_memory(cfg, env->err) != 0)
+    if (ptable_check_memory(cfg, env->err) != 0)
         return NULL;
     t = calloc(1, sizeof *t);
     if (t == NULL) {
@@ -1939,7 +1961,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->cfg = *cfg;
     t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
     t->first_pa = t->first_table * HD_PAGE_BYTES;
-    if (take_state(t) < 0) {
+    if (ptable_take_state(t) < 0) {
         hd_err_memory(env->err);
         free(t);
         return NULL;
@@ -1949,12 +1971,12 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
                    t);
     hd_slots_offer(env->slots, HEDDLE_POINT_frame_place, "", &t->place,
-                   place_default, t);
+                   ptable_place_default, t);
     hd_env_part(env, (struct hd_part){.name = "pagetable",
                                       .instances = env->apps,
                                       .self = t,
                                       .look = hd_ptables_look,
-                                      .check = check});
+                                      .check = ptable_check});
     return t;
 }
 
