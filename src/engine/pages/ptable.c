@@ -98,7 +98,6 @@
 #include <string.h>
 
 #include "kit/rng.h"
-#include "contig.h"
 #include "ptstate.h"
 
 enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
@@ -109,72 +108,13 @@ enum { FIRST_ROOM = 64, HASH_BITS = 7, STREAM_FRAGMENT = 0x66726167,
 #define HD_PART_OF "pages/vm.def"
 #include "kit/rows.h"
 
-/* ---- slots and entries --------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
-/* The slot of a page's region; its key is 0 if it has none. */
-static HD_INLINE struct hd_pt_slot *ptable_slot_of(const struct hd_ptables *t,
-                                                   uint32_t app, uint64_t vpn)
-{
-    hd_cross(t->env, HD_BORDER_tables);
-    return hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
-}
-
-static uint32_t region_number(const struct hd_pt_slot *h)
-{
-    return h->region_bits >> HD_PT_SHIFT;
-}
-
-static struct hd_pt_region *ptable_region_of(const struct hd_ptables *t,
-                                             uint32_t r)
-{
-    return (struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) + r;
-}
-
-static struct hd_pt_range *range_of(const struct hd_ptables *t, uint32_t i)
-{
-    return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
-}
-
-static uint32_t ptable_index_of(uint64_t vpn, uint32_t level)
-{
-    return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
-}
-
-/* The entry that maps a page of a slot's region, or the first of them. */
-static HD_INLINE uint64_t *leaf(const struct hd_ptables *t,
-                                const struct hd_pt_slot *h, uint64_t vpn)
-{
-    return hd_pt_entry(t, h->at) +
-           (h->region_bits & HD_PT_LARGE ? 0 : vpn & 511);
-}
-
-/* What the entry of a page says of it, if it has one of these bits. */
-static HD_INLINE bool ptable_decode(const struct hd_ptables *t,
-                                    const struct hd_pt_slot *h, uint64_t vpn,
-                                    uint64_t bits, struct hd_xlate *x)
-{
-    uint64_t e = h->key != 0 ? *leaf(t, h, vpn) : 0, mask;
-    uint32_t n = h->region_bits & HD_PT_LARGE ? HD_LARGE_PAGES
-                 : e & HD_PT_64K              ? 16
-                                              : 1;
-
-    if ((e & bits) == 0)
-        return false;
-    mask = ~(uint64_t)(n - 1);
-    x->page_pages = x->pages = n;
-    x->vpn.v = vpn & mask;
-    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
-    return true;
-}
-
-/* Writes the entries of a page: these bits, and its frames if it has some.  What
- * may be done with it, and how it is stored, stays. */
-static void ptable_put(struct hd_ptables *t, const struct hd_pt_slot *h,
-                       uint64_t vpn, uint32_t pages, uint64_t frame,
-                       uint64_t bits)
+void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
+               uint32_t pages, uint64_t frame, uint64_t bits)
 {
     uint32_t n = pages == HD_LARGE_PAGES ? 1 : pages;
-    uint64_t *e = leaf(t, h, vpn);
+    uint64_t *e = hd_pt_leaf(t, h, vpn);
 
     bits |= pages == HD_LARGE_PAGES ? HD_PT_2M : pages == 16 ? HD_PT_64K : 0;
     bits |= *e & (HD_PT_WRITE | HD_PT_PACKED);
@@ -184,9 +124,8 @@ static void ptable_put(struct hd_ptables *t, const struct hd_pt_slot *h,
         e[i] = bits | (frame == HD_NO_FRAME ? 0 : (frame + i) * HD_PAGE_BYTES);
 }
 
-/* A page's entries have become present, or will not be any more. */
-static void count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
-                          uint32_t app, uint32_t pages, bool present)
+void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
+                         uint32_t app, uint32_t pages, bool present)
 {
     bool large = pages == HD_LARGE_PAGES;
     uint32_t n = large ? 1 : pages, *used = &t->table[h->t[large ? 2 : 3]].used;
@@ -197,14 +136,6 @@ static void count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
         *sized = present ? *sized + 1 : *sized - 1;
     t->s->pages[app] =
         present ? t->s->pages[app] + pages : t->s->pages[app] - pages;
-}
-
-/* Entries of pages from vpn on have changed. */
-static HD_INLINE void rescan(struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                             uint64_t pages)
-{
-    if (HD_UNLIKELY(t->cfg.scan))
-        hd_contig_scan(t, app, (hd_vpn){vpn}, pages);
 }
 
 /* ---- growing ------------------------------------------------------------ */
@@ -306,7 +237,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
                                      uint64_t vpn)
 {
     struct hd_pt_state *s = t->s;
-    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn), new;
+    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn), new;
 
     if (h->key != 0)
         return h;
@@ -323,16 +254,16 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
         s->root[app] = table_new(t, app, 1);
     new.t[0] = s->root[app];
     for (uint32_t l = 1; l < 3 && new.t[l - 1] != HD_NONE; l++)
-        new.t[l] = table_below(t, new.t[l - 1], ptable_index_of(vpn, l));
+        new.t[l] = table_below(t, new.t[l - 1], hd_pt_index_of(vpn, l));
     if (new.t[0] == HD_NONE || new.t[1] == HD_NONE || new.t[2] == HD_NONE)
         return NULL;
     new.t[3] = HD_NONE;
     new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
-    new.at = t->table[new.t[2]].at + ptable_index_of(vpn, 3);
+    new.at = t->table[new.t[2]].at + hd_pt_index_of(vpn, 3);
     new.region_bits = s->regions << HD_PT_SHIFT | HD_PT_LARGE; /* no table */
-    *ptable_region_of(t, s->regions++) =
+    *hd_pt_region_of(t, s->regions++) =
         (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
-    h = ptable_slot_of(t, app, vpn);
+    h = hd_pt_slot_of(t, app, vpn);
     *h = new;
     return h;
 }
@@ -342,7 +273,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
 static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
                         uint64_t vpn, uint32_t pages)
 {
-    uint32_t i = ptable_index_of(vpn, 3);
+    uint32_t i = hd_pt_index_of(vpn, 3);
 
     t->s->sized |= pages > 1;
     if (pages == HD_LARGE_PAGES) {
@@ -372,9 +303,9 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
 HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn, struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
 
-    if (!ptable_decode(t, h, vpn.v, HD_PT_PRESENT, x))
+    if (!hd_pt_decode(t, h, vpn.v, HD_PT_PRESENT, x))
         return false;
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED)) {
         x->pages = x->page_pages = HD_LARGE_PAGES;
@@ -387,50 +318,50 @@ HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x)
 {
-    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT,
-                         x);
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT,
+                        x);
 }
 
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING,
-                         &x);
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING,
+                        &x);
 }
 
 uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                             uint32_t n)
 {
-    return ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))
+    return hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
                ->faults += n;
 }
 
 void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       uint64_t set[HD_LARGE_PAGES / 64])
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
     struct hd_xlate x;
 
     memset(set, 0, HD_LARGE_PAGES / 8);
     for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (ptable_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
+        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
             set[i / 64] |= 1ull << i % 64;
 }
 
 bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
-    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
-                         x);
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
+                        x);
 }
 
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
-    uint64_t e = h->key != 0 ? *leaf(t, h, vpn.v) : 0;
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    uint64_t e = h->key != 0 ? *hd_pt_leaf(t, h, vpn.v) : 0;
 
     return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
 }
@@ -439,31 +370,23 @@ bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
-                         &x);
-}
-
-/* Where the entry of a page is in a table of a level. */
-static hd_pa entry_at(const struct hd_ptables *t, uint32_t table, uint64_t vpn,
-                      uint32_t level)
-{
-    return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
-                   ptable_index_of(vpn, level) * 8u};
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
+                        &x);
 }
 
 HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
                                 hd_vpn vpn, hd_pa pte[4])
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
 
     if (h->key == 0)
         return 0;
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
-    HD_PREFETCH(leaf(t, h, vpn.v));
+    HD_PREFETCH(hd_pt_leaf(t, h, vpn.v));
     for (uint32_t l = 1; l <= levels; l++)
-        pte[l - 1] = entry_at(t, h->t[l - 1], vpn.v, l);
+        pte[l - 1] = hd_pt_entry_at(t, h->t[l - 1], vpn.v, l);
     return levels;
 }
 
@@ -484,7 +407,8 @@ uint64_t hd_ptables_free(const struct hd_ptables *t)
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     uint32_t held =
-        ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))->held;
+        hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
+            ->held;
 
     return hd_ptables_free(t) + (held != 0 ? HD_LARGE_PAGES - held : 0);
 }
@@ -492,7 +416,7 @@ uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     return HD_UNLIKELY(t->cfg.chunks) &&
-           ptable_region_of(t, region_number(ptable_slot_of(t, app, vpn.v)))
+           hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
                    ->held == 0;
 }
 
@@ -501,7 +425,7 @@ bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 static void ptable_hold(struct hd_ptables *t, const struct hd_pt_slot *h,
                         int32_t n)
 {
-    struct hd_pt_region *r = ptable_region_of(t, region_number(h));
+    struct hd_pt_region *r = hd_pt_region_of(t, hd_pt_region_number(h));
 
     t->s->spare += r->held == 0 ? HD_LARGE_PAGES : 0;
     r->held = (uint32_t)((int32_t)r->held + n);
@@ -512,7 +436,7 @@ static void ptable_hold(struct hd_ptables *t, const struct hd_pt_slot *h,
 /* ptable_hold() where the page has a chunk. */
 static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
 {
-    if (HD_UNLIKELY(ptable_region_of(t, region_number(h))->held != 0))
+    if (HD_UNLIKELY(hd_pt_region_of(t, hd_pt_region_number(h))->held != 0))
         ptable_hold(t, h, n);
 }
 
@@ -539,7 +463,7 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 
     if (t->s->sized == 0)
         return vpn;
-    h = ptable_slot_of(t, app, vpn.v);
+    h = hd_pt_slot_of(t, app, vpn.v);
     if (h->key == 0 ||
         (h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM | HD_PT_JOINED)) == 0)
         return vpn;
@@ -578,7 +502,7 @@ void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     }
     if (run->pages >= group)
         return;
-    h = ptable_slot_of(t, app, vpn.v);
+    h = hd_pt_slot_of(t, app, vpn.v);
     leaf = hd_pt_entry(t, h->at);
     f = leaf_frame(leaf, vpn.v);
     from = vpn.v & ~(uint64_t)(group - 1);
@@ -608,7 +532,7 @@ bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
 
     if (o == 0 || o == HD_PT_FOREIGN)
         return false;
-    r = ptable_region_of(t, (o - 1) / HD_LARGE_PAGES);
+    r = hd_pt_region_of(t, (o - 1) / HD_LARGE_PAGES);
     *app = r->app;
     vpn->v = r->number * HD_LARGE_PAGES + (o - 1) % HD_LARGE_PAGES;
     return true;
@@ -738,20 +662,14 @@ static void ptable_tell(struct hd_ptables *t, enum heddle_note note,
         hd_slots_note(t->env->slots, note, &n);
 }
 
-/* The number of a base page, which in the frame table is 1 higher. */
-static uint32_t ptable_number_of(const struct hd_pt_slot *h, uint64_t vpn)
-{
-    return region_number(h) * HD_LARGE_PAGES + (vpn & 511);
-}
-
 uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
                           const struct hd_xlate *x)
 {
     if (HD_LIKELY(t->compress == NULL))
         return (uint64_t)x->pages * HD_PAGE_BYTES;
     return hd_compress_bytes(
-        t->compress,
-        ptable_number_of(ptable_slot_of(t, app, x->vpn.v), x->vpn.v), x->pages);
+        t->compress, hd_pt_number_of(hd_pt_slot_of(t, app, x->vpn.v), x->vpn.v),
+        x->pages);
 }
 
 /* choose_frame, if there is memory for the page; of a coalesced region, it is
@@ -762,7 +680,7 @@ static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
 {
     if (HD_UNLIKELY(t->compress != NULL) &&
         !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn},
-                          ptable_number_of(h, vpn), pages)) {
+                          hd_pt_number_of(h, vpn), pages)) {
         if (j->absent && t->gone != NULL)
             return WANTS_EVICT;
         ptable_fail(t, j, "out of memory, compressed", pages);
@@ -770,7 +688,7 @@ static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
     }
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
         return choose_frame(t, j, vpn, pages);
-    return ptable_region_of(t, region_number(h))->frame + (vpn & 511);
+    return hd_pt_region_of(t, hd_pt_region_number(h))->frame + (vpn & 511);
 }
 
 /* Pages are in frames from f on. */
@@ -787,7 +705,7 @@ static int ptable_occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
                          uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
                          struct hd_err *err)
 {
-    uint32_t owner = ptable_number_of(h, vpn) + 1;
+    uint32_t owner = hd_pt_number_of(h, vpn) + 1;
 
     if (h->region_bits & HD_PT_JOINED) {
         t->s->kept--;
@@ -796,7 +714,7 @@ static int ptable_occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
         return hd_err_memory(err);
     }
     if (HD_UNLIKELY(t->compress != NULL)) {
-        uint64_t *e = leaf(t, h, vpn);
+        uint64_t *e = hd_pt_leaf(t, h, vpn);
         *e = hd_compress_take(t->compress, app, owner - 1, pages)
                  ? *e | HD_PT_PACKED
                  : *e & ~HD_PT_PACKED;
@@ -815,24 +733,16 @@ static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
     if (h == NULL || region_shape(t, h, vpn, pages) < 0)
         return ptable_fail(t, j, "out of frames for page tables", pages);
     if (j->absent) {
-        ptable_put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
+        hd_pt_put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
         return 0;
     }
     f = frame_for(t, j, h, vpn, pages);
     if (f == HD_NO_FRAME ||
         ptable_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
-    ptable_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
-    count_present(t, h, j->app, pages, true);
+    hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
+    hd_pt_count_present(t, h, j->app, pages, true);
     return 0;
-}
-
-/* The page that holds vpn, mapped or reserved, coalesced or not. */
-static bool ptable_taken(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                         struct hd_xlate *x)
-{
-    return ptable_decode(t, ptable_slot_of(t, app, vpn), vpn,
-                         HD_PT_PRESENT | HD_PT_ABSENT, x);
 }
 
 /* Whether a page of [vpn, vpn + n) can be made: none in it is mapped or
@@ -843,7 +753,7 @@ static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
     struct hd_xlate x;
 
     for (uint32_t i = 0; i < n; i++)
-        if (ptable_taken(t, app, vpn + i, &x))
+        if (hd_pt_taken(t, app, vpn + i, &x))
             return false;
     return !hd_ptables_large(t, app, (hd_vpn){vpn}, &x);
 }
@@ -854,7 +764,8 @@ static int ptable_remember(struct hd_ptables *t, const struct job *j,
                            uint64_t vpn, uint64_t pages)
 {
     struct hd_pt_state *s = t->s;
-    struct hd_pt_range *r = s->ranges > 0 ? range_of(t, s->ranges - 1) : NULL;
+    struct hd_pt_range *r =
+        s->ranges > 0 ? hd_pt_range_of(t, s->ranges - 1) : NULL;
 
     if (r != NULL && r->app == j->app && r->index == j->index &&
         r->vpn + r->pages == vpn) {
@@ -867,7 +778,7 @@ static int ptable_remember(struct hd_ptables *t, const struct job *j,
             return hd_err_memory(j->err);
         s->range = p;
     }
-    *range_of(t, s->ranges++) = (struct hd_pt_range){
+    *hd_pt_range_of(t, s->ranges++) = (struct hd_pt_range){
         .vpn = vpn, .pages = pages, .app = j->app, .index = j->index};
     return 0;
 }
@@ -905,7 +816,7 @@ static int ptable_map(struct hd_ptables *t, struct job *j)
         struct hd_xlate x;
         int rc = 0;
 
-        if (ptable_taken(t, app, vpn, &x)) {
+        if (hd_pt_taken(t, app, vpn, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
         }
@@ -919,7 +830,7 @@ static int ptable_map(struct hd_ptables *t, struct job *j)
         if (rc < 0)
             return rc;
     }
-    rescan(t, app, first & ~511ull, end + 511 - (first & ~511ull));
+    hd_pt_rescan(t, app, first & ~511ull, end + 511 - (first & ~511ull));
     return ptable_remember(t, j, first, end - first);
 }
 
@@ -944,7 +855,7 @@ static const struct hd_pt_range *range_with(const struct hd_ptables *t,
                                             uint32_t app, uint64_t vpn)
 {
     for (uint32_t i = 0; i < t->s->ranges; i++) {
-        const struct hd_pt_range *r = range_of(t, i);
+        const struct hd_pt_range *r = hd_pt_range_of(t, i);
         if (r->app == app && vpn - r->vpn < r->pages)
             return r;
     }
@@ -978,7 +889,7 @@ static uint32_t holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < t->s->ranges; i++) {
-        const struct hd_pt_range *r = range_of(t, i);
+        const struct hd_pt_range *r = hd_pt_range_of(t, i);
         n += r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages;
     }
     return n;
@@ -994,12 +905,12 @@ void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     while (v < end) {
         bool edge;
         uint64_t *e;
-        if (!ptable_taken(t, app, v, &x)) {
+        if (!hd_pt_taken(t, app, v, &x)) {
             v++;
             continue;
         }
         edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
-        e = leaf(t, ptable_slot_of(t, app, v), x.vpn.v);
+        e = hd_pt_leaf(t, hd_pt_slot_of(t, app, v), x.vpn.v);
         v = x.vpn.v + x.pages;
         if (edge && holders(t, app, x.vpn.v, x.pages) > 1)
             continue;
@@ -1017,7 +928,7 @@ void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
                        uint32_t advice)
 {
     for (uint32_t i = 0; i < t->s->ranges; i++) {
-        struct hd_pt_range *r = range_of(t, i);
+        struct hd_pt_range *r = hd_pt_range_of(t, i);
         if (r->app != app || r->index != index)
             continue;
         r->advice = advice;
@@ -1052,7 +963,7 @@ hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct job j = job_of(t, app, vpn.v, again, err);
     struct hd_xlate x;
     uint64_t f;
@@ -1064,7 +975,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                           "application %u, page 0x%llx is to get a frame, and "
                           "is not absent",
                           app, (unsigned long long)vpn.v);
-    if (HD_UNLIKELY(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+    if (HD_UNLIKELY(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return HD_PLACE_EVICT; /* it is not out yet */
     chunk =
         t->cfg.chunks && x.pages < HD_LARGE_PAGES && ptable_whole(&j, vpn.v);
@@ -1082,8 +993,9 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
         return err->code;
     if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
         ptable_hold(t, h, (int32_t)x.pages);
-    ptable_put(t, h, vpn.v, x.pages, f,
-               HD_PT_ABSENT | HD_PT_COMING | (*leaf(t, h, vpn.v) & HD_PT_LEFT));
+    hd_pt_put(t, h, vpn.v, x.pages, f,
+              HD_PT_ABSENT | HD_PT_COMING |
+                  (*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEFT));
     t->s->coming += x.pages;
     return HD_PLACED;
 }
@@ -1091,28 +1003,28 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        bool ahead)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!ptable_decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
+    if (!hd_pt_decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
         return false; /* its allocation has gone, and another may have come */
-    ptable_put(t, h, vpn.v, x.pages, x.pfn.v,
-               HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
-    count_present(t, h, app, x.pages, true);
+    hd_pt_put(t, h, vpn.v, x.pages, x.pfn.v,
+              HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
+    hd_pt_count_present(t, h, app, x.pages, true);
     t->s->coming -= x.pages;
-    rescan(t, app, vpn.v, x.pages);
+    hd_pt_rescan(t, app, vpn.v, x.pages);
     return true;
 }
 
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (HD_LIKELY(!ptable_decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
+    if (HD_LIKELY(!hd_pt_decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
         return 0;
-    ptable_put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
+    hd_pt_put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
     return x.pages;
 }
 
@@ -1129,15 +1041,15 @@ static void tell_gone(struct hd_ptables *t, uint32_t app,
 void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
-    uint64_t bits = *leaf(t, h, x->vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
+    uint64_t bits = *hd_pt_leaf(t, h, x->vpn.v);
 
     hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
-    ptable_put(t, h, x->vpn.v, x->pages, x->pfn.v,
-               HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
-    count_present(t, h, app, x->pages, false);
+    hd_pt_put(t, h, x->vpn.v, x->pages, x->pfn.v,
+              HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
+    hd_pt_count_present(t, h, app, x->pages, false);
     t->s->leaving += x->pages;
-    rescan(t, app, x->vpn.v, x->pages);
+    hd_pt_rescan(t, app, x->vpn.v, x->pages);
     tell_gone(t, app, x, bits);
 }
 
@@ -1146,7 +1058,7 @@ static void ptable_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
                                const struct hd_xlate *x)
 {
     if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_give(t->compress, ptable_number_of(h, x->vpn.v), x->pages);
+        hd_compress_give(t->compress, hd_pt_number_of(h, x->vpn.v), x->pages);
 }
 
 /* The frame of a page that is not in memory any more is free. */
@@ -1154,7 +1066,7 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
     hd_frames_give(&t->frames, x->pfn.v, x->pages);
-    hold_on(t, ptable_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
+    hold_on(t, hd_pt_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
         ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
@@ -1163,7 +1075,7 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
 hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
                              hd_vpn vpn)
 {
-    uint64_t region = region_number(ptable_slot_of(t, app, vpn.v));
+    uint64_t region = hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v));
 
     return (hd_pfn){HD_HOST_FRAME + region * HD_LARGE_PAGES + (vpn.v & 511)};
 }
@@ -1173,7 +1085,7 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
 {
     uint64_t n = pfn.v - HD_HOST_FRAME;
     const struct hd_pt_region *r =
-        ptable_region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
+        hd_pt_region_of(t, (uint32_t)(n / HD_LARGE_PAGES));
 
     *app = r->app;
     return (hd_vpn){r->number * HD_LARGE_PAGES + n % HD_LARGE_PAGES};
@@ -1182,40 +1094,40 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
 enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t most = HD_HOST_FRAME / HD_LARGE_PAGES; /* TLBs: 32 bits of frame */
 
     if (h->key == 0 || h->region_bits & HD_PT_JOINED ||
-        region_number(h) >= most ||
-        (*leaf(t, h, vpn.v) & (HD_PT_ABSENT | HD_PT_COMING)) != HD_PT_ABSENT)
+        hd_pt_region_number(h) >= most ||
+        (*hd_pt_leaf(t, h, vpn.v) & (HD_PT_ABSENT | HD_PT_COMING)) !=
+            HD_PT_ABSENT)
         return HD_FAR_NEVER;
-    return *leaf(t, h, vpn.v) & HD_PT_LEAVING ? HD_FAR_LATER : HD_FAR_CAN;
+    return *hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING ? HD_FAR_LATER : HD_FAR_CAN;
 }
 
 void hd_ptables_far(struct hd_ptables *t, uint32_t app,
                     const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    ptable_put(t, h, x->vpn.v, x->pages,
-               hd_ptables_host_frame(t, app, x->vpn).v,
-               HD_PT_PRESENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
-    count_present(t, h, app, x->pages, true);
-    rescan(t, app, x->vpn.v, x->pages);
+    hd_pt_put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
+              HD_PT_PRESENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    hd_pt_count_present(t, h, app, x->pages, true);
+    hd_pt_rescan(t, app, x->vpn.v, x->pages);
     t->s->far += x->pages;
 }
 
 void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    ptable_put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
-               HD_PT_ABSENT | (*leaf(t, h, x->vpn.v) & HD_PT_LEFT));
-    count_present(t, h, app, x->pages, false);
-    rescan(t, app, x->vpn.v, x->pages);
+    hd_pt_put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
+              HD_PT_ABSENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+    hd_pt_count_present(t, h, app, x->pages, false);
+    hd_pt_rescan(t, app, x->vpn.v, x->pages);
     t->s->far -= x->pages;
     t->s->changes++;
 }
@@ -1228,13 +1140,13 @@ uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
 
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (!ptable_decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
-        !(*leaf(t, h, vpn.v) & HD_PT_LEAVING))
+    if (!hd_pt_decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
+        !(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return 0;
-    ptable_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
+    hd_pt_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
     t->s->leaving -= x.pages;
     ptable_give_memory(t, h, &x);
     give_frame(t, app, &x);
@@ -1245,23 +1157,22 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
-    struct hd_pt_slot *h = ptable_slot_of(t, app, x->vpn.v);
-    uint64_t *e = leaf(t, h, x->vpn.v), bits = *e;
+    struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
+    uint64_t *e = hd_pt_leaf(t, h, x->vpn.v), bits = *e;
 
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
-    rescan(t, app, x->vpn.v, x->pages);
+    hd_pt_rescan(t, app, x->vpn.v, x->pages);
     if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_forget(t->compress, ptable_number_of(h, x->vpn.v),
-                           x->pages);
+        hd_compress_forget(t->compress, hd_pt_number_of(h, x->vpn.v), x->pages);
     if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
-        count_present(t, h, app, x->pages, false);
+        hd_pt_count_present(t, h, app, x->pages, false);
         t->s->far -= x->pages;
         t->s->far_lost += x->pages;
         t->s->changes++;
         return;
     }
     if (bits & HD_PT_PRESENT) {
-        count_present(t, h, app, x->pages, false);
+        hd_pt_count_present(t, h, app, x->pages, false);
         tell_gone(t, app, x, bits);
     } else if (bits & HD_PT_COMING) {
         t->s->coming -= x->pages;
@@ -1293,9 +1204,9 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_ask_free(&t->free, &q);
     for (uint32_t i = 0; i < t->s->ranges;) {
-        struct hd_pt_range *r = range_of(t, i);
+        struct hd_pt_range *r = hd_pt_range_of(t, i);
         if (r->app == app && r->index == index)
-            *r = *range_of(t, --t->s->ranges);
+            *r = *hd_pt_range_of(t, --t->s->ranges);
         else
             i++;
     }
@@ -1304,7 +1215,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         struct hd_xlate x;
         uint64_t next = vpn + 1;
 
-        if (ptable_taken(t, app, vpn, &x)) {
+        if (hd_pt_taken(t, app, vpn, &x)) {
             bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
             next = x.vpn.v + x.pages;
             if (!(edge || overlap) || holders(t, app, x.vpn.v, x.pages) == 0)
@@ -1329,7 +1240,7 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn)
 {
     const struct hd_pt_table *x =
-        ptable_leaf_table(t, ptable_slot_of(t, app, vpn.v));
+        ptable_leaf_table(t, hd_pt_slot_of(t, app, vpn.v));
 
     return x == NULL ? 0 : x->used;
 }
@@ -1362,7 +1273,7 @@ static uint64_t ptable_in_order(const uint64_t *e)
 uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           hd_pfn *frame)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     const struct hd_pt_table *x = ptable_leaf_table(t, h);
     const uint64_t *e;
     uint64_t f;
@@ -1387,19 +1298,19 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       struct hd_xlate *x)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
 
     if (h->key == 0 || !(h->region_bits & HD_PT_JOINED))
         return false;
     x->vpn.v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
-    x->pfn.v = ptable_region_of(t, region_number(h))->frame;
+    x->pfn.v = hd_pt_region_of(t, hd_pt_region_number(h))->frame;
     x->pages = x->page_pages = HD_LARGE_PAGES;
     return true;
 }
 
 uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    const uint64_t *e = hd_pt_entry(t, ptable_slot_of(t, app, vpn.v)->at);
+    const uint64_t *e = hd_pt_entry(t, hd_pt_slot_of(t, app, vpn.v)->at);
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
@@ -1413,7 +1324,7 @@ static void ptable_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
 {
     uint64_t *e = hd_pt_entry(t, h->at);
     uint64_t *up =
-        hd_pt_entry(t, t->table[h->t[2]].at) + ptable_index_of(vpn, 3);
+        hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(vpn, 3);
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
@@ -1424,8 +1335,8 @@ static void ptable_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
 
 void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
-    uint32_t region = region_number(h);
+    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    uint32_t region = hd_pt_region_number(h);
     const uint64_t *e = hd_pt_entry(t, h->at);
     hd_pfn f = {0};
     uint32_t present = hd_ptables_whole(t, app, vpn, &f);
@@ -1444,17 +1355,17 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         t->s->kept++;
     }
     h->region_bits |= HD_PT_JOINED;
-    ptable_region_of(t, region)->frame = f.v;
+    hd_pt_region_of(t, region)->frame = f.v;
     t->s->sized = 1;
     hd_bigframe_of(&t->big, f.v)->joined = 1;
     ptable_mark(t, h, vpn.v, true);
-    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
+    hd_pt_rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
 }
 
 void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
-    struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
-    uint64_t f = ptable_region_of(t, region_number(h))->frame;
+    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    uint64_t f = hd_pt_region_of(t, hd_pt_region_number(h))->frame;
     const uint64_t *e = hd_pt_entry(t, h->at);
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
@@ -1468,7 +1379,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         t->s->kept--;
     }
     h->region_bits &= ~(uint32_t)HD_PT_JOINED;
-    rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
+    hd_pt_rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
     hd_bigframe_of(&t->big, f)->joined = 0;
     t->s->changes++;
 }
@@ -1476,10 +1387,10 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        uint32_t level)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
 
     hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
-    return entry_at(t, h->t[level - 1], vpn.v, level);
+    return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
 }
 
 /* ---- pages that move -------------------------------------------------- */
@@ -1492,12 +1403,12 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     if (hd_ptables_owner(t, from, &app, &vpn)) {
-        const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn.v);
+        const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
         uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);
         hd_assert(!(h->region_bits & HD_PT_JOINED) &&
                   ptable_leaf_table(t, h) != NULL);
         *e = (*e & ~(uint64_t)HD_PT_FRAME) | to.v * HD_PAGE_BYTES;
-        rescan(t, app, vpn.v, 1);
+        hd_pt_rescan(t, app, vpn.v, 1);
         t->s->changes++;
     }
     hd_frames_give(&t->frames, from.v, 1);
@@ -1641,7 +1552,7 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
  * pages are there or not. */
 static bool owns_frame(const struct hd_ptables *t, uint32_t region)
 {
-    uint64_t f = ptable_region_of(t, region)->frame;
+    uint64_t f = hd_pt_region_of(t, region)->frame;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
@@ -1659,7 +1570,7 @@ static void check_joined(const struct hd_ptables *t, struct hd_err *err,
                          uint32_t app, uint64_t vpn, const uint64_t *e,
                          uint32_t level)
 {
-    const struct hd_pt_slot *h = ptable_slot_of(t, app, vpn);
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
     uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
     bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
     const struct hd_bigframe *b;
@@ -1667,7 +1578,7 @@ static void check_joined(const struct hd_ptables *t, struct hd_err *err,
     if (level < 3 || (level == 3 && *e & HD_PT_2M))
         return;
     if (level == 3 && joined == !!(*e & HD_PT_WHOLE) &&
-        (!joined || owns_frame(t, region_number(h))))
+        (!joined || owns_frame(t, hd_pt_region_number(h))))
         return;
     if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
         struct hd_xlate x;
@@ -1698,8 +1609,8 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         hd_vpn vpn;
         if (o == 0 ||
             (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
-             !ptable_decode(t, ptable_slot_of(t, app, vpn.v), vpn.v,
-                            HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
+             !hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v,
+                           HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -1767,8 +1678,8 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
         large[0] += (e[i] & HD_PT_64K) != 0;
         large[1] += x->level < 4;
-        if (!ptable_decode(t, ptable_slot_of(t, x->app, at), at, HD_PT_PRESENT,
-                           &found) ||
+        if (!hd_pt_decode(t, hd_pt_slot_of(t, x->app, at), at, HD_PT_PRESENT,
+                          &found) ||
             hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
             (f >= HD_HOST_FRAME
                  ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
@@ -1793,9 +1704,9 @@ static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
     uint64_t spare = 0, used = hd_frames_used(&t->frames);
 
     for (uint32_t i = 0; i < t->s->regions; i++) {
-        const struct hd_pt_region *r = ptable_region_of(t, i);
+        const struct hd_pt_region *r = hd_pt_region_of(t, i);
         const struct hd_pt_slot *h =
-            ptable_slot_of(t, r->app, r->number * HD_LARGE_PAGES);
+            hd_pt_slot_of(t, r->app, r->number * HD_LARGE_PAGES);
         const uint64_t *e = hd_pt_entry(t, h->at);
         uint32_t n = 0;
         if (r->held == 0)

@@ -7,6 +7,7 @@
 #ifndef HD_PTSTATE_H
 #define HD_PTSTATE_H
 
+#include "contig.h"
 #include "frame.h"
 #include "memory/compress.h"
 #include "ptable.h"
@@ -154,5 +155,104 @@ static inline struct hd_pt_slot *hd_pt_find(const struct hd_ptables *t,
         i = (i + 1) & mask;
     return &h[i];
 }
+
+/* ---- steps that the files of the page tables share -------------------- */
+
+/* The slot of a page's region; its key is 0 if it has none. */
+static HD_INLINE struct hd_pt_slot *hd_pt_slot_of(const struct hd_ptables *t,
+                                                  uint32_t app, uint64_t vpn)
+{
+    hd_cross(t->env, HD_BORDER_tables);
+    return hd_pt_find(t, hd_pt_key(app, vpn / HD_LARGE_PAGES));
+}
+
+static inline uint32_t hd_pt_region_number(const struct hd_pt_slot *h)
+{
+    return h->region_bits >> HD_PT_SHIFT;
+}
+
+static inline struct hd_pt_region *hd_pt_region_of(const struct hd_ptables *t,
+                                                   uint32_t r)
+{
+    return (struct hd_pt_region *)(void *)hd_pt_entry(t, t->s->region) + r;
+}
+
+static inline struct hd_pt_range *hd_pt_range_of(const struct hd_ptables *t,
+                                                 uint32_t i)
+{
+    return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
+}
+
+static inline uint32_t hd_pt_index_of(uint64_t vpn, uint32_t level)
+{
+    return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
+}
+
+/* The entry that maps a page of a slot's region, or the first of them. */
+static HD_INLINE uint64_t *hd_pt_leaf(const struct hd_ptables *t,
+                                      const struct hd_pt_slot *h, uint64_t vpn)
+{
+    return hd_pt_entry(t, h->at) +
+           (h->region_bits & HD_PT_LARGE ? 0 : vpn & 511);
+}
+
+/* What the entry of a page says of it, if it has one of these bits. */
+static HD_INLINE bool hd_pt_decode(const struct hd_ptables *t,
+                                   const struct hd_pt_slot *h, uint64_t vpn,
+                                   uint64_t bits, struct hd_xlate *x)
+{
+    uint64_t e = h->key != 0 ? *hd_pt_leaf(t, h, vpn) : 0, mask;
+    uint32_t n = h->region_bits & HD_PT_LARGE ? HD_LARGE_PAGES
+                 : e & HD_PT_64K              ? 16
+                                              : 1;
+
+    if ((e & bits) == 0)
+        return false;
+    mask = ~(uint64_t)(n - 1);
+    x->page_pages = x->pages = n;
+    x->vpn.v = vpn & mask;
+    x->pfn.v = ((e & HD_PT_FRAME) / HD_PAGE_BYTES) & mask;
+    return true;
+}
+
+/* Entries of pages from vpn on have changed. */
+static HD_INLINE void hd_pt_rescan(struct hd_ptables *t, uint32_t app,
+                                   uint64_t vpn, uint64_t pages)
+{
+    if (HD_UNLIKELY(t->cfg.scan))
+        hd_contig_scan(t, app, (hd_vpn){vpn}, pages);
+}
+
+/* The number of a base page, which in the frame table is 1 higher. */
+static inline uint32_t hd_pt_number_of(const struct hd_pt_slot *h, uint64_t vpn)
+{
+    return hd_pt_region_number(h) * HD_LARGE_PAGES + (vpn & 511);
+}
+
+/* The page that holds vpn, mapped or reserved, coalesced or not. */
+static inline bool hd_pt_taken(const struct hd_ptables *t, uint32_t app,
+                               uint64_t vpn, struct hd_xlate *x)
+{
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn), vpn,
+                        HD_PT_PRESENT | HD_PT_ABSENT, x);
+}
+
+/* Where the entry of a page is in a table of a level. */
+static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t, uint32_t table,
+                                   uint64_t vpn, uint32_t level)
+{
+    return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
+                   hd_pt_index_of(vpn, level) * 8u};
+}
+
+/* ---- ptable.c --------------------------------------------------------- */
+
+/* Writes the entries of a page: these bits, and its frames if it has some. What
+ * may be done with it, and how it is stored, stays. */
+void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
+               uint32_t pages, uint64_t frame, uint64_t bits);
+/* A page's entries have become present, or will not be any more. */
+void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
+                         uint32_t app, uint32_t pages, bool present);
 
 #endif
