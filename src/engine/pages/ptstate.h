@@ -255,4 +255,9 @@ void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
 void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
                          uint32_t app, uint32_t pages, bool present);
 
+/* ---- ptcheck.c -------------------------------------------------------- */
+
+/* For struct hd_part; hd_ptables_look is in ptable.h. */
+void hd_ptables_check(void *tables, uint32_t instance, struct hd_err *err);
+
 #endif

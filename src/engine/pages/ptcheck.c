@@ -1,0 +1,312 @@
+/*
+ * ptcheck.c - the page tables as people see them: an application's runs of
+ * pages; and whether their invariants hold (ptable.c lists them).
+ *
+ * Both go down from the root through the entries in memory, so they see what a
+ * walk would see and not what the hash of regions says.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "ptstate.h"
+
+static void show_run(struct heddle_visitor *v, const struct hd_xlate *run)
+{
+    if (run->pages == 0)
+        return;
+    v->row(v->ud, "run");
+    v->number(v->ud, "vpn", run->vpn.v);
+    v->number(v->ud, "pfn", run->pfn.v);
+    v->number(v->ud, "pages", run->pages);
+    v->text(v->ud, "size",
+            run->page_pages == 0    ? "4 KB, coalesced"
+            : run->page_pages == 1  ? "4 KB"
+            : run->page_pages == 16 ? "64 KB"
+                                    : "2 MB");
+}
+
+/* Extends a run by a page, or shows it and begins the next. */
+static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
+                   uint64_t pfn, uint32_t pages)
+{
+    uint32_t n = pages == 0 ? 1 : pages; /* 0: of 4 KB, coalesced */
+
+    if (run->pages != 0 && run->page_pages == pages &&
+        run->vpn.v + run->pages == vpn && run->pfn.v + run->pages == pfn) {
+        run->pages += n;
+        return;
+    }
+    show_run(v, run);
+    *run = (struct hd_xlate){{vpn}, {pfn}, n, pages};
+}
+
+/* Shows what lies below table n, in the order of addresses. */
+static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
+                       uint32_t n, uint64_t vpn, struct hd_xlate *run)
+{
+    uint32_t level = t->table[n].level;
+    const uint64_t *e = hd_pt_entry(t, t->table[n].at);
+
+    for (uint32_t i = 0; i < 512; i++) {
+        uint64_t at = vpn | (uint64_t)i << (9 * (4 - level));
+        uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        if (!(e[i] & HD_PT_PRESENT))
+            continue;
+        if (level == 4 && e[i] & HD_PT_64K) {
+            extend(v, run, at, f, 16);
+            i += 15;
+        } else if (level == 4 || e[i] & HD_PT_2M) {
+            extend(v, run, at, f,
+                   level == 3              ? HD_LARGE_PAGES
+                   : e[i] & HD_PT_DISABLED ? 0
+                                           : 1);
+        } else {
+            look_table(t, v, (uint32_t)(f - t->first_table), at, run);
+        }
+    }
+}
+
+void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
+{
+    const struct hd_ptables *t = self;
+    struct hd_xlate run = {{0}, {0}, 0, 0};
+
+    if (t->s->root[app] != HD_NONE)
+        look_table(t, v, t->s->root[app], 0, &run);
+    show_run(v, &run);
+}
+
+/* All of the frame of 2 MB of a coalesced region is the region's, whether its
+ * pages are there or not. */
+static bool owns_frame(const struct hd_ptables *t, uint32_t region)
+{
+    uint64_t f = hd_pt_region_of(t, region)->frame;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
+            hd_frames_owner(&t->frames, f + i) !=
+                region * HD_LARGE_PAGES + i + 1)
+            return false;
+    return true;
+}
+
+/* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
+ * place, all disabled, and no other page does; nobody else's entry is.  So what
+ * a large entry covers is 512 pages of one application, in order and aligned.
+ */
+static void check_joined(const struct hd_ptables *t, struct hd_err *err,
+                         uint32_t app, uint64_t vpn, const uint64_t *e,
+                         uint32_t level)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
+    uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
+    bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
+    const struct hd_bigframe *b;
+
+    if (level < 3 || (level == 3 && *e & HD_PT_2M))
+        return;
+    if (level == 3 && joined == !!(*e & HD_PT_WHOLE) &&
+        (!joined || owns_frame(t, hd_pt_region_number(h))))
+        return;
+    if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
+        struct hd_xlate x;
+        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_COMING)))
+            return;
+        b = hd_bigframe_of(&t->big, f);
+        if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&
+            hd_ptables_large(t, app, (hd_vpn){vpn}, &x) &&
+            x.pfn.v + (vpn & 511) == f)
+            return;
+    }
+    hd_err_set(err, HEDDLE_ECHECK,
+               "page table: application %u, page 0x%llx: its region is%s "
+               "coalesced, which its entry of level %u (0x%llx) does not fit",
+               app, (unsigned long long)vpn, joined ? "" : " not", level,
+               (unsigned long long)*e);
+}
+
+/* What a frame of 2 MB holds, by the owners of its base frames. */
+static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
+{
+    struct hd_bigframe g = {.used = 0};
+    uint64_t i = big * HD_LARGE_PAGES, end = i + HD_LARGE_PAGES;
+
+    for (; i < end && i < t->frames.frames; i++) {
+        uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
+        struct hd_xlate x;
+        hd_vpn vpn;
+        if (o == 0 ||
+            (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
+             !hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v,
+                           HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
+            continue; /* free, or kept */
+        g.owners += g.of[app]++ == 0;
+        g.used++;
+    }
+    return g;
+}
+
+/* Counts by frame of 2 MB are those that the owners of its frames give; no
+ * frame has pages of several without one that was put beside others'. */
+static void check_big(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t held[HD_MAX_APPS + 1] = {0}, several = 0, mixed = 0;
+
+    for (uint64_t b = 0; b < t->big.n; b++) {
+        const struct hd_bigframe *f = &t->big.v[b];
+        struct hd_bigframe g = recount(t, b);
+        several += g.owners > 1;
+        for (uint32_t o = 0; o <= HD_OWNER_FOREIGN; o++)
+            held[o] += g.owners == 1 && g.of[o] != 0 ? HD_LARGE_PAGES : g.of[o];
+        if (f->used != g.used || f->owners != g.owners ||
+            memcmp(f->of, g.of, sizeof g.of) != 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "frames: of 2 MB frame %llu, %u pages are in use and %u "
+                       "counted",
+                       (unsigned long long)b, g.used, f->used);
+    }
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++)
+        mixed += t->s->mixed[app];
+    if (several > mixed)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of 2 MB have pages of several applications, "
+                   "and %llu pages were put beside others'",
+                   (unsigned long long)several, (unsigned long long)mixed);
+    if (memcmp(held, t->big.held, sizeof held) != 0)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: what applications hold is not what is counted");
+}
+
+/* Counts the present leaf pages below a table from the root down; checks each
+ * against the short way, the frame's owner and the table's count. */
+static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
+                            uint32_t n, uint64_t vpn, uint64_t *large)
+{
+    const struct hd_pt_table *x = &t->table[n];
+    const uint64_t *e = hd_pt_entry(t, x->at);
+    uint64_t pages = 0, present = 0;
+
+    for (uint32_t i = 0; i < 512; i++) {
+        uint64_t at = vpn | (uint64_t)i << (9 * (4 - x->level));
+        uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
+        uint32_t app;
+        struct hd_xlate found;
+        hd_vpn owner;
+
+        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+            check_joined(t, err, x->app, at, &e[i], x->level);
+        if (!(e[i] & HD_PT_PRESENT))
+            continue;
+        present++;
+        if (x->level < 4 && !(e[i] & HD_PT_2M)) {
+            pages +=
+                check_table(t, err, (uint32_t)(f - t->first_table), at, large);
+            continue;
+        }
+        pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
+        large[0] += (e[i] & HD_PT_64K) != 0;
+        large[1] += x->level < 4;
+        if (!hd_pt_decode(t, hd_pt_slot_of(t, x->app, at), at, HD_PT_PRESENT,
+                          &found) ||
+            hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
+            (f >= HD_HOST_FRAME
+                 ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
+                 : !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) ||
+                       app != x->app || owner.v != at))
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "page table: application %u, page 0x%llx: the entry "
+                       "names frame %llu, which the frame table does not "
+                       "give to it",
+                       x->app, (unsigned long long)at, (unsigned long long)f);
+    }
+    if (present != x->used)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "page table %u: %llu entries are present, %u counted", n,
+                   (unsigned long long)present, x->used);
+    return pages;
+}
+
+/* What chunks hold is what their regions have, and what is spare is there. */
+static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
+{
+    uint64_t spare = 0, used = hd_frames_used(&t->frames);
+
+    for (uint32_t i = 0; i < t->s->regions; i++) {
+        const struct hd_pt_region *r = hd_pt_region_of(t, i);
+        const struct hd_pt_slot *h =
+            hd_pt_slot_of(t, r->app, r->number * HD_LARGE_PAGES);
+        const uint64_t *e = hd_pt_entry(t, h->at);
+        uint32_t n = 0;
+        if (r->held == 0)
+            continue;
+        for (uint32_t k = 0; k < HD_LARGE_PAGES; k++)
+            n += h->region_bits & HD_PT_JOINED ||
+                 e[k] & (HD_PT_COMING | HD_PT_LEAVING) ||
+                 (e[k] & HD_PT_PRESENT &&
+                  (e[k] & HD_PT_FRAME) / HD_PAGE_BYTES < HD_HOST_FRAME);
+        spare += HD_LARGE_PAGES - n;
+        if (n != r->held)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "application %u, the 2 MB at page 0x%llx: %u pages have "
+                       "frames of their chunk, %u are counted",
+                       r->app, (unsigned long long)r->number * HD_LARGE_PAGES,
+                       n, r->held);
+    }
+    if (spare != t->s->spare || used + spare > t->frames.frames)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu of %llu are used, and chunks have %llu more; "
+                   "%llu are counted",
+                   (unsigned long long)used,
+                   (unsigned long long)t->frames.frames,
+                   (unsigned long long)spare, (unsigned long long)t->s->spare);
+}
+
+void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
+{
+    const struct hd_ptables *t = self;
+    uint64_t all = 0, owned = 0, foreign = 0, pages;
+
+    if (instance != 0) /* all applications are checked at once */
+        return;
+    for (uint32_t app = 0; app < HD_MAX_APPS; app++) {
+        uint64_t large[2] = {0}; /* entries of 64 KB and of 2 MB */
+        pages = t->s->root[app] == HD_NONE
+                    ? 0
+                    : check_table(t, err, t->s->root[app], 0, large);
+        all += pages;
+        if (pages != t->s->pages[app] || large[0] != 16 * t->s->large[app][0] ||
+            large[1] != t->s->large[app][1])
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "page table: application %u has %llu pages mapped, "
+                       "%llu of 2 MB, and %llu counted, %llu of 2 MB",
+                       app, (unsigned long long)pages,
+                       (unsigned long long)large[1],
+                       (unsigned long long)t->s->pages[app],
+                       (unsigned long long)t->s->large[app][1]);
+    }
+    for (uint64_t f = 0; f < t->frames.frames; f++) {
+        uint32_t o = hd_frames_owner(&t->frames, f);
+        owned += o != 0;
+        foreign += o == HD_PT_FOREIGN;
+    }
+    all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
+    check_big(t, err);
+    check_chunks(t, err);
+    if (t->cfg.scan)
+        hd_contig_check(t, err);
+    if (owned != all || foreign != t->s->foreign ||
+        owned != hd_frames_used(&t->frames))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu owned; %llu pages mapped, coming, leaving, "
+                   "foreign or kept for coalesced regions; %llu counted",
+                   (unsigned long long)owned, (unsigned long long)all,
+                   (unsigned long long)hd_frames_used(&t->frames));
+    if (t->compress != NULL &&
+        hd_compress_pages(t->compress) != all - t->s->kept)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "frames: %llu pages mapped, coming or leaving; %llu have "
+                   "memory",
+                   (unsigned long long)(all - t->s->kept),
+                   (unsigned long long)hd_compress_pages(t->compress));
+}
