@@ -56,20 +56,6 @@
  * of the host's memory: from HD_HOST_FRAME on, by the number of its region, 512
  * a region, which no other page has.
  *
- * Regions used as one page.  In-place coalescing (Mosaic, MICRO 2017, section
- * 4.3): where the 512 pages of a region lie in one frame of 2 MB, each in its
- * place, a bit in the level-3 entry says so and a bit in each level-4 entry
- * disables it.  No page moves and no translation becomes wrong: what TLBs hold
- * of single pages stays true beside the large one.  A walk still reads four
- * entries, the last one the first entry of the leaf table, for whichever of the
- * pages it is.  A coalesced region may lose pages; the others stay in their
- * places, and a page that comes back comes to its own.  With vm.paging=fault a
- * region may be coalesced before all of its pages have come from the host, but
- * not while one is on its way there: the places of the others are kept for
- * them.  So wherever an entry for such a region hits, the page's own entry is
- * looked at (hd_ptables_resident), and where it is not present that page faults
- * alone.
- *
  * Chunks (uvm.chunks).  Where they are on, 2 MB that lie in one allocation take
  * 512 frames with their first page, as NVIDIA's driver allocates, and give them
  * when the last has left.  A chunk is a number here and no place: pages get
@@ -397,6 +383,15 @@ uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                                             : 0;
 }
 
+hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                       uint32_t level)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+
+    hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
+    return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
+}
+
 uint64_t hd_ptables_free(const struct hd_ptables *t)
 {
     return t->compress != NULL
@@ -420,10 +415,7 @@ bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
                    ->held == 0;
 }
 
-/* Pages of a region take frames of its chunk, or give them (n < 0); it begins
- * with the first and ends with the last. */
-static void ptable_hold(struct hd_ptables *t, const struct hd_pt_slot *h,
-                        int32_t n)
+void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
 {
     struct hd_pt_region *r = hd_pt_region_of(t, hd_pt_region_number(h));
 
@@ -431,13 +423,6 @@ static void ptable_hold(struct hd_ptables *t, const struct hd_pt_slot *h,
     r->held = (uint32_t)((int32_t)r->held + n);
     t->s->spare -= (uint64_t)(int64_t)n;
     t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
-}
-
-/* ptable_hold() where the page has a chunk. */
-static void hold_on(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
-{
-    if (HD_UNLIKELY(hd_pt_region_of(t, hd_pt_region_number(h))->held != 0))
-        ptable_hold(t, h, n);
 }
 
 uint64_t hd_ptables_total(const struct hd_ptables *t)
@@ -992,7 +977,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
         ptable_occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
         return err->code;
     if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
-        ptable_hold(t, h, (int32_t)x.pages);
+        hd_pt_hold(t, h, (int32_t)x.pages);
     hd_pt_put(t, h, vpn.v, x.pages, f,
               HD_PT_ABSENT | HD_PT_COMING |
                   (*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEFT));
@@ -1066,7 +1051,7 @@ static void give_frame(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
 {
     hd_frames_give(&t->frames, x->pfn.v, x->pages);
-    hold_on(t, hd_pt_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
+    hd_pt_hold_on(t, hd_pt_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
         ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
@@ -1225,174 +1210,6 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
     }
 }
 
-/* ---- regions that are used as one page ---------------------------------- */
-
-/* The leaf table of a region of 4 KB pages, or NULL. */
-static struct hd_pt_table *ptable_leaf_table(const struct hd_ptables *t,
-                                             const struct hd_pt_slot *h)
-{
-    if (h->key == 0 || h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM))
-        return NULL;
-    return &t->table[h->t[3]];
-}
-
-uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn)
-{
-    const struct hd_pt_table *x =
-        ptable_leaf_table(t, hd_pt_slot_of(t, app, vpn.v));
-
-    return x == NULL ? 0 : x->used;
-}
-
-/* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
- * they have frames; HD_NO_FRAME: there is none, a page is on its way to the
- * host, whose frame would not be the place that is kept for it, or one is
- * compressed. */
-static uint64_t ptable_in_order(const uint64_t *e)
-{
-    uint64_t f = HD_NO_FRAME;
-
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
-        uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) ||
-            e[i] & (HD_PT_LEAVING | HD_PT_PACKED))
-            return HD_NO_FRAME;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
-            continue;
-        if (f == HD_NO_FRAME && (at < i || (at - i) % HD_LARGE_PAGES != 0))
-            return HD_NO_FRAME;
-        if (f == HD_NO_FRAME)
-            f = at - i;
-        if (at != f + i)
-            return HD_NO_FRAME;
-    }
-    return f;
-}
-
-uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                          hd_pfn *frame)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    const struct hd_pt_table *x = ptable_leaf_table(t, h);
-    const uint64_t *e;
-    uint64_t f;
-
-    if (x == NULL || h->region_bits & HD_PT_JOINED ||
-        (x->used != HD_LARGE_PAGES &&
-         (t->cfg.paging != HD_PAGING_FAULT || t->compress != NULL ||
-          hd_ptables_small(t, app, vpn))))
-        return 0;
-    e = hd_pt_entry(t, x->at);
-    f = ptable_in_order(e);
-    if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
-        return 0;
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)) &&
-            hd_frames_owner(&t->frames, f + i) != 0)
-            return 0;
-    frame->v = f;
-    return x->used;
-}
-
-bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      struct hd_xlate *x)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-
-    if (h->key == 0 || !(h->region_bits & HD_PT_JOINED))
-        return false;
-    x->vpn.v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
-    x->pfn.v = hd_pt_region_of(t, hd_pt_region_number(h))->frame;
-    x->pages = x->page_pages = HD_LARGE_PAGES;
-    return true;
-}
-
-uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    const uint64_t *e = hd_pt_entry(t, hd_pt_slot_of(t, app, vpn.v)->at);
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        n += (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) != 0;
-    return n;
-}
-
-/* Sets or clears the bits of a region's entries. */
-static void ptable_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
-                        uint64_t vpn, bool joined)
-{
-    uint64_t *e = hd_pt_entry(t, h->at);
-    uint64_t *up =
-        hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(vpn, 3);
-
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
-            e[i] = joined ? e[i] | HD_PT_DISABLED
-                          : e[i] & ~(uint64_t)HD_PT_DISABLED;
-    *up = joined ? *up | HD_PT_WHOLE : *up & ~(uint64_t)HD_PT_WHOLE;
-}
-
-void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    uint32_t region = hd_pt_region_number(h);
-    const uint64_t *e = hd_pt_entry(t, h->at);
-    hd_pfn f = {0};
-    uint32_t present = hd_ptables_whole(t, app, vpn, &f);
-
-    hd_at_home(t->env, HD_SIDE_MANAGER);
-    hd_assert(present != 0);
-    for (uint32_t i = 0; present != HD_LARGE_PAGES && i < HD_LARGE_PAGES; i++) {
-        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
-            continue;
-        if (hd_frames_take(&t->frames, f.v + i, 1,
-                           region * HD_LARGE_PAGES + i + 1) < 0) {
-            hd_err_memory(t->env->err);
-            return;
-        }
-        hold_on(t, h, 1);
-        t->s->kept++;
-    }
-    h->region_bits |= HD_PT_JOINED;
-    hd_pt_region_of(t, region)->frame = f.v;
-    t->s->sized = 1;
-    hd_bigframe_of(&t->big, f.v)->joined = 1;
-    ptable_mark(t, h, vpn.v, true);
-    hd_pt_rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
-}
-
-void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    uint64_t f = hd_pt_region_of(t, hd_pt_region_number(h))->frame;
-    const uint64_t *e = hd_pt_entry(t, h->at);
-
-    hd_at_home(t->env, HD_SIDE_MANAGER);
-    hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
-    ptable_mark(t, h, vpn.v, false);
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
-        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
-            continue;
-        hd_frames_give(&t->frames, f + i, 1);
-        hold_on(t, h, -1);
-        t->s->kept--;
-    }
-    h->region_bits &= ~(uint32_t)HD_PT_JOINED;
-    hd_pt_rescan(t, app, vpn.v & ~511ull, HD_LARGE_PAGES);
-    hd_bigframe_of(&t->big, f)->joined = 0;
-    t->s->changes++;
-}
-
-hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       uint32_t level)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-
-    hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
-    return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
-}
-
 /* ---- pages that move -------------------------------------------------- */
 
 void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
@@ -1406,7 +1223,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
         const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
         uint64_t *e = hd_pt_entry(t, h->at) + (vpn.v & 511);
         hd_assert(!(h->region_bits & HD_PT_JOINED) &&
-                  ptable_leaf_table(t, h) != NULL);
+                  hd_pt_leaf_table(t, h) != NULL);
         *e = (*e & ~(uint64_t)HD_PT_FRAME) | to.v * HD_PAGE_BYTES;
         hd_pt_rescan(t, app, vpn.v, 1);
         t->s->changes++;

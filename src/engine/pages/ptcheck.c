@@ -77,55 +77,6 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
     show_run(v, &run);
 }
 
-/* All of the frame of 2 MB of a coalesced region is the region's, whether its
- * pages are there or not. */
-static bool owns_frame(const struct hd_ptables *t, uint32_t region)
-{
-    uint64_t f = hd_pt_region_of(t, region)->frame;
-
-    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (f % HD_LARGE_PAGES != 0 || f + i >= t->frames.frames ||
-            hd_frames_owner(&t->frames, f + i) !=
-                region * HD_LARGE_PAGES + i + 1)
-            return false;
-    return true;
-}
-
-/* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
- * place, all disabled, and no other page does; nobody else's entry is.  So what
- * a large entry covers is 512 pages of one application, in order and aligned.
- */
-static void check_joined(const struct hd_ptables *t, struct hd_err *err,
-                         uint32_t app, uint64_t vpn, const uint64_t *e,
-                         uint32_t level)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
-    uint64_t f = (*e & HD_PT_FRAME) / HD_PAGE_BYTES;
-    bool joined = h->key != 0 && h->region_bits & HD_PT_JOINED;
-    const struct hd_bigframe *b;
-
-    if (level < 3 || (level == 3 && *e & HD_PT_2M))
-        return;
-    if (level == 3 && joined == !!(*e & HD_PT_WHOLE) &&
-        (!joined || owns_frame(t, hd_pt_region_number(h))))
-        return;
-    if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
-        struct hd_xlate x;
-        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_COMING)))
-            return;
-        b = hd_bigframe_of(&t->big, f);
-        if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&
-            hd_ptables_large(t, app, (hd_vpn){vpn}, &x) &&
-            x.pfn.v + (vpn & 511) == f)
-            return;
-    }
-    hd_err_set(err, HEDDLE_ECHECK,
-               "page table: application %u, page 0x%llx: its region is%s "
-               "coalesced, which its entry of level %u (0x%llx) does not fit",
-               app, (unsigned long long)vpn, joined ? "" : " not", level,
-               (unsigned long long)*e);
-}
-
 /* What a frame of 2 MB holds, by the owners of its base frames. */
 static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
 {
@@ -195,7 +146,7 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         hd_vpn owner;
 
         if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
-            check_joined(t, err, x->app, at, &e[i], x->level);
+            hd_coalesced_check(t, err, x->app, at, &e[i], x->level);
         if (!(e[i] & HD_PT_PRESENT))
             continue;
         present++;

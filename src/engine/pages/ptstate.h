@@ -260,4 +260,33 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 /* For struct hd_part; hd_ptables_look is in ptable.h. */
 void hd_ptables_check(void *tables, uint32_t instance, struct hd_err *err);
 
+/* The leaf table of a region of 4 KB pages, or NULL. */
+static inline struct hd_pt_table *hd_pt_leaf_table(const struct hd_ptables *t,
+                                                   const struct hd_pt_slot *h)
+{
+    if (h->key == 0 || h->region_bits & (HD_PT_LARGE | HD_PT_MEDIUM))
+        return NULL;
+    return &t->table[h->t[3]];
+}
+
+/* Pages of a region take frames of its chunk, or give them (n < 0); it begins
+ * with the first and ends with the last. */
+void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n);
+
+/* hd_pt_hold() where the page has a chunk. */
+static inline void hd_pt_hold_on(struct hd_ptables *t,
+                                 const struct hd_pt_slot *h, int32_t n)
+{
+    if (HD_UNLIKELY(hd_pt_region_of(t, hd_pt_region_number(h))->held != 0))
+        hd_pt_hold(t, h, n);
+}
+
+/* ---- coalesced.c ------------------------------------------------------ */
+
+/* A coalesced region's pages of 4 KB are in one frame of 2 MB, each in its
+ * place, all disabled, and no other page is; no other entry is disabled. */
+void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
+                        uint32_t app, uint64_t vpn, const uint64_t *e,
+                        uint32_t level);
+
 #endif
