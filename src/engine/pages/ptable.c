@@ -464,44 +464,6 @@ uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
     return hd_pt_entry(t, t->table[n].at)[pte.v % HD_PAGE_BYTES / 8];
 }
 
-/* The frame of a present 4 KB or 64 KB entry of a leaf table, else all ones. */
-static uint64_t leaf_frame(const uint64_t *leaf, uint64_t vpn)
-{
-    uint64_t e = leaf[vpn & 511];
-
-    return e & HD_PT_PRESENT ? (e & HD_PT_FRAME) / HD_PAGE_BYTES : UINT64_MAX;
-}
-
-void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                    uint32_t group, struct hd_xlate *run)
-{
-    const struct hd_pt_slot *h;
-    const uint64_t *leaf;
-    uint64_t first, last, from, to, f;
-
-    if (!hd_ptables_find(t, app, vpn, run)) {
-        *run = (struct hd_xlate){vpn, {0}, 0, 0};
-        return;
-    }
-    if (run->pages >= group)
-        return;
-    h = hd_pt_slot_of(t, app, vpn.v);
-    leaf = hd_pt_entry(t, h->at);
-    f = leaf_frame(leaf, vpn.v);
-    from = vpn.v & ~(uint64_t)(group - 1);
-    to = from + group;
-    /* a page that is not there is in no frame before frame 0 */
-    for (first = vpn.v; first > from && vpn.v - first < f; first--)
-        if (leaf_frame(leaf, first - 1) != f - (vpn.v - first + 1))
-            break;
-    for (last = vpn.v; last + 1 < to; last++)
-        if (leaf_frame(leaf, last + 1) != f + (last + 1 - vpn.v))
-            break;
-    run->vpn.v = first;
-    run->pfn.v = f - (vpn.v - first);
-    run->pages = (uint32_t)(last - first + 1);
-}
-
 uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app)
 {
     return t->s->pages[app];
