@@ -390,13 +390,6 @@ hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
 }
 
-uint64_t hd_ptables_free(const struct hd_ptables *t)
-{
-    return t->compress != NULL
-               ? hd_compress_free(t->compress)
-               : t->frames.frames - hd_frames_used(&t->frames) - t->s->spare;
-}
-
 uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     uint32_t held =
@@ -421,17 +414,6 @@ void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
     r->held = (uint32_t)((int32_t)r->held + n);
     t->s->spare -= (uint64_t)(int64_t)n;
     t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
-}
-
-uint64_t hd_ptables_total(const struct hd_ptables *t)
-{
-    return t->compress != NULL ? hd_compress_total(t->compress)
-                               : t->frames.frames;
-}
-
-uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
-{
-    return t->frames.dirty;
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
@@ -488,202 +470,22 @@ static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
 
 /* ---- mapping ---------------------------------------------------------- */
 
-/* Instead of a frame: memory is to be compacted, or pages have to leave it. */
-#define WANTS_COMPACT (HD_NO_FRAME - 1)
-#define WANTS_EVICT   (HD_NO_FRAME - 2)
-
-/* One call of hd_ptables_map, for the words of its errors. */
-struct job {
-    uint32_t app, index;
-    hd_va base;
-    uint64_t bytes;
-    struct hd_err *err;
-    bool absent; /* pages are reserved only */
-    bool again;  /* an absent page was asked for, and memory was compacted */
-};
-
-static int ptable_fail(const struct hd_ptables *t, const struct job *j,
-                       const char *what, uint32_t pages)
-{
-    return hd_err_set(
-        j->err, HEDDLE_ECONFIG,
-        "application %u, allocation %u (%llu bytes at 0x%llx): %s for a page "
-        "of %u KB; %llu of %llu data frames and %u of %u table frames are in "
-        "use: raise vm.memory_bytes or vm.table_frames, or use smaller inputs",
-        j->app, j->index, (unsigned long long)j->bytes,
-        (unsigned long long)j->base.v, what, pages * 4,
-        (unsigned long long)(hd_ptables_total(t) - hd_ptables_free(t)),
-        (unsigned long long)hd_ptables_total(t), t->s->tables_live,
-        t->cfg.table_frames);
-}
-
-/* Whether the aligned 2 MB around a page lie wholly in its allocation. */
-static bool ptable_whole(const struct job *j, uint64_t vpn)
-{
-    uint64_t first = j->base.v >> HD_PAGE_SHIFT;
-    uint64_t end = ((j->base.v + j->bytes - 1) >> HD_PAGE_SHIFT) + 1;
-    uint64_t at = vpn & ~(uint64_t)(HD_LARGE_PAGES - 1);
-
-    return at >= first && at + HD_LARGE_PAGES <= end;
-}
-
-static struct heddle_q_frame_place question(struct hd_ptables *t,
-                                            const struct job *j, uint64_t vpn,
-                                            uint32_t pages, bool again)
-{
-    uint64_t frames = t->frames.frames;
-
-    return (struct heddle_q_frame_place){
-        .app = j->app,
-        .vpn = vpn,
-        .pages = pages,
-        .frames = frames,
-        .next = hd_min_u64(hd_frames_next(&t->frames, pages), frames),
-        .whole = ptable_whole(j, vpn),
-        .again = again,
-    };
-}
-
-/* A free frame, or as many as there are; the next one where the answer is no such
- * frame, which is an error. */
-static uint64_t ask_frame(struct hd_ptables *t, const struct job *j,
-                          const struct heddle_q_frame_place *q)
-{
-    uint64_t f = (uint64_t)hd_ask_frame_place(&t->place, q);
-
-    if (HD_LIKELY(f == q->frames ||
-                  (f % q->pages == 0 &&
-                   hd_frames_free(&t->frames, f, (uint32_t)q->pages))))
-        return f;
-    hd_slots_refuse(&t->place, HEDDLE_POINT_frame_place, q, (int64_t)f,
-                    "a free frame, aligned to its pages", j->err);
-    return q->next;
-}
-
-/* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
- * there is none memory is compacted, and it is asked once more; for a page that
- * faults that is its caller's business (WANTS_COMPACT), because mappings
- * cannot change in the middle of a run's event (manage.c).  What a page that
- * faults still lacks then, others leave to it (WANTS_EVICT). */
-static uint64_t choose_frame(struct hd_ptables *t, const struct job *j,
-                             uint64_t vpn, uint32_t pages)
-{
-    uint64_t frames = t->frames.frames, f;
-    bool later = j->absent && !j->again && t->compacts != NULL &&
-                 t->compacts(t->compact_self);
-    bool last = j->absent && !later;
-    struct heddle_q_frame_place q = question(t, j, vpn, pages, last);
-
-    f = ask_frame(t, j, &q);
-    if (HD_UNLIKELY(f == frames && later)) {
-        if (t->wants_room(t->compact_self, j->app))
-            return WANTS_COMPACT;
-        last = true;
-        q = question(t, j, vpn, pages, last);
-        f = ask_frame(t, j, &q);
-    }
-    if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
-        return WANTS_EVICT;
-    if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
-        (t->compact(t->compact_self, j->app) || t->place.bound)) {
-        q = question(t, j, vpn, pages, true);
-        f = ask_frame(t, j, &q);
-    }
-    if (f == frames) {
-        ptable_fail(t, j, "out of frames: no free aligned one", pages);
-        return HD_NO_FRAME;
-    }
-    return f;
-}
-
-/* Tells who watches page_freed or page_back of a 4 KB page. */
-static void ptable_tell(struct hd_ptables *t, enum heddle_note note,
-                        uint32_t app, uint64_t vpn, uint64_t frame)
-{
-    struct heddle_n_page_freed n = {
-        .app = app, .vpn = vpn, .frame = frame, .to = frame};
-
-    if (t->env->slots != NULL && t->env->slots->watched[note] != 0)
-        hd_slots_note(t->env->slots, note, &n);
-}
-
-uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
-                          const struct hd_xlate *x)
-{
-    if (HD_LIKELY(t->compress == NULL))
-        return (uint64_t)x->pages * HD_PAGE_BYTES;
-    return hd_compress_bytes(
-        t->compress, hd_pt_number_of(hd_pt_slot_of(t, app, x->vpn.v), x->vpn.v),
-        x->pages);
-}
-
-/* choose_frame, if there is memory for the page; of a coalesced region, it is
- * the one that is kept for it. */
-static uint64_t frame_for(struct hd_ptables *t, const struct job *j,
-                          const struct hd_pt_slot *h, uint64_t vpn,
-                          uint32_t pages)
-{
-    if (HD_UNLIKELY(t->compress != NULL) &&
-        !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn},
-                          hd_pt_number_of(h, vpn), pages)) {
-        if (j->absent && t->gone != NULL)
-            return WANTS_EVICT;
-        ptable_fail(t, j, "out of memory, compressed", pages);
-        return HD_NO_FRAME;
-    }
-    if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED)))
-        return choose_frame(t, j, vpn, pages);
-    return hd_pt_region_of(t, hd_pt_region_number(h))->frame + (vpn & 511);
-}
-
-/* Pages are in frames from f on. */
-static void ptable_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
-                          uint32_t pages)
-{
-    hd_bigframes_add(&t->big, f, app, pages);
-    if (hd_bigframe_of(&t->big, f)->owners > 1 && app < HD_MAX_APPS)
-        t->s->mixed[app] += pages;
-}
-
-/* Takes the frames of a page from f on.  0, or an error in `err`. */
-static int ptable_occupy(struct hd_ptables *t, const struct hd_pt_slot *h,
-                         uint32_t app, uint64_t vpn, uint64_t f, uint32_t pages,
-                         struct hd_err *err)
-{
-    uint32_t owner = hd_pt_number_of(h, vpn) + 1;
-
-    if (h->region_bits & HD_PT_JOINED) {
-        t->s->kept--;
-        ptable_tell(t, HEDDLE_NOTE_page_back, app, vpn, f);
-    } else if (hd_frames_take(&t->frames, f, pages, owner) < 0) {
-        return hd_err_memory(err);
-    }
-    if (HD_UNLIKELY(t->compress != NULL)) {
-        uint64_t *e = hd_pt_leaf(t, h, vpn);
-        *e = hd_compress_take(t->compress, app, owner - 1, pages)
-                 ? *e | HD_PT_PACKED
-                 : *e & ~HD_PT_PACKED;
-    }
-    ptable_settle(t, f, app, pages);
-    return 0;
-}
-
 /* Makes the entries of a page of an allocation. */
-static int enter_page(struct hd_ptables *t, const struct job *j, uint64_t vpn,
-                      uint32_t pages)
+static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
+                      uint64_t vpn, uint32_t pages)
 {
     struct hd_pt_slot *h = region_get(t, j->app, vpn);
     uint64_t f;
 
     if (h == NULL || region_shape(t, h, vpn, pages) < 0)
-        return ptable_fail(t, j, "out of frames for page tables", pages);
+        return hd_pt_fail(t, j, "out of frames for page tables", pages);
     if (j->absent) {
         hd_pt_put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
         return 0;
     }
-    f = frame_for(t, j, h, vpn, pages);
+    f = hd_pt_frame_for(t, j, h, vpn, pages);
     if (f == HD_NO_FRAME ||
-        ptable_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
+        hd_pt_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
     hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
     hd_pt_count_present(t, h, j->app, pages, true);
@@ -705,7 +507,7 @@ static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
 
 /* Remembers the range of an allocation, so that unmapping spares the pages
  * that it shares with others. */
-static int ptable_remember(struct hd_ptables *t, const struct job *j,
+static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
                            uint64_t vpn, uint64_t pages)
 {
     struct hd_pt_state *s = t->s;
@@ -729,7 +531,7 @@ static int ptable_remember(struct hd_ptables *t, const struct job *j,
 }
 
 /* Maps or reserves the pages of an allocation. */
-static int ptable_map(struct hd_ptables *t, struct job *j)
+static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
 {
     uint32_t app = j->app, index = j->index;
     hd_va base = j->base;
@@ -782,7 +584,7 @@ static int ptable_map(struct hd_ptables *t, struct job *j)
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
                    hd_va base, uint64_t bytes, struct hd_err *err)
 {
-    struct job j = {app, index, base, bytes, err, false, false};
+    struct hd_pt_job j = {app, index, base, bytes, err, false, false};
 
     return ptable_map(t, &j);
 }
@@ -790,7 +592,7 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
                        hd_va base, uint64_t bytes, struct hd_err *err)
 {
-    struct job j = {app, index, base, bytes, err, true, false};
+    struct hd_pt_job j = {app, index, base, bytes, err, true, false};
 
     return ptable_map(t, &j);
 }
@@ -808,16 +610,16 @@ static const struct hd_pt_range *range_with(const struct hd_ptables *t,
 }
 
 /* A page of an allocation that was reserved gets its frame. */
-static struct job job_of(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                         bool again, struct hd_err *err)
+static struct hd_pt_job job_of(const struct hd_ptables *t, uint32_t app,
+                               uint64_t vpn, bool again, struct hd_err *err)
 {
     const struct hd_pt_range *r = range_with(t, app, vpn);
-    struct job j = {.app = app,
-                    .base = {vpn << HD_PAGE_SHIFT},
-                    .bytes = HD_PAGE_BYTES,
-                    .err = err,
-                    .absent = true,
-                    .again = again};
+    struct hd_pt_job j = {.app = app,
+                          .base = {vpn << HD_PAGE_SHIFT},
+                          .bytes = HD_PAGE_BYTES,
+                          .err = err,
+                          .absent = true,
+                          .again = again};
 
     if (r != NULL) {
         j.index = r->index;
@@ -899,7 +701,7 @@ uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                         hd_vpn *end)
 {
-    struct job j = job_of(t, app, vpn.v, false, NULL);
+    struct hd_pt_job j = job_of(t, app, vpn.v, false, NULL);
 
     end->v = (j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
     return (hd_vpn){j.base.v >> HD_PAGE_SHIFT};
@@ -909,7 +711,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    struct job j = job_of(t, app, vpn.v, again, err);
+    struct hd_pt_job j = job_of(t, app, vpn.v, again, err);
     struct hd_xlate x;
     uint64_t f;
     bool chunk;
@@ -922,19 +724,17 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                           app, (unsigned long long)vpn.v);
     if (HD_UNLIKELY(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
         return HD_PLACE_EVICT; /* it is not out yet */
-    chunk =
-        t->cfg.chunks && x.pages < HD_LARGE_PAGES && ptable_whole(&j, vpn.v);
+    chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && hd_pt_whole(&j, vpn.v);
     if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
         hd_ptables_room(t, app, vpn) < (chunk ? HD_LARGE_PAGES : x.pages) &&
         hd_ptables_small(t, app, vpn))
         return HD_PLACE_EVICT;
-    f = frame_for(t, &j, h, vpn.v, x.pages);
-    if (f == WANTS_COMPACT)
+    f = hd_pt_frame_for(t, &j, h, vpn.v, x.pages);
+    if (f == HD_PT_WANTS_COMPACT)
         return HD_PLACE_COMPACT;
-    if (f == WANTS_EVICT)
+    if (f == HD_PT_WANTS_EVICT)
         return HD_PLACE_EVICT;
-    if (f == HD_NO_FRAME ||
-        ptable_occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
+    if (f == HD_NO_FRAME || hd_pt_occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
         return err->code;
     if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
         hd_pt_hold(t, h, (int32_t)x.pages);
@@ -996,25 +796,6 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
     t->s->leaving += x->pages;
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     tell_gone(t, app, x, bits);
-}
-
-/* A page has no memory any more. */
-static void ptable_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
-                               const struct hd_xlate *x)
-{
-    if (HD_UNLIKELY(t->compress != NULL))
-        hd_compress_give(t->compress, hd_pt_number_of(h, x->vpn.v), x->pages);
-}
-
-/* The frame of a page that is not in memory any more is free. */
-static void give_frame(struct hd_ptables *t, uint32_t app,
-                       const struct hd_xlate *x)
-{
-    hd_frames_give(&t->frames, x->pfn.v, x->pages);
-    hd_pt_hold_on(t, hd_pt_slot_of(t, app, x->vpn.v), -(int32_t)x->pages);
-    hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
-    if (x->pages == 1)
-        ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
 }
 
 hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
@@ -1093,8 +874,8 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         return 0;
     hd_pt_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
     t->s->leaving -= x.pages;
-    ptable_give_memory(t, h, &x);
-    give_frame(t, app, &x);
+    hd_pt_give_memory(t, h, &x);
+    hd_pt_give_frame(t, app, &x);
     return x.pages;
 }
 
@@ -1126,15 +907,15 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     } else {
         return; /* it is on the host */
     }
-    ptable_give_memory(t, h, x);
+    hd_pt_give_memory(t, h, x);
     if (HD_LIKELY(!(h->region_bits & HD_PT_JOINED))) {
-        give_frame(t, app, x);
+        hd_pt_give_frame(t, app, x);
         return;
     }
     t->s->kept++;
     hd_bigframes_drop(&t->big, x->pfn.v, app, x->pages);
     if (x->pages == 1)
-        ptable_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
+        hd_pt_tell(t, HEDDLE_NOTE_page_freed, app, x->vpn.v, x->pfn.v);
 }
 
 void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
@@ -1195,7 +976,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
         hd_err_memory(t->env->err);
     else if (t->frames.dirty != NULL && hd_frame_written(&t->frames, from.v))
         hd_frame_write(t->frames.dirty, to.v);
-    ptable_settle(t, to.v, app, 1);
+    hd_pt_settle(t, to.v, app, 1);
 }
 
 /* ---- building ----------------------------------------------------------- */

@@ -289,4 +289,45 @@ void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
                         uint32_t app, uint64_t vpn, const uint64_t *e,
                         uint32_t level);
 
+/* ---- ptframes.c: which frames a page gets ----------------------------- */
+
+/* Instead of a frame: memory is to be compacted, or pages have to leave it. */
+#define HD_PT_WANTS_COMPACT (HD_NO_FRAME - 1)
+#define HD_PT_WANTS_EVICT   (HD_NO_FRAME - 2)
+
+/* One call of hd_ptables_map, for the words of its errors. */
+struct hd_pt_job {
+    uint32_t app, index;
+    hd_va base;
+    uint64_t bytes;
+    struct hd_err *err;
+    bool absent; /* pages are reserved only */
+    bool again;  /* an absent page was asked for, and memory was compacted */
+};
+
+int hd_pt_fail(const struct hd_ptables *t, const struct hd_pt_job *j,
+               const char *what, uint32_t pages);
+/* Whether the aligned 2 MB around a page are all of its allocation. */
+bool hd_pt_whole(const struct hd_pt_job *j, uint64_t vpn);
+/* Reports page_freed or page_back of a 4 KB page. */
+void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
+                uint64_t vpn, uint64_t frame);
+/* The frame that a page gets; HD_NO_FRAME with an error recorded; or
+ * HD_PT_WANTS_.
+ */
+uint64_t hd_pt_frame_for(struct hd_ptables *t, const struct hd_pt_job *j,
+                         const struct hd_pt_slot *h, uint64_t vpn,
+                         uint32_t pages);
+/* Pages are in frames from f on. */
+void hd_pt_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
+                  uint32_t pages);
+/* Takes the frames of a page from f on.  0, or an error in `err`. */
+int hd_pt_occupy(struct hd_ptables *t, const struct hd_pt_slot *h, uint32_t app,
+                 uint64_t vpn, uint64_t f, uint32_t pages, struct hd_err *err);
+/* A page has no memory any more; its frame is free. */
+void hd_pt_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
+                       const struct hd_xlate *x);
+void hd_pt_give_frame(struct hd_ptables *t, uint32_t app,
+                      const struct hd_xlate *x);
+
 #endif
