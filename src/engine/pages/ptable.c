@@ -42,16 +42,6 @@
  * because a neighbour shares it, is left alone; it is unmapped with the last
  * allocation that has a byte in it.
  *
- * Pages on the host.  With vm.paging=fault an allocation is reserved before
- * cycle 0 instead of mapped: its tables are there and its pages have entries
- * that are not present, whose other bits are free for software (Intel SDM
- * volume 3, 4.8).  An entry says ABSENT and the size of its page, so a walk
- * reads as many levels as for a mapped page and finds out at its leaf.  A page
- * whose transfer has begun has its frame, and says COMING too; when the data
- * are there the entry becomes present.  A page that leaves (evict.c) goes the
- * same way back: it says ABSENT and LEAVING and has its frame until its data
- * are on the host.
- *
  * A page that is used where it is (remote.c) is present, and its frame is one
  * of the host's memory: from HD_HOST_FRAME on, by the number of its region, 512
  * a region, which no other page has.
@@ -74,9 +64,7 @@
  * because one translation cannot stand for pages with different ones.
  *
  * Left out on purpose: accessed and dirty bits in entries (evict.c
- * keeps the first by unit, frame.c the second by frame), 1 GB pages, tables
- * that are made at the first fault in their region (UVM does; a walk would end
- * early).
+ * keeps the first by unit, frame.c the second by frame), 1 GB pages.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -299,55 +287,11 @@ HD_HOT bool hd_ptables_find(const struct hd_ptables *t, uint32_t app,
     return true;
 }
 
-bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       struct hd_xlate *x)
-{
-    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT,
-                        x);
-}
-
-bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    struct hd_xlate x;
-
-    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING,
-                        &x);
-}
-
-uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                            uint32_t n)
-{
-    return hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
-               ->faults += n;
-}
-
-void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      uint64_t set[HD_LARGE_PAGES / 64])
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
-    struct hd_xlate x;
-
-    memset(set, 0, HD_LARGE_PAGES / 8);
-    for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
-            set[i / 64] |= 1ull << i % 64;
-}
-
 bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x)
 {
     return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_PRESENT,
                         x);
-}
-
-bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    uint64_t e = h->key != 0 ? *hd_pt_leaf(t, h, vpn.v) : 0;
-
-    return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
 }
 
 bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -597,9 +541,8 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
     return ptable_map(t, &j);
 }
 
-/* The first allocation that has a page, or NULL. */
-static const struct hd_pt_range *range_with(const struct hd_ptables *t,
-                                            uint32_t app, uint64_t vpn)
+const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
+                                           uint32_t app, uint64_t vpn)
 {
     for (uint32_t i = 0; i < t->s->ranges; i++) {
         const struct hd_pt_range *r = hd_pt_range_of(t, i);
@@ -607,26 +550,6 @@ static const struct hd_pt_range *range_with(const struct hd_ptables *t,
             return r;
     }
     return NULL;
-}
-
-/* A page of an allocation that was reserved gets its frame. */
-static struct hd_pt_job job_of(const struct hd_ptables *t, uint32_t app,
-                               uint64_t vpn, bool again, struct hd_err *err)
-{
-    const struct hd_pt_range *r = range_with(t, app, vpn);
-    struct hd_pt_job j = {.app = app,
-                          .base = {vpn << HD_PAGE_SHIFT},
-                          .bytes = HD_PAGE_BYTES,
-                          .err = err,
-                          .absent = true,
-                          .again = again};
-
-    if (r != NULL) {
-        j.index = r->index;
-        j.base.v = r->vpn << HD_PAGE_SHIFT;
-        j.bytes = r->pages << HD_PAGE_SHIFT;
-    }
-    return j;
 }
 
 /* Allocations that are still mapped and have a byte in these pages. */
@@ -693,109 +616,9 @@ bool hd_ptables_advised(const struct hd_ptables *t)
 uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_range *r =
-        HD_LIKELY(!t->s->advised) ? NULL : range_with(t, app, vpn.v);
+        HD_LIKELY(!t->s->advised) ? NULL : hd_pt_range_with(t, app, vpn.v);
 
     return r != NULL ? r->advice : 0;
-}
-
-hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                        hd_vpn *end)
-{
-    struct hd_pt_job j = job_of(t, app, vpn.v, false, NULL);
-
-    end->v = (j.base.v + j.bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
-    return (hd_vpn){j.base.v >> HD_PAGE_SHIFT};
-}
-
-int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
-                     struct hd_err *err)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    struct hd_pt_job j = job_of(t, app, vpn.v, again, err);
-    struct hd_xlate x;
-    uint64_t f;
-    bool chunk;
-
-    hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
-        return hd_err_set(err, HEDDLE_ECHECK,
-                          "application %u, page 0x%llx is to get a frame, and "
-                          "is not absent",
-                          app, (unsigned long long)vpn.v);
-    if (HD_UNLIKELY(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
-        return HD_PLACE_EVICT; /* it is not out yet */
-    chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && hd_pt_whole(&j, vpn.v);
-    if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
-        hd_ptables_room(t, app, vpn) < (chunk ? HD_LARGE_PAGES : x.pages) &&
-        hd_ptables_small(t, app, vpn))
-        return HD_PLACE_EVICT;
-    f = hd_pt_frame_for(t, &j, h, vpn.v, x.pages);
-    if (f == HD_PT_WANTS_COMPACT)
-        return HD_PLACE_COMPACT;
-    if (f == HD_PT_WANTS_EVICT)
-        return HD_PLACE_EVICT;
-    if (f == HD_NO_FRAME || hd_pt_occupy(t, h, app, vpn.v, f, x.pages, err) < 0)
-        return err->code;
-    if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
-        hd_pt_hold(t, h, (int32_t)x.pages);
-    hd_pt_put(t, h, vpn.v, x.pages, f,
-              HD_PT_ABSENT | HD_PT_COMING |
-                  (*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEFT));
-    t->s->coming += x.pages;
-    return HD_PLACED;
-}
-
-bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       bool ahead)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    struct hd_xlate x;
-
-    hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!hd_pt_decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
-        return false; /* its allocation has gone, and another may have come */
-    hd_pt_put(t, h, vpn.v, x.pages, x.pfn.v,
-              HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
-    hd_pt_count_present(t, h, app, x.pages, true);
-    t->s->coming -= x.pages;
-    hd_pt_rescan(t, app, vpn.v, x.pages);
-    return true;
-}
-
-uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    struct hd_xlate x;
-
-    if (HD_LIKELY(!hd_pt_decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
-        return 0;
-    hd_pt_put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
-    return x.pages;
-}
-
-/* Tells who evicts that a present page, whose entry had these bits, is there no
- * more. */
-static void tell_gone(struct hd_ptables *t, uint32_t app,
-                      const struct hd_xlate *x, uint64_t bits)
-{
-    t->s->changes++;
-    if (t->gone != NULL)
-        t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_UNUSED);
-}
-
-void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
-                      const struct hd_xlate *x)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
-    uint64_t bits = *hd_pt_leaf(t, h, x->vpn.v);
-
-    hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
-    hd_pt_put(t, h, x->vpn.v, x->pages, x->pfn.v,
-              HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
-    hd_pt_count_present(t, h, app, x->pages, false);
-    t->s->leaving += x->pages;
-    hd_pt_rescan(t, app, x->vpn.v, x->pages);
-    tell_gone(t, app, x, bits);
 }
 
 hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
@@ -864,21 +687,6 @@ uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
     return t->s->far;
 }
 
-uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    struct hd_xlate x;
-
-    if (!hd_pt_decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
-        !(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
-        return 0;
-    hd_pt_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
-    t->s->leaving -= x.pages;
-    hd_pt_give_memory(t, h, &x);
-    hd_pt_give_frame(t, app, &x);
-    return x.pages;
-}
-
 /* A page goes with its allocation; its coalesced region keeps its place. */
 static void unmap_page(struct hd_ptables *t, uint32_t app,
                        const struct hd_xlate *x)
@@ -899,7 +707,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     }
     if (bits & HD_PT_PRESENT) {
         hd_pt_count_present(t, h, app, x->pages, false);
-        tell_gone(t, app, x, bits);
+        hd_pt_tell_gone(t, app, x, bits);
     } else if (bits & HD_PT_COMING) {
         t->s->coming -= x->pages;
     } else if (bits & HD_PT_LEAVING) {

@@ -330,4 +330,14 @@ void hd_pt_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
 void hd_pt_give_frame(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 
+/* ---- ptable.c, resident.c --------------------------------------------- */
+
+/* The first allocation that has a page, or NULL. */
+const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
+                                           uint32_t app, uint64_t vpn);
+/* Reports to eviction that a present page, whose entry had these bits, is not
+ * there any more. */
+void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
+                     const struct hd_xlate *x, uint64_t bits);
+
 #endif
