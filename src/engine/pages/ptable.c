@@ -42,11 +42,6 @@
  * because a neighbour shares it, is left alone; it is unmapped with the last
  * allocation that has a byte in it.
  *
- * Chunks (uvm.chunks).  Where they are on, 2 MB that lie in one allocation take
- * 512 frames with their first page, as NVIDIA's driver allocates, and give them
- * when the last has left.  A chunk is a number here and no place: pages get
- * their frames one by one, and `spare` is what others must not take.
- *
  * Invariants: the short way and the walk from the root end at the same entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
  * frames owned = pages mapped but on the host, on their way in or out, or kept
@@ -328,32 +323,6 @@ hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
     return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
-}
-
-uint64_t hd_ptables_room(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    uint32_t held =
-        hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
-            ->held;
-
-    return hd_ptables_free(t) + (held != 0 ? HD_LARGE_PAGES - held : 0);
-}
-
-bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    return HD_UNLIKELY(t->cfg.chunks) &&
-           hd_pt_region_of(t, hd_pt_region_number(hd_pt_slot_of(t, app, vpn.v)))
-                   ->held == 0;
-}
-
-void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
-{
-    struct hd_pt_region *r = hd_pt_region_of(t, hd_pt_region_number(h));
-
-    t->s->spare += r->held == 0 ? HD_LARGE_PAGES : 0;
-    r->held = (uint32_t)((int32_t)r->held + n);
-    t->s->spare -= (uint64_t)(int64_t)n;
-    t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)

@@ -178,41 +178,6 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
     return pages;
 }
 
-/* What chunks hold is what their regions have, and what is spare is there. */
-static void check_chunks(const struct hd_ptables *t, struct hd_err *err)
-{
-    uint64_t spare = 0, used = hd_frames_used(&t->frames);
-
-    for (uint32_t i = 0; i < t->s->regions; i++) {
-        const struct hd_pt_region *r = hd_pt_region_of(t, i);
-        const struct hd_pt_slot *h =
-            hd_pt_slot_of(t, r->app, r->number * HD_LARGE_PAGES);
-        const uint64_t *e = hd_pt_entry(t, h->at);
-        uint32_t n = 0;
-        if (r->held == 0)
-            continue;
-        for (uint32_t k = 0; k < HD_LARGE_PAGES; k++)
-            n += h->region_bits & HD_PT_JOINED ||
-                 e[k] & (HD_PT_COMING | HD_PT_LEAVING) ||
-                 (e[k] & HD_PT_PRESENT &&
-                  (e[k] & HD_PT_FRAME) / HD_PAGE_BYTES < HD_HOST_FRAME);
-        spare += HD_LARGE_PAGES - n;
-        if (n != r->held)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "application %u, the 2 MB at page 0x%llx: %u pages have "
-                       "frames of their chunk, %u are counted",
-                       r->app, (unsigned long long)r->number * HD_LARGE_PAGES,
-                       n, r->held);
-    }
-    if (spare != t->s->spare || used + spare > t->frames.frames)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu of %llu are used, and chunks have %llu more; "
-                   "%llu are counted",
-                   (unsigned long long)used,
-                   (unsigned long long)t->frames.frames,
-                   (unsigned long long)spare, (unsigned long long)t->s->spare);
-}
-
 void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_ptables *t = self;
@@ -243,7 +208,7 @@ void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
     }
     all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
     check_big(t, err);
-    check_chunks(t, err);
+    hd_pt_check_chunks(t, err);
     if (t->cfg.scan)
         hd_contig_check(t, err);
     if (owned != all || foreign != t->s->foreign ||

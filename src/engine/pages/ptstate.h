@@ -269,8 +269,8 @@ static inline struct hd_pt_table *hd_pt_leaf_table(const struct hd_ptables *t,
     return &t->table[h->t[3]];
 }
 
-/* Pages of a region take frames of its chunk, or give them (n < 0); it begins
- * with the first and ends with the last. */
+/* chunk.c: pages of a region take frames of its chunk, or give them (n < 0); it
+ * begins with the first and ends with the last. */
 void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n);
 
 /* hd_pt_hold() where the page has a chunk. */
@@ -339,5 +339,9 @@ const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
  * there any more. */
 void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
                      const struct hd_xlate *x, uint64_t bits);
+
+/* ---- chunk.c ---------------------------------------------------------- */
+
+void hd_pt_check_chunks(const struct hd_ptables *t, struct hd_err *err);
 
 #endif
