@@ -49,11 +49,6 @@
  * table's `used` is its number of present entries; frames owned and spare are
  * not more than memory has.
  *
- * Permissions.  Pages may be written until their host says that they are mostly
- * read (uvm.mode=driver: a copy stays on the host, so the driver maps them for
- * reading).  A store to such a page is served all the same; the bit is there
- * because one translation cannot stand for pages with different ones.
- *
  * Left out on purpose: accessed and dirty bits in entries (evict.c
  * keeps the first by unit, frame.c the second by frame), 1 GB pages.
  *
@@ -517,9 +512,8 @@ const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
     return NULL;
 }
 
-/* Allocations that are still mapped and have a byte in these pages. */
-static uint32_t holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
-                        uint64_t pages)
+uint32_t hd_pt_holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                       uint64_t pages)
 {
     uint32_t n = 0;
 
@@ -528,62 +522,6 @@ static uint32_t holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
         n += r->app == app && r->vpn < vpn + pages && vpn < r->vpn + r->pages;
     }
     return n;
-}
-
-void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                        uint64_t pages, bool write)
-{
-    uint64_t end = vpn.v + pages, v = vpn.v;
-    struct hd_xlate x;
-
-    hd_at_home(t->env, HD_SIDE_MANAGER);
-    while (v < end) {
-        bool edge;
-        uint64_t *e;
-        if (!hd_pt_taken(t, app, v, &x)) {
-            v++;
-            continue;
-        }
-        edge = x.vpn.v <= vpn.v || x.vpn.v + x.pages >= end;
-        e = hd_pt_leaf(t, hd_pt_slot_of(t, app, v), x.vpn.v);
-        v = x.vpn.v + x.pages;
-        if (edge && holders(t, app, x.vpn.v, x.pages) > 1)
-            continue;
-        for (uint32_t i = 0; i < (x.pages == HD_LARGE_PAGES ? 1 : x.pages); i++)
-            e[i] = write ? e[i] | HD_PT_WRITE : e[i] & ~HD_PT_WRITE;
-    }
-    if (!t->cfg.scan)
-        return;
-    hd_contig_scan(t, app, vpn, pages);
-    for (v = vpn.v & ~511ull; v < end; v += HD_LARGE_PAGES)
-        hd_contig_changed(t, app, v); /* links may be others with equal bits */
-}
-
-void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
-                       uint32_t advice)
-{
-    for (uint32_t i = 0; i < t->s->ranges; i++) {
-        struct hd_pt_range *r = hd_pt_range_of(t, i);
-        if (r->app != app || r->index != index)
-            continue;
-        r->advice = advice;
-        hd_ptables_protect(t, app, (hd_vpn){r->vpn}, r->pages,
-                           !(advice & HEDDLE_ADVICE_READ_MOSTLY));
-    }
-    t->s->advised = 1;
-}
-
-bool hd_ptables_advised(const struct hd_ptables *t)
-{
-    return t->s->advised != 0;
-}
-
-uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
-{
-    const struct hd_pt_range *r =
-        HD_LIKELY(!t->s->advised) ? NULL : hd_pt_range_with(t, app, vpn.v);
-
-    return r != NULL ? r->advice : 0;
 }
 
 /* A page goes with its allocation; its coalesced region keeps its place. */
@@ -643,7 +581,7 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         else
             i++;
     }
-    overlap = holders(t, app, first, end - first) != 0;
+    overlap = hd_pt_holders(t, app, first, end - first) != 0;
     for (uint64_t vpn = first; vpn < end;) {
         struct hd_xlate x;
         uint64_t next = vpn + 1;
@@ -651,7 +589,8 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         if (hd_pt_taken(t, app, vpn, &x)) {
             bool edge = x.vpn.v <= first || x.vpn.v + x.pages >= end;
             next = x.vpn.v + x.pages;
-            if (!(edge || overlap) || holders(t, app, x.vpn.v, x.pages) == 0)
+            if (!(edge || overlap) ||
+                hd_pt_holders(t, app, x.vpn.v, x.pages) == 0)
                 unmap_page(t, app, &x);
         }
         vpn = next;

@@ -332,6 +332,10 @@ void hd_pt_give_frame(struct hd_ptables *t, uint32_t app,
 
 /* ---- ptable.c, resident.c --------------------------------------------- */
 
+/* Allocations that are still mapped and have a byte in these pages. */
+uint32_t hd_pt_holders(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                       uint64_t pages);
+
 /* The first allocation that has a page, or NULL. */
 const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
                                            uint32_t app, uint64_t vpn);
