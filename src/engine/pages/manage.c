@@ -59,8 +59,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contig.h"
-#include "ptstate.h"
+#include "managestate.h"
 
 enum { EV_APPLY };
 enum { FIRST_ROOM = 64 };
@@ -70,90 +69,25 @@ enum { FIRST_ROOM = 64 };
 #define HD_PART_OF "pages/memory.def"
 #include "kit/rows.h"
 
-/* What somebody asked for while the machine runs. */
-struct job {
-    hd_time at;
-    uint64_t base, bytes;
-    uint32_t app, index; /* of an allocation; ROOM, FAR: of a fault; RECALL: of
-                            a granule */
-    uint32_t what;       /* JOB_ */
-    struct hd_hint hint;
-};
-
-enum {
-    JOB_GOES,
-    JOB_COMES,
-    JOB_ROOM,
-    JOB_EVICT,
-    JOB_FAR,
-    JOB_RECALL,
-    JOB_LEFT,
-    JOB_UNPIN,
-    JOB_HINT
-};
-
-struct state {
-    hd_time barrier;         /* instant of the first job, or HD_NEVER */
-    hd_time halted;          /* since when no core issues */
-    uint32_t first, n, room; /* ring of jobs */
-    hd_ref jobs;
-    uint64_t wanted;  /* frame of 2 MB to be emptied for a page that faults */
-    uint32_t running; /* 1: cycle 0 has come */
-    uint32_t halt;    /* 1: no core issues */
-};
-
-struct hd_manage {
-    struct hd_env *env;
-    struct hd_manage_cfg cfg;
-    struct state *s; /* arena */
-    struct hd_ptables *t;
-    struct hd_mmu *mmu;
-    struct hd_l2 *l2;
-    struct hd_mover *mover;
-    struct hd_dram *dram;
-    struct hd_manage_cores cores;
-    struct hd_faults *faults;
-    struct hd_evict *evict;
-    struct hd_remote *remote;
-    struct hd_thrash *thrash;
-    uint32_t id, line, table_lines; /* bytes; lines of a page */
-    struct hd_slot coalesce, splinter, compact, receive, copy, stall, shootdown;
-    struct hd_stat stat;
-    struct hd_hist *runs;
-    uint64_t *scratch; /* arrays of questions, [4][frames of 2 MB] */
-    uint8_t *tried;    /* [frames of 2 MB]: since the cause */
-};
-
-static void manage_no_memory(struct hd_manage *g)
-{
-    hd_err_memory(g->env->err);
-}
-
 /* ---- counting ----------------------------------------------------------- */
-
-static uint64_t *manage_count(const struct hd_manage *g, uint32_t app,
-                              enum hd_manage_stat what)
-{
-    return hd_count(&g->stat, 0, app, what);
-}
 
 /* What the page tables count for an application. */
 static void totals(struct hd_manage *g, uint32_t app)
 {
-    uint64_t *mapped = manage_count(g, app, HD_MANAGE_MAPPED_PEAK);
-    uint64_t *held = manage_count(g, app, HD_MANAGE_HELD_PEAK);
-    uint64_t *some = manage_count(g, app, HD_MANAGE_CONTIG_PEAK);
-    uint64_t *whole = manage_count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
+    uint64_t *mapped = hd_manage_count(g, app, HD_MANAGE_MAPPED_PEAK);
+    uint64_t *held = hd_manage_count(g, app, HD_MANAGE_HELD_PEAK);
+    uint64_t *some = hd_manage_count(g, app, HD_MANAGE_CONTIG_PEAK);
+    uint64_t *whole = hd_manage_count(g, app, HD_MANAGE_CONTIG_ALL_PEAK), all;
 
     *some = hd_max_u64(*some, hd_contig_covered(g->t, app, &all));
     *whole = hd_max_u64(*whole, all);
     *mapped = hd_max_u64(*mapped, g->t->s->pages[app]);
     for (uint32_t i = 0; i < 2; i++) {
-        uint64_t *large = manage_count(g, app, HD_MANAGE_64K_PEAK + i);
+        uint64_t *large = hd_manage_count(g, app, HD_MANAGE_64K_PEAK + i);
         *large = hd_max_u64(*large, g->t->s->large[app][i]);
     }
     *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
-    *manage_count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
+    *hd_manage_count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
 }
 
 static void manage_sync(void *self, hd_time now)
@@ -164,7 +98,7 @@ static void manage_sync(void *self, hd_time now)
     for (uint32_t app = 0; app < g->env->apps; app++)
         totals(g, app);
     if (g->s->halt) {
-        *manage_count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
+        *hd_manage_count(g, HD_APP_NONE, HD_MANAGE_STALL_CYCLES) +=
             (now - g->s->halted) / cycle;
         g->s->halted = now - (now - g->s->halted) % cycle;
     }
@@ -172,8 +106,7 @@ static void manage_sync(void *self, hd_time now)
 
 /* ---- TLBs ---------------------------------------------------------------- */
 
-/* Translations of these pages are wrong from now on. */
-static void manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
+void hd_manage_shootdown(struct hd_manage *g, uint32_t app, uint32_t cause,
                          uint64_t vpn, uint64_t pages)
 {
     struct heddle_q_shootdown q = {app, cause, vpn, pages};
@@ -186,7 +119,7 @@ static void manage_shoot(struct hd_manage *g, uint32_t app, uint32_t cause,
     now = hd_events_now(g->env->ev);
     l1 = now + hd_ticks(g->env->clk, HD_CLK_CORE, g->cfg.shootdown_l1);
     l2 = now + hd_ticks(g->env->clk, HD_CLK_L2, g->cfg.shootdown_l2);
-    (*manage_count(g, app, HD_MANAGE_SHOOTDOWNS))++;
+    (*hd_manage_count(g, app, HD_MANAGE_SHOOTDOWNS))++;
     if (what == HEDDLE_SHOOTDOWN_PAGES && cause == HEDDLE_SHOOTDOWN_CAUSE_SPLIT)
         pages = 0; /* only the large entry */
     if (what != HEDDLE_SHOOTDOWN_PAGES) {
@@ -210,17 +143,16 @@ static void write_region(struct hd_manage *g, uint32_t app, uint64_t vpn)
                        1) < 0 ||
         hd_mover_write(g->mover, app, hd_ptables_table(g->t, app, first, 4),
                        g->table_lines) < 0)
-        manage_no_memory(g);
+        hd_manage_no_memory(g);
 }
 
-/* Splits a coalesced region, and charges for it. */
-static void manage_split(struct hd_manage *g, uint32_t app, uint64_t vpn)
+void hd_manage_splinter(struct hd_manage *g, uint32_t app, uint64_t vpn)
 {
     hd_ptables_split(g->t, app, (hd_vpn){vpn});
     write_region(g, app, vpn);
-    (*manage_count(g, app, HD_MANAGE_SPLINTERED))++;
-    manage_shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
-                 vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
+    (*hd_manage_count(g, app, HD_MANAGE_SPLINTERED))++;
+    hd_manage_shootdown(g, app, HEDDLE_SHOOTDOWN_CAUSE_SPLIT,
+                        vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), HD_LARGE_PAGES);
 }
 
 /* Pages [vpn, vpn + pages) of an application have come and can be used: asks
@@ -243,7 +175,7 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
             continue;
         hd_ptables_join(g->t, app, (hd_vpn){v});
         write_region(g, app, v);
-        (*manage_count(g, app, HD_MANAGE_COALESCED))++;
+        (*hd_manage_count(g, app, HD_MANAGE_COALESCED))++;
     }
 }
 
@@ -259,7 +191,7 @@ static bool split_one(struct hd_manage *g, uint32_t app, uint64_t vpn,
     q.frame = x.pfn.v;
     if (!hd_ask_region_split(&g->splinter, &q) && left != 0)
         return false;
-    manage_split(g, app, vpn);
+    hd_manage_splinter(g, app, vpn);
     return true;
 }
 
@@ -295,7 +227,7 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     before = g->t->s->pages[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
         return g->env->err->code;
-    *manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
+    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += g->t->s->pages[app] - before;
     totals(g, app);
     have_come(g, app, (hd_vpn){first}, end - first);
     return g->env->err->code;
@@ -309,13 +241,13 @@ void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
     hd_at_home(g->env, HD_SIDE_MANAGER);
     if (!hd_ptables_resident(g->t, app, vpn))
         return; /* its allocation has gone meanwhile */
-    *manage_count(g, app, HD_MANAGE_MAPPED) += pages;
+    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += pages;
     totals(g, app);
     have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
 }
 
-static void manage_go(struct hd_manage *g, const struct job *j)
+static void manage_go(struct hd_manage *g, const struct hd_manage_job *j)
 {
     uint64_t first = j->base >> HD_PAGE_SHIFT, before = g->t->s->pages[j->app];
     uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
@@ -325,10 +257,11 @@ static void manage_go(struct hd_manage *g, const struct job *j)
     hd_ptables_unmap(g->t, j->app, j->index, (hd_va){j->base}, j->bytes);
     if (g->thrash != NULL)
         hd_thrash_forget(g->thrash, j->app, (hd_vpn){first}, end - first);
-    *manage_count(g, j->app, HD_MANAGE_FREED) +=
+    *hd_manage_count(g, j->app, HD_MANAGE_FREED) +=
         before - g->t->s->pages[j->app];
     split_some(g, j->app, first, end);
-    manage_shoot(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first, end - first);
+    hd_manage_shootdown(g, j->app, HEDDLE_SHOOTDOWN_CAUSE_FREED, first,
+                        end - first);
 }
 
 struct cause {
@@ -400,7 +333,7 @@ static int64_t ask_copy(struct hd_manage *g, uint64_t from, uint64_t to,
 static int manage_flush(struct hd_manage *g, uint32_t app, uint64_t frame,
                         bool back)
 {
-    uint64_t *n = manage_count(g, app, HD_MANAGE_FLUSHED);
+    uint64_t *n = hd_manage_count(g, app, HD_MANAGE_FLUSHED);
     int rc = 0;
 
     if (!g->s->running)
@@ -443,11 +376,11 @@ static void manage_move(struct hd_manage *g, uint32_t owner, hd_vpn vpn,
         if (rc == 0)
             rc = hd_mover_write(g->mover, app,
                                 hd_ptables_table(g->t, app, vpn, 4), 1);
-        manage_shoot(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
+        hd_manage_shootdown(g, app, HEDDLE_SHOOTDOWN_CAUSE_MOVED, vpn.v, 1);
     }
     if (rc < 0)
-        manage_no_memory(g);
-    (*manage_count(g, app, HD_MANAGE_MOVED))++;
+        hd_manage_no_memory(g);
+    (*hd_manage_count(g, app, HD_MANAGE_MOVED))++;
     if (g->env->slots->watched[HEDDLE_NOTE_page_moved] != 0)
         hd_slots_note(g->env->slots, HEDDLE_NOTE_page_moved, &note);
 }
@@ -503,12 +436,12 @@ static void take_frame(struct hd_manage *g, struct cause *e, uint64_t big)
         uint32_t app = owner;
         hd_vpn vpn = {0};
         hd_ptables_owner(g->t, (hd_pfn){big * HD_LARGE_PAGES}, &app, &vpn);
-        manage_split(g, app, vpn.v);
+        hd_manage_splinter(g, app, vpn.v);
     }
     manage_empty(g, e, big);
     if (g->t->big.v[big].used == 0)
-        (*manage_count(g, owner < g->env->apps ? owner : HD_APP_NONE,
-                       HD_MANAGE_EMPTIED))++;
+        (*hd_manage_count(g, owner < g->env->apps ? owner : HD_APP_NONE,
+                          HD_MANAGE_EMPTIED))++;
 }
 
 /* ---- compacting: which frames
@@ -578,7 +511,7 @@ static bool manage_compact(struct hd_manage *g, uint32_t cause, uint32_t app,
         take_frame(g, &e, big);
     }
     if (e.asked != 0)
-        (*manage_count(g, app, HD_MANAGE_COMPACTIONS))++;
+        (*hd_manage_count(g, app, HD_MANAGE_COMPACTIONS))++;
     if (e.moved != 0)
         ask_stall(g, &e);
     return e.asked != 0;
@@ -586,26 +519,29 @@ static bool manage_compact(struct hd_manage *g, uint32_t cause, uint32_t app,
 
 /* ---- while the machine runs ---------------------------------------------- */
 
-static struct job *manage_job_at(const struct hd_manage *g, uint32_t i)
+static struct hd_manage_job *manage_job_at(const struct hd_manage *g,
+                                           uint32_t i)
 {
-    struct job *v = hd_arena_at(g->env->arena, g->s->jobs);
+    struct hd_manage_job *v = hd_arena_at(g->env->arena, g->s->jobs);
 
     return &v[(g->s->first + i) % g->s->room];
 }
 
 /* Enters a job for the first instant that no core can be ahead of. */
-static void manage_enter(struct hd_manage *g, hd_time now, struct job j)
+static void manage_enter(struct hd_manage *g, hd_time now,
+                         struct hd_manage_job j)
 {
-    struct state *s = g->s;
+    struct hd_manage_state *s = g->s;
     hd_time at =
         now + hd_max_u64(g->cores.ahead, hd_ticks(g->env->clk, HD_CLK_CORE, 1));
 
     hd_at_home(g->env, HD_SIDE_MANAGER);
     j.at = at = hd_edge(g->env->clk, HD_CLK_CORE, at);
     if (s->n == s->room) {
-        struct job *v = hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
+        struct hd_manage_job *v =
+            hd_arena_take(g->env->arena, s->room * 2u, sizeof *v);
         if (v == NULL) {
-            manage_no_memory(g);
+            hd_manage_no_memory(g);
             return;
         }
         for (uint32_t i = 0; i < s->n; i++)
@@ -625,12 +561,13 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map)
 {
     hd_cross(g->env, HD_BORDER_ask);
-    manage_enter(g, now,
-                 (struct job){.base = base.v,
-                              .bytes = bytes,
-                              .app = app,
-                              .index = index,
-                              .what = map ? JOB_COMES : JOB_GOES});
+    manage_enter(
+        g, now,
+        (struct hd_manage_job){.base = base.v,
+                               .bytes = bytes,
+                               .app = app,
+                               .index = index,
+                               .what = map ? HD_JOB_COMES : HD_JOB_GOES});
 }
 
 void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
@@ -638,11 +575,11 @@ void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
 {
     hd_cross(g->env, HD_BORDER_ask);
     manage_enter(g, now,
-                 (struct job){.base = base.v,
-                              .bytes = bytes,
-                              .app = app,
-                              .what = JOB_HINT,
-                              .hint = *h});
+                 (struct hd_manage_job){.base = base.v,
+                                        .bytes = bytes,
+                                        .app = app,
+                                        .what = HD_JOB_HINT,
+                                        .hint = *h});
 }
 
 void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
@@ -653,7 +590,8 @@ void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
 }
 
 /* What the host says of an allocation, or does to it. */
-static void manage_hint(struct hd_manage *g, hd_time now, const struct job *j)
+static void manage_hint(struct hd_manage *g, hd_time now,
+                        const struct hd_manage_job *j)
 {
     hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
     uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
@@ -678,33 +616,37 @@ static void manage_hint(struct hd_manage *g, hd_time now, const struct job *j)
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
 {
     manage_enter(manage, now,
-                 (struct job){.app = app, .index = fault, .what = JOB_ROOM});
+                 (struct hd_manage_job){
+                     .app = app, .index = fault, .what = HD_JOB_ROOM});
 }
 
 void hd_manage_ask_evict(void *manage, hd_time now)
 {
-    manage_enter(manage, now, (struct job){.what = JOB_EVICT});
+    manage_enter(manage, now, (struct hd_manage_job){.what = HD_JOB_EVICT});
 }
 
 void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
 {
-    manage_enter(manage, now, (struct job){.index = fault, .what = JOB_FAR});
+    manage_enter(manage, now,
+                 (struct hd_manage_job){.index = fault, .what = HD_JOB_FAR});
 }
 
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
 {
-    manage_enter(manage, now,
-                 (struct job){.index = granule, .what = JOB_RECALL});
+    manage_enter(
+        manage, now,
+        (struct hd_manage_job){.index = granule, .what = HD_JOB_RECALL});
 }
 
 void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages)
 {
-    manage_enter(manage, now,
-                 (struct job){.base = vpn.v << HD_PAGE_SHIFT,
-                              .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
-                              .app = app,
-                              .what = JOB_LEFT});
+    manage_enter(
+        manage, now,
+        (struct hd_manage_job){.base = vpn.v << HD_PAGE_SHIFT,
+                               .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
+                               .app = app,
+                               .what = HD_JOB_LEFT});
 }
 
 void hd_manage_notified(void *manage, hd_time now)
@@ -715,9 +657,9 @@ void hd_manage_notified(void *manage, hd_time now)
 void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
 {
     manage_enter(manage, now,
-                 (struct job){.app = app,
-                              .base = vpn.v << HD_PAGE_SHIFT,
-                              .what = JOB_UNPIN});
+                 (struct hd_manage_job){.app = app,
+                                        .base = vpn.v << HD_PAGE_SHIFT,
+                                        .what = HD_JOB_UNPIN});
 }
 
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
@@ -747,7 +689,8 @@ uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
 
 void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
 {
-    manage_shoot(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v, pages);
+    hd_manage_shootdown(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v,
+                        pages);
 }
 
 /* Does all jobs of this instant; what goes together is compacted once. */
@@ -755,41 +698,41 @@ static void manage_apply(void *self, hd_time now, uint32_t what, uint32_t a,
                          uint64_t b)
 {
     struct hd_manage *g = self;
-    struct state *s = g->s;
+    struct hd_manage_state *s = g->s;
 
     (void)what, (void)a, (void)b;
     while (s->n > 0 && manage_job_at(g, 0)->at <= now &&
            !hd_err_ends(g->env->err->code)) {
-        struct job j = *manage_job_at(g, 0);
+        struct hd_manage_job j = *manage_job_at(g, 0);
         bool last;
 
         s->first = (s->first + 1) % s->room;
         s->n--;
         last = s->n == 0 || manage_job_at(g, 0)->at > now ||
-               manage_job_at(g, 0)->what != JOB_GOES ||
+               manage_job_at(g, 0)->what != HD_JOB_GOES ||
                manage_job_at(g, 0)->app != j.app;
-        if (j.what == JOB_COMES)
+        if (j.what == HD_JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
-        if (j.what == JOB_ROOM)
+        if (j.what == HD_JOB_ROOM)
             manage_compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
-        if (j.what == JOB_ROOM && !hd_err_ends(g->env->err->code))
+        if (j.what == HD_JOB_ROOM && !hd_err_ends(g->env->err->code))
             hd_faults_again(g->faults, now, j.index);
-        if (j.what == JOB_EVICT)
+        if (j.what == HD_JOB_EVICT)
             hd_evict_apply(g->evict, now);
-        if (j.what == JOB_FAR)
+        if (j.what == HD_JOB_FAR)
             hd_faults_far(g->faults, now, j.index);
-        if (j.what == JOB_RECALL)
+        if (j.what == HD_JOB_RECALL)
             hd_remote_apply(g->remote, now, j.index);
-        if (j.what == JOB_LEFT)
+        if (j.what == HD_JOB_LEFT)
             hd_faults_reach(g->faults, now, j.app,
                             (hd_vpn){j.base >> HD_PAGE_SHIFT},
                             (uint32_t)(j.bytes >> HD_PAGE_SHIFT), true);
-        if (j.what == JOB_UNPIN)
+        if (j.what == HD_JOB_UNPIN)
             hd_remote_recall(g->remote, j.app,
                              (hd_vpn){j.base >> HD_PAGE_SHIFT}, 1);
-        if (j.what == JOB_HINT)
+        if (j.what == HD_JOB_HINT)
             manage_hint(g, now, &j);
-        if (j.what != JOB_GOES)
+        if (j.what != HD_JOB_GOES)
             continue;
         manage_go(g, &j);
         if (last)
@@ -864,7 +807,8 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
 {
     struct hd_manage *g = calloc(1, sizeof *g);
     struct hd_mover_wiring mw = *w;
-    void *jobs = hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct job));
+    void *jobs =
+        hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct hd_manage_job));
 
     if (g == NULL)
         return NULL;
@@ -976,7 +920,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
                             g->cfg.fragment_occupancy, seed) < 0 ||
         hd_ptables_hog(g->t, g->cfg.hog, g->cfg.hog_torn, g->cfg.hog_kept,
                        seed) < 0) {
-        manage_no_memory(g);
+        hd_manage_no_memory(g);
         return -1;
     }
     for (uint64_t f = 0; f < g->t->frames.frames &&
