@@ -82,4 +82,18 @@ void hd_manage_shootdown(struct hd_manage *g, uint32_t app, uint32_t cause,
 /* Splits a coalesced region, and charges for it. */
 void hd_manage_splinter(struct hd_manage *g, uint32_t app, uint64_t vpn);
 
+/* ---- compact.c ----------------------------------------------------------- */
+
+/* Asks which frames are emptied, and empties them; the first is known, if it
+ * still has pages (HD_NO_FRAME: it is not).  True: pages have moved. */
+bool hd_compact(struct hd_manage *g, uint32_t cause, uint32_t app,
+                uint64_t first);
+/* A page found no frame: memory is compacted now. */
+bool hd_compact_room(void *manage, uint32_t app);
+/* A page that faults found no frame: whether memory is compacted for it, at the
+ * next instant at which mappings may change. */
+bool hd_compact_wanted(void *manage, uint32_t app);
+/* Whether a policy compacts memory. */
+bool hd_compact_can(void *manage);
+
 #endif
