@@ -156,10 +156,8 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
     }
 }
 
-/* Asks whether a coalesced region is split that has only so many pages left;
- * one that has none always is. */
-static bool split_one(struct hd_manage *g, uint32_t app, uint64_t vpn,
-                      uint32_t left)
+bool hd_manage_ask_split(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                         uint32_t left)
 {
     struct heddle_q_region_split q = {.app = app, .vpn = vpn, .left = left};
     struct hd_xlate x;
@@ -185,7 +183,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
             continue;
         left = hd_ptables_left(g->t, app, (hd_vpn){v});
         if (left != HD_LARGE_PAGES)
-            split_one(g, app, v, left);
+            hd_manage_ask_split(g, app, v, left);
     }
 }
 
@@ -251,9 +249,7 @@ static struct hd_manage_job *manage_job_at(const struct hd_manage *g,
     return &v[(g->s->first + i) % g->s->room];
 }
 
-/* Enters a job for the first instant that no core can be ahead of. */
-static void manage_enter(struct hd_manage *g, hd_time now,
-                         struct hd_manage_job j)
+void hd_manage_enter(struct hd_manage *g, hd_time now, struct hd_manage_job j)
 {
     struct hd_manage_state *s = g->s;
     hd_time at =
@@ -285,136 +281,13 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
                    uint32_t index, hd_va base, uint64_t bytes, bool map)
 {
     hd_cross(g->env, HD_BORDER_ask);
-    manage_enter(
+    hd_manage_enter(
         g, now,
         (struct hd_manage_job){.base = base.v,
                                .bytes = bytes,
                                .app = app,
                                .index = index,
                                .what = map ? HD_JOB_COMES : HD_JOB_GOES});
-}
-
-void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
-                    uint64_t bytes, const struct hd_hint *h)
-{
-    hd_cross(g->env, HD_BORDER_ask);
-    manage_enter(g, now,
-                 (struct hd_manage_job){.base = base.v,
-                                        .bytes = bytes,
-                                        .app = app,
-                                        .what = HD_JOB_HINT,
-                                        .hint = *h});
-}
-
-void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
-{
-    struct hd_manage *g = manage;
-
-    g->cores.hinted(g->cores.self, g->id, app, now);
-}
-
-/* What the host says of an allocation, or does to it. */
-static void manage_hint(struct hd_manage *g, hd_time now,
-                        const struct hd_manage_job *j)
-{
-    hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
-    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
-    uint32_t pages = (uint32_t)(end - vpn.v);
-
-    if (j->hint.what == HD_HINT_ADVICE) {
-        hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
-        hd_evict_advised(g->evict, j->app, vpn, pages);
-        if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
-            hd_faults_reach(g->faults, now, j->app, vpn, pages, false);
-        hd_manage_hinted(g, now, j->app);
-    } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
-        if (g->thrash != NULL)
-            hd_thrash_forget(g->thrash, j->app, vpn, pages);
-        hd_remote_recall(g->remote, j->app, vpn, pages);
-        hd_faults_send(g->faults, now, j->app, vpn, pages);
-    } else {
-        hd_evict_out(g->evict, now, j->app, vpn, pages, j->hint.what);
-    }
-}
-
-void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
-{
-    manage_enter(manage, now,
-                 (struct hd_manage_job){
-                     .app = app, .index = fault, .what = HD_JOB_ROOM});
-}
-
-void hd_manage_ask_evict(void *manage, hd_time now)
-{
-    manage_enter(manage, now, (struct hd_manage_job){.what = HD_JOB_EVICT});
-}
-
-void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
-{
-    manage_enter(manage, now,
-                 (struct hd_manage_job){.index = fault, .what = HD_JOB_FAR});
-}
-
-void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
-{
-    manage_enter(
-        manage, now,
-        (struct hd_manage_job){.index = granule, .what = HD_JOB_RECALL});
-}
-
-void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages)
-{
-    manage_enter(
-        manage, now,
-        (struct hd_manage_job){.base = vpn.v << HD_PAGE_SHIFT,
-                               .bytes = (uint64_t)pages << HD_PAGE_SHIFT,
-                               .app = app,
-                               .what = HD_JOB_LEFT});
-}
-
-void hd_manage_notified(void *manage, hd_time now)
-{
-    hd_faults_notified(((struct hd_manage *)manage)->faults, now);
-}
-
-void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
-{
-    manage_enter(manage, now,
-                 (struct hd_manage_job){.app = app,
-                                        .base = vpn.v << HD_PAGE_SHIFT,
-                                        .what = HD_JOB_UNPIN});
-}
-
-void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages)
-{
-    hd_faults_bring(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
-}
-
-bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
-{
-    return split_one(manage, app, vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1),
-                     left);
-}
-
-uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
-{
-    struct hd_manage *g = manage;
-    hd_pa pa = {pfn.v * HD_PAGE_BYTES};
-    uint32_t bytes = pages * HD_PAGE_BYTES;
-    bool dirty = false; /* the link takes the data from where they are */
-    uint64_t n = g->cores.drop(g->cores.self, app, pa, bytes, &dirty);
-
-    for (uint32_t at = 0; at < bytes; at += g->line)
-        n += hd_l2_drop(g->l2, app, (hd_pa){pa.v + at}) != HD_L2_NOT_THERE;
-    return n;
-}
-
-void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
-{
-    hd_manage_shootdown(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v,
-                        pages);
 }
 
 /* Does all jobs of this instant; what goes together is compacted once. */
@@ -437,25 +310,8 @@ static void manage_apply(void *self, hd_time now, uint32_t what, uint32_t a,
                manage_job_at(g, 0)->app != j.app;
         if (j.what == HD_JOB_COMES)
             hd_manage_map(g, j.app, j.index, (hd_va){j.base}, j.bytes);
-        if (j.what == HD_JOB_ROOM)
-            hd_compact(g, HEDDLE_COMPACT_CAUSE_FULL, j.app, s->wanted);
-        if (j.what == HD_JOB_ROOM && !hd_err_ends(g->env->err->code))
-            hd_faults_again(g->faults, now, j.index);
-        if (j.what == HD_JOB_EVICT)
-            hd_evict_apply(g->evict, now);
-        if (j.what == HD_JOB_FAR)
-            hd_faults_far(g->faults, now, j.index);
-        if (j.what == HD_JOB_RECALL)
-            hd_remote_apply(g->remote, now, j.index);
-        if (j.what == HD_JOB_LEFT)
-            hd_faults_reach(g->faults, now, j.app,
-                            (hd_vpn){j.base >> HD_PAGE_SHIFT},
-                            (uint32_t)(j.bytes >> HD_PAGE_SHIFT), true);
-        if (j.what == HD_JOB_UNPIN)
-            hd_remote_recall(g->remote, j.app,
-                             (hd_vpn){j.base >> HD_PAGE_SHIFT}, 1);
-        if (j.what == HD_JOB_HINT)
-            manage_hint(g, now, &j);
+        else if (j.what != HD_JOB_GOES)
+            hd_manage_paging(g, now, &j);
         if (j.what != HD_JOB_GOES)
             continue;
         manage_go(g, &j);

@@ -96,4 +96,17 @@ bool hd_compact_wanted(void *manage, uint32_t app);
 /* Whether a policy compacts memory. */
 bool hd_compact_can(void *manage);
 
+/* Enters a job for the first instant that no core can be ahead of. */
+void hd_manage_enter(struct hd_manage *g, hd_time now, struct hd_manage_job j);
+/* Asks whether a coalesced region is split that has only so many pages left;
+ * one that has none always is. */
+bool hd_manage_ask_split(struct hd_manage *g, uint32_t app, uint64_t vpn,
+                         uint32_t left);
+
+/* ---- managepaging.c ------------------------------------------------------ */
+
+/* Does what paging or a host has asked for. */
+void hd_manage_paging(struct hd_manage *g, hd_time now,
+                      const struct hd_manage_job *j);
+
 #endif
