@@ -68,18 +68,18 @@ int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
     return 0;
 }
 
-static void count(const struct hd_heads *h, uint32_t app, uint32_t counter)
+static void msc_count(const struct hd_heads *h, uint32_t app, uint32_t counter)
 {
     (*hd_count(&h->stat, h->instance, app, counter))++;
 }
 
 /* The subregion of a page in its region. */
-static uint32_t sub_of(hd_vpn vpn)
+static uint32_t sub_number_of(hd_vpn vpn)
 {
     return (uint32_t)(vpn.v / HD_SUB_PAGES) % HD_SUBS;
 }
 
-static hd_vpn region_of(hd_vpn vpn)
+static hd_vpn sub_region_of(hd_vpn vpn)
 {
     return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
 }
@@ -90,8 +90,8 @@ static hd_vpn region_of(hd_vpn vpn)
 static hd_vpn head_of(hd_vpn vpn, uint32_t bits)
 {
     if (bits & HD_CONTIG_ALL)
-        return region_of(vpn);
-    if (bits >> sub_of(vpn) & 1)
+        return sub_region_of(vpn);
+    if (bits >> sub_number_of(vpn) & 1)
         vpn.v &= ~(uint64_t)(HD_SUB_PAGES - 1);
     return vpn;
 }
@@ -100,13 +100,13 @@ void hd_heads_aim(struct hd_unit *u, struct hd_walk *w)
 {
     uint32_t bits = hd_contig_of(u->m->w.tables, w->app, w->vpn);
 
-    if (!(bits & HD_CONTIG_ALL) && (bits >> sub_of(w->vpn) & 1) == 0)
+    if (!(bits & HD_CONTIG_ALL) && (bits >> sub_number_of(w->vpn) & 1) == 0)
         return;
     w->bits = (uint16_t)bits;
     if (u->heads.cfg.bits == 0)
         w->pte[3].v -= 8 * (w->vpn.v - head_of(w->vpn, bits).v);
-    count(&u->heads, w->app,
-          bits & HD_CONTIG_ALL ? HD_MSC_REGIONS : HD_MSC_SUBREGIONS);
+    msc_count(&u->heads, w->app,
+              bits & HD_CONTIG_ALL ? HD_MSC_REGIONS : HD_MSC_SUBREGIONS);
 }
 
 bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
@@ -144,8 +144,8 @@ static bool concerns(const struct hd_tail *t, uint32_t app, hd_vpn vpn,
                      uint64_t pages)
 {
     return t->bits != 0 && (app == HD_APP_NONE || t->app == app) &&
-           region_of(t->vpn).v < vpn.v + pages &&
-           vpn.v < region_of(t->vpn).v + HD_LARGE_PAGES;
+           sub_region_of(t->vpn).v < vpn.v + pages &&
+           vpn.v < sub_region_of(t->vpn).v + HD_LARGE_PAGES;
 }
 
 void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
@@ -155,8 +155,8 @@ void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
     for (uint32_t i = 0; hd_numbers_live(&h->tails) != 0 && i < h->tails.room;
          i++)
         if (concerns(&h->tail[i], app, vpn, 1) &&
-            h->tail[i].bits >> sub_of(vpn) & 1) {
-            count(h, app, HD_MSC_EARLY);
+            h->tail[i].bits >> sub_number_of(vpn) & 1) {
+            msc_count(h, app, HD_MSC_EARLY);
             return;
         }
 }
@@ -164,8 +164,8 @@ void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
 /* ---- the memory subregion cache -------------------------------------------- */
 
 /* The entry of a region, or HD_NONE; its key and set. */
-static uint32_t find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
-                     uint64_t *key, uint32_t *set)
+static uint32_t msc_find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
+                         uint64_t *key, uint32_t *set)
 {
     uint64_t n = vpn.v / HD_LARGE_PAGES;
 
@@ -183,31 +183,33 @@ static struct hd_tail of_key(uint64_t key)
         .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
 }
 
-static void ask(struct hd_heads *h, struct hd_tail *t)
+static void msc_ask(struct hd_heads *h, struct hd_tail *t)
 {
     uint64_t key;
-    uint32_t set, e = find(h, t->app, t->vpn, &key, &set);
+    uint32_t set, e = msc_find(h, t->app, t->vpn, &key, &set);
 
-    count(h, t->app, HD_MSC_LOOKUPS);
+    msc_count(h, t->app, HD_MSC_LOOKUPS);
     if (e == HD_NONE)
         return;
-    count(h, t->app, HD_MSC_HITS);
+    msc_count(h, t->app, HD_MSC_HITS);
     hd_assoc_touch(&h->tags, e, (struct hd_who){t->app, t->warp});
     t->hit = 1;
     t->links = h->links[e];
 }
 
-static void keep(struct hd_heads *h, const struct hd_tail *t, uint32_t links)
+static void msc_keep(struct hd_heads *h, const struct hd_tail *t,
+                     uint32_t links)
 {
     uint64_t key, gone;
-    uint32_t set, e = find(h, t->app, t->vpn, &key, &set);
+    uint32_t set, e = msc_find(h, t->app, t->vpn, &key, &set);
 
     if (e == HD_NONE) { /* else another tail was quicker */
         e = hd_assoc_place(&h->tags, set, key,
                            (struct hd_who){t->app, t->warp}, &gone);
         if (gone != HD_KEY_NONE)
-            count(h, (uint32_t)(gone >> HD_TLB_APP_SHIFT), HD_MSC_EVICTIONS);
-        count(h, t->app, HD_MSC_FILLS);
+            msc_count(h, (uint32_t)(gone >> HD_TLB_APP_SHIFT),
+                      HD_MSC_EVICTIONS);
+        msc_count(h, t->app, HD_MSC_FILLS);
     }
     h->links[e] = (uint8_t)links;
 }
@@ -226,7 +228,7 @@ static uint32_t links_of(const struct hd_unit *u, const struct hd_tail *t,
 static uint32_t outward(const struct hd_unit *u, const struct hd_tail *t)
 {
     struct hd_contig c;
-    uint32_t links = links_of(u, t, &c), up = sub_of(t->vpn), down = up;
+    uint32_t links = links_of(u, t, &c), up = sub_number_of(t->vpn), down = up;
 
     while (t->read >> (up + 1) & links >> up & 1)
         up++;
@@ -245,9 +247,9 @@ bool hd_heads_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
     hd_vpn head;
 
     if (t->read == 0) {
-        t->read = (uint8_t)(1u << sub_of(t->vpn));
+        t->read = (uint8_t)(1u << sub_number_of(t->vpn));
         if (h->links != NULL)
-            ask(h, t);
+            msc_ask(h, t);
     }
     if (t->bits == 0 || t->hit)
         return false;
@@ -256,9 +258,9 @@ bool hd_heads_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
         return false;
     want = hd_bit_first(want);
     t->read = (uint8_t)(t->read | 1u << want);
-    head.v = region_of(t->vpn).v + want * HD_SUB_PAGES;
+    head.v = sub_region_of(t->vpn).v + want * HD_SUB_PAGES;
     *pa = hd_ptables_table(u->m->w.tables, t->app, head, 4);
-    count(h, t->app, HD_MSC_READS);
+    msc_count(h, t->app, HD_MSC_READS);
     return true;
 }
 
@@ -274,16 +276,16 @@ void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t i)
         hd_unit_cycles(u->m, now - t->began);
     hd_numbers_give(&h->tails, i);
     if (t->bits == 0) {
-        count(h, t->app, HD_MSC_CANCELLED);
+        msc_count(h, t->app, HD_MSC_CANCELLED);
         return;
     }
     links = links_of(u, t, &c);
     if (t->hit)
         links = t->links;
     else if (h->links != NULL)
-        keep(h, t, links);
-    n = hd_contig_run(links, sub_of(t->vpn), &first);
-    x = (struct hd_xlate){{region_of(t->vpn).v + first * HD_SUB_PAGES},
+        msc_keep(h, t, links);
+    n = hd_contig_run(links, sub_number_of(t->vpn), &first);
+    x = (struct hd_xlate){{sub_region_of(t->vpn).v + first * HD_SUB_PAGES},
                           {c.head[first].v},
                           n * HD_SUB_PAGES,
                           1};
@@ -314,7 +316,7 @@ void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
         if (key == HD_KEY_NONE || !concerns(&t, app, vpn, pages))
             continue;
         hd_assoc_drop(&h->tags, e);
-        count(h, t.app, HD_MSC_INVALIDATIONS);
+        msc_count(h, t.app, HD_MSC_INVALIDATIONS);
     }
 }
 

@@ -42,34 +42,34 @@
  */
 #include "pages/unit.h"
 
-static uint64_t *row(const struct hd_unit *u, uint32_t app)
+static uint64_t *l2tlb_row(const struct hd_unit *u, uint32_t app)
 {
     return hd_count_row(&u->stat, u->instance, app);
 }
 
-static uint32_t *input(const struct hd_unit *u, uint32_t i)
+static uint32_t *l2tlb_input(const struct hd_unit *u, uint32_t i)
 {
     return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
 }
 
 /* The MSHRs are what is short, and not the walk queue.  Of both, no more are
  * built than can be in use. */
-static bool mshrs_full(const struct hd_unit *u)
+static bool l2tlb_mshrs_full(const struct hd_unit *u)
 {
     return u->m->tlb_cfg.mode.kind == HD_FULL &&
            hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
 }
 
 /* Whether the page of a request is there, which a translation covers. */
-static bool is_here(const struct hd_unit *u, const struct hd_treq *q,
-                    const struct hd_xlate *x)
+static bool l2tlb_resident(const struct hd_unit *u, const struct hd_treq *q,
+                           const struct hd_xlate *x)
 {
     return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
 }
 
 /* The translation from the page table; false: not mapped. */
-static bool translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
-                      struct hd_xlate *x)
+static bool l2tlb_translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                            struct hd_xlate *x)
 {
     const struct hd_mmu *m = u->m;
 
@@ -84,7 +84,7 @@ static bool translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
 /* ---- answering -------------------------------------------------------- */
 
 /* Whether what a look-up found took the second of two probes. */
-static bool in_second(const struct hd_mmu *m, const struct hd_xlate *x)
+static bool l2tlb_in_second(const struct hd_mmu *m, const struct hd_xlate *x)
 {
     return m->tlb_cfg.sub_ways != 0 ? !hd_xlate_subs(x)
                                     : x->page_pages != HD_LARGE_PAGES;
@@ -92,10 +92,12 @@ static bool in_second(const struct hd_mmu *m, const struct hd_xlate *x)
 
 /* How long a request's look-up took: two probes in turn, or one.  x: what it
  * found, or NULL. */
-static hd_time lookup_span(const struct hd_mmu *m, const struct hd_treq *q,
-                           const struct hd_xlate *x)
+static hd_time l2tlb_lookup_span(const struct hd_mmu *m,
+                                 const struct hd_treq *q,
+                                 const struct hd_xlate *x)
 {
-    bool second = q->hit >= HD_TREQ_MERGED || (x != NULL && in_second(m, x));
+    bool second =
+        q->hit >= HD_TREQ_MERGED || (x != NULL && l2tlb_in_second(m, x));
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
@@ -105,12 +107,13 @@ static hd_time lookup_span(const struct hd_mmu *m, const struct hd_treq *q,
 /* Counts the stages of a request that is answered with x at `at`, or faults
  * then (NULL: if an entry covered its page, that was a large one).  `joined`:
  * when it entered an MSHR; a hit: `at`. */
-static HD_HOT void account(struct hd_unit *u, const struct hd_treq *q,
-                           const struct hd_xlate *x, hd_time joined, hd_time at)
+static HD_HOT void l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
+                                 const struct hd_xlate *x, hd_time joined,
+                                 hd_time at)
 {
     const struct hd_mmu *m = u->m;
-    uint64_t *n = row(u, q->app);
-    hd_time looked = q->looked, begin = looked - lookup_span(m, q, x);
+    uint64_t *n = l2tlb_row(u, q->app);
+    hd_time looked = q->looked, begin = looked - l2tlb_lookup_span(m, q, x);
     hd_time walk = at, queued = at;
 
     n[HD_MMU_INPUT_CYCLES] += hd_unit_cycles(m, begin - q->arrived);
@@ -133,8 +136,9 @@ static HD_HOT void account(struct hd_unit *u, const struct hd_treq *q,
 }
 
 /* --check: a translation equals the page table's. */
-static HD_APART void verify(const struct hd_unit *u, const struct hd_treq *q,
-                            const struct hd_xlate *given)
+static HD_APART void l2tlb_verify(const struct hd_unit *u,
+                                  const struct hd_treq *q,
+                                  const struct hd_xlate *given)
 {
     struct hd_xlate x;
 
@@ -149,15 +153,16 @@ static HD_APART void verify(const struct hd_unit *u, const struct hd_treq *q,
 }
 
 /* Answers a request for the instant `at`; as account. */
-static HD_HOT void answer(struct hd_unit *u, uint32_t treq,
-                          const struct hd_xlate *x, hd_time joined, hd_time at)
+static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
+                               const struct hd_xlate *x, hd_time joined,
+                               hd_time at)
 {
     struct hd_treq *q = &u->treq[treq];
     const struct hd_tclient *c = &u->m->w.clients[q->client];
 
-    account(u, q, x, joined, at);
+    l2tlb_account(u, q, x, joined, at);
     if (HD_UNLIKELY(u->m->env->check))
-        verify(u, q, x);
+        l2tlb_verify(u, q, x);
     q->x = *x; /* from here on, `arrived` and `looked` are gone */
     if (HD_UNLIKELY(hd_xlate_subs(x))) { /* what a line of entries would be */
         q->x.vpn.v = q->vpn.v & ~15ull;
@@ -169,7 +174,7 @@ static HD_HOT void answer(struct hd_unit *u, uint32_t treq,
 
 /* Splits a list: those that wait together with the first, of which there are
  * *n, stay in it; returns the first of the others, or HD_NONE. */
-static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
+static uint32_t l2tlb_same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
 {
     const struct hd_treq *one = &u->treq[first];
     uint32_t t = one->next, end = first, left = HD_NONE, left_end;
@@ -191,7 +196,8 @@ static uint32_t same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
 /* Requests of a list found their pages not mapped, by a walk that began at
  * `began`, or by an entry that a look-up found then: the pages are absent, and
  * the requests wait for them elsewhere; or there are no such pages. */
-static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
+static void l2tlb_fault(struct hd_unit *u, hd_time now, uint32_t first,
+                        hd_time began)
 {
     struct hd_faults *f = u->m->w.faults;
     struct hd_xlate x;
@@ -208,13 +214,13 @@ static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
                        (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
             return;
         }
-        left = same_page(u, first, &n);
+        left = l2tlb_same_page(u, first, &n);
         for (uint32_t i = 0; i < n; i++, t = u->treq[t].next) {
             struct hd_treq *q = &u->treq[t];
             hd_time joined = q->walk;
 
             q->walk = began;
-            account(u, q, NULL, joined, hd_max_u64(now, q->looked));
+            l2tlb_account(u, q, NULL, joined, hd_max_u64(now, q->looked));
         }
         hd_faults_enter(f, now, first, n);
     }
@@ -222,19 +228,19 @@ static void fault(struct hd_unit *u, hd_time now, uint32_t first, hd_time began)
 
 /* A request that needs no walk: it hits with x at `at`, or its page is on the
  * host although an entry covers it (or, NULL, is not mapped). */
-static void settle(struct hd_unit *u, uint32_t treq, const struct hd_xlate *x,
-                   hd_time at)
+static void l2tlb_settle(struct hd_unit *u, uint32_t treq,
+                         const struct hd_xlate *x, hd_time at)
 {
     struct hd_treq *q = &u->treq[treq];
 
-    if (HD_LIKELY(x != NULL && is_here(u, q, x))) {
-        answer(u, treq, x, at, at);
+    if (HD_LIKELY(x != NULL && l2tlb_resident(u, q, x))) {
+        l2tlb_reply(u, treq, x, at, at);
         return;
     }
-    row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
+    l2tlb_row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
     q->hit = HD_TREQ_HIT_L2;
     q->next = HD_NONE;
-    fault(u, q->looked, treq, q->looked);
+    l2tlb_fault(u, q->looked, treq, q->looked);
 }
 
 /* ---- looking up --------------------------------------------------------- */
@@ -257,8 +263,8 @@ hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now)
 }
 
 /* Has a page walked for; its request takes an MSHR.  False: no room. */
-static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
-                         uint64_t key)
+static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
+                                    uint32_t treq, uint64_t key)
 {
     struct hd_treq *q = &u->treq[treq];
     struct hd_mshr_entry *e;
@@ -267,12 +273,12 @@ static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
 
     if (hd_mshr_full(&u->miss) || !hd_ptw_room(u)) {
         if (!u->s->in_looked)
-            row(u, q->app)[mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                         : HD_MMU_QUEUE_BLOCKS]++;
+            l2tlb_row(u, q->app)[l2tlb_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                                     : HD_MMU_QUEUE_BLOCKS]++;
         return false;
     }
     i = hd_mshr_take(&u->miss, key);
-    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
+    hd_unit_peak(&l2tlb_row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
                  hd_mshr_used(&u->miss));
     e = &u->miss.v[i];
     e->first = e->last = treq;
@@ -294,7 +300,7 @@ static HD_HOT bool start(struct hd_unit *u, hd_time now, uint32_t treq,
 
 /* Enters a request that missed into the MSHR of its page, under which a walk
  * is.  False: it needs one, and there is no room. */
-static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool l2tlb_miss(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &u->treq[treq];
     hd_vpn first = hd_ptables_first(u->m->w.tables, q->app, q->vpn);
@@ -303,7 +309,7 @@ static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
     struct hd_mshr_entry *e;
 
     if (i == HD_NONE)
-        return start(u, now, treq, key);
+        return l2tlb_start_walk(u, now, treq, key);
     e = &u->miss.v[i];
     q->hit = HD_TREQ_MERGED;
     q->walk = now;
@@ -316,12 +322,12 @@ static HD_HOT bool miss(struct hd_unit *u, hd_time now, uint32_t treq)
     }
     e->last = treq;
     e->n++;
-    row(u, q->app)[HD_MMU_MERGES]++;
+    l2tlb_row(u, q->app)[HD_MMU_MERGES]++;
     return true;
 }
 
-/* admit() where there is no array to be looked up in. */
-static bool admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
+/* l2tlb_admit() where there is no array to be looked up in. */
+static bool l2tlb_admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = &u->treq[treq];
@@ -330,25 +336,25 @@ static bool admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
 
     q->looked = now;
     if (m->tlb_cfg.mode.kind == HD_OFF)
-        return miss(u, now, treq);
+        return l2tlb_miss(u, now, treq);
     q->looked += m->tlb_cfg.mode.kind == HD_FIXED ? m->fixed : m->lookup;
     q->hit = HD_TREQ_HIT_L2;
-    found = translate(u, q->app, q->vpn, &x);
-    row(u, q->app)[HD_MMU_HITS] += found;
-    settle(u, treq, found ? &x : NULL, q->looked);
+    found = l2tlb_translate(u, q->app, q->vpn, &x);
+    l2tlb_row(u, q->app)[HD_MMU_HITS] += found;
+    l2tlb_settle(u, treq, found ? &x : NULL, q->looked);
     return true;
 }
 
 /* Looks a request up.  False: it missed and must wait at the head. */
-static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
+static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = &u->treq[treq];
-    uint64_t *n = row(u, q->app);
+    uint64_t *n = l2tlb_row(u, q->app);
     struct hd_xlate x;
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
-        return admit_flat(u, now, treq);
+        return l2tlb_admit_flat(u, now, treq);
     u->hand = q;
     q->looked = hd_l2tlb_port(u, now) + m->lookup;
     q->hit = HD_TREQ_HIT_L2;
@@ -361,32 +367,32 @@ static HD_HOT bool admit(struct hd_unit *u, hd_time now, uint32_t treq)
             if (m->bypass_cfg.entries != 0)
                 hd_tlb_missed(&u->bypass, q->app, q->vpn, q->core, q->warp);
             n[HD_MMU_MISSES]++;
-            return miss(u, now, treq);
+            return l2tlb_miss(u, now, treq);
         }
         q->hit = HD_TREQ_HIT_BYPASS;
-    } else if (m->serial && in_second(m, &x)) {
+    } else if (m->serial && l2tlb_in_second(m, &x)) {
         q->looked += m->lookup;
     }
-    if (HD_LIKELY(is_here(u, q, &x))) {
+    if (HD_LIKELY(l2tlb_resident(u, q, &x))) {
         n[HD_MMU_BYPASS_HITS] += q->hit == HD_TREQ_HIT_BYPASS;
         n[HD_MMU_HITS]++;
     }
-    settle(u, treq, &x, q->looked);
+    l2tlb_settle(u, treq, &x, q->looked);
     return true;
 }
 
 /* Tries a head that missed before: an entry of more pages may have brought its
  * own. */
-static bool retry(struct hd_unit *u, hd_time now, uint32_t treq)
+static bool l2tlb_retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &u->treq[treq];
     struct hd_xlate x;
 
     if (u->m->tlb_cfg.mode.kind != HD_FULL || hd_tlb_plain(&u->tlb) ||
         !hd_tlb_peek(&u->tlb, q->app, q->vpn, &x))
-        return miss(u, now, treq);
+        return l2tlb_miss(u, now, treq);
     q->hit = HD_TREQ_HIT_L2;
-    settle(u, treq, &x, hd_max_u64(now, q->looked));
+    l2tlb_settle(u, treq, &x, hd_max_u64(now, q->looked));
     return true;
 }
 
@@ -411,15 +417,15 @@ HD_HOT void hd_l2tlb_serve(void *self, hd_time now, uint32_t what,
     (void)what, (void)b;
     u->ticket = HD_UNIT_FOREIGN;
     q->arrived = now;
-    row(u, q->app)[HD_MMU_REQUESTS]++;
+    l2tlb_row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0) {
-        if (admit(u, now, treq))
+        if (l2tlb_admit(u, now, treq))
             return;
         s->in_looked = 1;
     }
     hd_assert(s->in_count < u->in_room);
-    *input(u, s->in_count++) = treq;
-    hd_unit_peak(&row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
+    *l2tlb_input(u, s->in_count++) = treq;
+    hd_unit_peak(&l2tlb_row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
 HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
@@ -429,9 +435,10 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
     u->starting = true; /* no walk may end while its request is the head */
     while (s->in_count != 0 && HD_LIKELY(!hd_err_ends(u->m->env->err->code))) {
-        uint32_t treq = *input(u, 0);
+        uint32_t treq = *l2tlb_input(u, 0);
 
-        if (!(s->in_looked ? retry(u, now, treq) : admit(u, now, treq))) {
+        if (!(s->in_looked ? l2tlb_retry(u, now, treq)
+                           : l2tlb_admit(u, now, treq))) {
             s->in_looked = 1;
             break;
         }
@@ -447,8 +454,8 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 /* ---- filling ---------------------------------------------------------- */
 
 /* Whether a warp may fill the L2 TLB, by the steering tables. */
-static bool may_fill(const struct hd_steer *s, uint64_t app, uint64_t core,
-                     uint64_t warp)
+static bool l2tlb_may_fill(const struct hd_steer *s, uint64_t app,
+                           uint64_t core, uint64_t warp)
 {
     return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
            s->tlb_fill[app][core] >> warp & 1;
@@ -460,14 +467,15 @@ int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
     const struct heddle_q_tlb_fill *q = question;
 
     for (uint64_t i = 0; i < q->requesters; i++)
-        if (may_fill(m->steer, q->app, q->who[i] >> 16, q->who[i] & 0xffff))
+        if (l2tlb_may_fill(m->steer, q->app, q->who[i] >> 16,
+                           q->who[i] & 0xffff))
             return HEDDLE_TLB_FILL_L2TLB;
     return m->steer->tlb_fill_without[q->app][0];
 }
 
 /* Asks where the result of a walk for a list of requests goes. */
-static uint32_t ask(struct hd_unit *u, const struct hd_treq *first,
-                    const struct hd_xlate *x)
+static uint32_t l2tlb_ask_fill(struct hd_unit *u, const struct hd_treq *first,
+                               const struct hd_xlate *x)
 {
     struct heddle_q_tlb_fill q = {.app = first->app,
                                   .core = first->core,
@@ -487,16 +495,17 @@ static uint32_t ask(struct hd_unit *u, const struct hd_treq *first,
 
 /* The result of a walk for a list of requests, q the first of them; walk NULL:
  * it took no time. */
-static HD_HOT void fill(struct hd_unit *u, hd_time now,
-                        const struct hd_walk *walk, const struct hd_treq *q,
-                        const struct hd_xlate *x)
+static HD_HOT void l2tlb_fill(struct hd_unit *u, hd_time now,
+                              const struct hd_walk *walk,
+                              const struct hd_treq *q, const struct hd_xlate *x)
 {
     uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
     u->hand = q;
-    if (u->m->fill.bound || !may_fill(u->m->steer, q->app, q->core, q->warp))
-        where = ask(u, q, x);
+    if (u->m->fill.bound ||
+        !l2tlb_may_fill(u->m->steer, q->app, q->core, q->warp))
+        where = l2tlb_ask_fill(u, q, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;
@@ -509,7 +518,7 @@ static HD_HOT void fill(struct hd_unit *u, hd_time now,
         (HD_LIKELY(u->heads.tail == NULL) || t != &u->tlb ||
          walk == NULL || !hd_heads_stay(u, now, walk, q)))
         hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
-    row(u, q->app)[counter]++;
+    l2tlb_row(u, q->app)[counter]++;
 }
 
 HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -519,7 +528,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = (HD_UNLIKELY(w->bits != 0) && hd_heads_found(u, w, &x)) ||
-                 translate(u, w->app, w->vpn, &x) ||
+                 l2tlb_translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
@@ -529,7 +538,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         return;
     }
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
-        fill(u, now, w, &u->treq[t], &x);
+        l2tlb_fill(u, now, w, &u->treq[t], &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
         hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {
@@ -538,11 +547,12 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_time joined = q->walk;
         struct hd_xlate own = x; /* unless the page was split under the walk */
 
-        if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages && is_here(u, q, &x)) ||
-            translate(u, q->app, q->vpn, &own)) {
+        if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages &&
+                      l2tlb_resident(u, q, &x)) ||
+            l2tlb_translate(u, q->app, q->vpn, &own)) {
             q->walk = began;
             q->references = w->references;
-            answer(u, t, &own, joined, hd_max_u64(now, q->looked));
+            l2tlb_reply(u, t, &own, joined, hd_max_u64(now, q->looked));
         } else {
             hd_treq_append(u->m->w.treqs, &absent, &last, t);
         }
@@ -550,20 +560,21 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     }
     hd_mshr_give(&u->miss, walk);
     if (HD_UNLIKELY(absent != HD_NONE))
-        fault(u, now, absent, began);
+        l2tlb_fault(u, now, absent, began);
 }
 
 /* ---- functional warming ------------------------------------------------- */
 
-/* Looks a request up in the L2 TLB and the bypass cache, as admit() does. */
-static bool find(struct hd_unit *u, const struct hd_treq *q,
-                 struct hd_xlate *x)
+/* Looks a request up in the L2 TLB and the bypass cache, as l2tlb_admit() does.
+ */
+static bool l2tlb_find(struct hd_unit *u, const struct hd_treq *q,
+                       struct hd_xlate *x)
 {
     struct hd_tlb *t[] = {&u->tlb, &u->bypass};
 
     for (uint32_t i = 0; i < 1u + (u->m->bypass_cfg.entries != 0); i++) {
         if (hd_tlb_lookup(t[i], q->app, q->vpn, q->core, q->warp, x, NULL))
-            return is_here(u, q, x);
+            return l2tlb_resident(u, q, x);
         hd_tlb_missed(t[i], q->app, q->vpn, q->core, q->warp);
     }
     return false;
@@ -576,21 +587,20 @@ uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
     bool full = m->tlb_cfg.mode.kind == HD_FULL;
 
     u->hand = q;
-    if (full && find(u, q, x))
+    if (full && l2tlb_find(u, q, x))
         return HD_TREQ_HIT_L2;
     if (full || m->tlb_cfg.mode.kind == HD_OFF)
         hd_ptw_warm(u, q);
-    if (!translate(u, q->app, q->vpn, x) &&
-        (m->w.faults == NULL ||
-         !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
-         !translate(u, q->app, q->vpn, x))) {
+    if (!l2tlb_translate(u, q->app, q->vpn, x) &&
+        (m->w.faults == NULL || !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
+         !l2tlb_translate(u, q->app, q->vpn, x))) {
         hd_err_set(m->env->err, HEDDLE_EDATA,
                    "application %u: address 0x%llx lies in no allocation",
                    q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
         return HD_TREQ_WALKED;
     }
     if (full)
-        fill(u, 0, NULL, q, x);
+        l2tlb_fill(u, 0, NULL, q, x);
     if (m->w.evict != NULL)
         hd_evict_touch(m->w.evict, hd_events_now(m->env->ev), q->app, q->vpn);
     return full || m->tlb_cfg.mode.kind == HD_OFF ? HD_TREQ_WALKED
@@ -606,7 +616,7 @@ void hd_l2tlb_look(void *mmu, uint32_t i, struct heddle_visitor *v)
     if (u->m->tlb_cfg.mode.kind == HD_FULL)
         hd_tlb_look(&u->tlb, v);
     for (uint32_t k = 0; k < u->s->in_count; k++) {
-        const struct hd_treq *q = &u->treq[*input(u, k)];
+        const struct hd_treq *q = &u->treq[*l2tlb_input(u, k)];
         v->row(v->ud, "input");
         v->number(v->ud, "app", q->app);
         v->number(v->ud, "vpn", q->vpn.v);
@@ -631,9 +641,10 @@ void hd_l2tlb_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
 
     if (u->s->in_count == 0)
         return;
-    q = &u->treq[*input(u, 0)];
+    q = &u->treq[*l2tlb_input(u, 0)];
     hd_show_wait(v, "mmu input", i,
-                 mshrs_full(u) ? "a free MSHR" : "room in the walk queue");
+                 l2tlb_mshrs_full(u) ? "a free MSHR"
+                                     : "room in the walk queue");
     v->number(v->ud, "app", q->app);
     v->number(v->ud, "vpn", q->vpn.v);
 }
@@ -647,7 +658,7 @@ struct verdict {
 
 /* A translation held equals the page table's, from end to end; a large one may
  * hold pages that a coalesced region has lost. */
-static void check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
+static void l2tlb_check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
 {
     struct verdict *c = ud;
     const struct hd_ptables *tables = c->m->w.tables;
@@ -676,10 +687,10 @@ void hd_l2tlb_check(void *mmu, uint32_t i, struct hd_err *err)
     struct verdict c = {u->m, err, "l2tlb"};
 
     if (u->m->tlb_cfg.mode.kind == HD_FULL)
-        hd_tlb_each(&u->tlb, check_entry, &c);
+        hd_tlb_each(&u->tlb, l2tlb_check_entry, &c);
     c.name = "bypass";
     if (u->m->bypass_cfg.entries != 0)
-        hd_tlb_each(&u->bypass, check_entry, &c);
+        hd_tlb_each(&u->bypass, l2tlb_check_entry, &c);
     for (uint32_t e = 0; e < u->miss.room; e++) {
         uint32_t n = 0;
         if (!u->miss.v[e].live)

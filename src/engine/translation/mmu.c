@@ -73,7 +73,7 @@ struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app)
 }
 
 /* A request that waited for a far fault is looked up anew. */
-static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
+static void mmu_resume(void *self, hd_time now, uint32_t src, uint32_t treq)
 {
     struct hd_mmu *m = self;
     const struct hd_treq *q = &m->w.treqs->v[treq];
@@ -83,7 +83,7 @@ static void resume(void *self, hd_time now, uint32_t src, uint32_t treq)
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
-static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
+static void mmu_mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
 {
     struct hd_mmu *m = self;
 
@@ -95,7 +95,7 @@ static void mapped(void *self, uint32_t app, hd_vpn vpn, uint32_t pages)
 }
 
 /* The contiguity bits of a region are others, which walk caches hold. */
-static void contig_changed(void *self, uint32_t app, hd_vpn first)
+static void mmu_contig_changed(void *self, uint32_t app, hd_vpn first)
 {
     struct hd_mmu *m = self;
 
@@ -128,7 +128,7 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
     }
 }
 
-static void look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
+static void mmu_look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
 {
     struct hd_unit *u = hd_unit_of(mmu, i);
 
@@ -137,7 +137,7 @@ static void look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
 }
 
 /* The default of walk_pick, the oldest, and of walk_step, to read. */
-static int64_t first(void *mmu, const void *question)
+static int64_t mmu_default(void *mmu, const void *question)
 {
     (void)mmu, (void)question;
     return 0;
@@ -145,16 +145,16 @@ static int64_t first(void *mmu, const void *question)
 
 /* ---- building --------------------------------------------------------- */
 
-static uint32_t pc_of(const void *unit)
+static uint32_t mmu_pc_at_hand(const void *unit)
 {
     const struct hd_treq *q = ((const struct hd_unit *)unit)->hand;
 
     return q != NULL ? q->pc : 0;
 }
 
-static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
-                     struct hd_stat bypass, struct hd_stat pwc,
-                     struct hd_stat msc)
+static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
+                         struct hd_stat bypass, struct hd_stat pwc,
+                         struct hd_stat msc)
 {
     struct hd_unit *u = &m->unit[i];
     struct hd_env *env = m->env;
@@ -196,7 +196,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (rc == 0 && full && by.entries != 0)
         rc = hd_tlb_open(&u->bypass, env, &by, "bypass", 2, i);
     u->tlb.base.pc = u->tlb.large.pc = u->bypass.base.pc =
-        (struct hd_pc){pc_of, u};
+        (struct hd_pc){mmu_pc_at_hand, u};
     u->bypass.stat = bypass;
     u->tlb.ahead = u->bypass.ahead = m->prefetch_stat;
     if (rc == 0 && by.entries != 0 && full)
@@ -209,7 +209,7 @@ static int open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     return rc;
 }
 
-static void open_hists(struct hd_mmu *m)
+static void mmu_open_hists(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
 
@@ -232,7 +232,7 @@ static const char *against_sub(const struct hd_mmu_wiring *w)
     return w->walk->per_core != 0 ? "walk.per_core = false" : NULL;
 }
 
-static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
+static int mmu_check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 {
     if (w->walk->mode.kind == HD_OFF)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -260,7 +260,8 @@ static int check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
     return 0;
 }
 
-static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
+static struct hd_mmu *mmu_make(struct hd_env *env,
+                               const struct hd_mmu_wiring *w)
 {
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
@@ -317,7 +318,7 @@ static struct hd_mmu *make(struct hd_env *env, const struct hd_mmu_wiring *w)
 }
 
 /* Policies were bound or unbound, or watchers came or went. */
-static void bound(void *self)
+static void mmu_bound(void *self)
 {
     struct hd_mmu *m = self;
 
@@ -335,7 +336,7 @@ static void bound(void *self)
 }
 
 /* The units and what they count.  0 or an error. */
-static int open_units(struct hd_mmu *m)
+static int mmu_open_units(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
     uint32_t n = m->units;
@@ -348,14 +349,15 @@ static int open_units(struct hd_mmu *m)
     walk = hd_stats_group(st, &hd_rows_walk, n);
     pwc = hd_stats_group(st, &hd_rows_pwc, n);
     msc = hd_stats_group(st, &hd_rows_msc, n);
-    m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
-    open_hists(m);
+    m->prefetch_stat =
+        hd_stats_group(st, &hd_rows_prefetch, n);
+    mmu_open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct hd_unit *u = &m->unit[i];
 
-        rc = open_unit(m, i, tlb, bypass, pwc, msc);
+        rc = mmu_open_unit(m, i, tlb, bypass, pwc, msc);
         u->stat = own;
         u->walk_stat = walk;
     }
@@ -369,7 +371,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
          .look = hd_l2tlb_look,
          .stuck = hd_l2tlb_stuck,
          .check = hd_l2tlb_check,
-         .bound = bound},
+         .bound = mmu_bound},
         {.name = "bypass", .look = hd_l2tlb_look_bypass},
         {.name = "walks",
          .look = hd_ptw_look,
@@ -379,31 +381,33 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         {.name = "prefetch",
          .look = hd_prefetch_look,
          .check = hd_prefetch_check},
-        {.name = "pwc", .look = look_pwc},
+        {.name = "pwc", .look = mmu_look_pwc},
         {.name = "msc", .look = hd_heads_look, .check = hd_heads_check},
     };
     struct hd_mmu *m;
 
-    if (check_settings(w, env->err) < 0)
+    if (mmu_check_settings(w, env->err) < 0)
         return NULL;
-    m = make(env, w);
+    m = mmu_make(env, w);
     if (m == NULL) {
         hd_err_memory(env->err);
         return NULL;
     }
-    if (open_units(m) < 0) {
+    if (mmu_open_units(m) < 0) {
         hd_mmu_close(m);
         return NULL;
     }
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
                    hd_l2tlb_fill_default, m);
-    hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step, first, m);
-    hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick, first, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step,
+                   mmu_default, m);
+    hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick,
+                   mmu_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_reference, "", &m->reference,
                    hd_ptw_reference_default, m);
     if (w->faults != NULL)
         hd_faults_client(w->faults,
-                         (struct hd_fault_client){resume, mapped, m});
+                         (struct hd_fault_client){mmu_resume, mmu_mapped, m});
     for (uint32_t i = 0; i < HD_LEN(parts); i++) {
         parts[i].instances = m->units;
         parts[i].self = m;
@@ -413,8 +417,8 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         env->slots->translate = hd_prefetch_take;
         env->slots->translate_self = m;
     }
-    hd_contig_client(w->tables, contig_changed, m);
-    bound(m);
+    hd_contig_client(w->tables, mmu_contig_changed, m);
+    mmu_bound(m);
     return m;
 }
 

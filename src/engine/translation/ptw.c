@@ -57,19 +57,20 @@ enum {
 #define TAG_UNIT(tag)   ((tag) >> 20)
 #define TAG_WALK(tag)   ((tag)&0xfffff)
 
-static uint64_t *row(const struct hd_unit *u, uint32_t app)
+static uint64_t *walk_row(const struct hd_unit *u, uint32_t app)
 {
     return hd_count_row(&u->walk_stat, u->instance, app);
 }
 
 /* Posts an event of the unit to itself; its number comes with it. */
-static void post(struct hd_unit *u, hd_time at, uint32_t what, uint32_t walk)
+static void walk_post(struct hd_unit *u, hd_time at, uint32_t what,
+                      uint32_t walk)
 {
     hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
 }
 
 /* Counts the read under way, once; c: the counters of its application. */
-static void count_read(uint64_t *c, struct hd_walk *w)
+static void walk_count_read(uint64_t *c, struct hd_walk *w)
 {
     if (w->counted)
         return;
@@ -90,13 +91,13 @@ bool hd_ptw_room(const struct hd_unit *u)
 }
 
 /* The instruction that missed first; 0: a policy has begun the walk. */
-static uint32_t pc_of(const struct hd_unit *u, uint32_t walk)
+static uint32_t walk_pc(const struct hd_unit *u, uint32_t walk)
 {
     return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
 }
 
 /* Asks which of the waiting walks starts; fills the question's arrays. */
-static uint32_t ask_pick(struct hd_unit *u, hd_time now)
+static uint32_t walk_ask_pick(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
     uint64_t *a = u->m->who;
@@ -116,13 +117,13 @@ static uint32_t ask_pick(struct hd_unit *u, hd_time now)
         a[2 * n + i] = u->miss.v[u->queue[at]].n;
         a[3 * n + i] =
             now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
-        a[4 * n + i] = pc_of(u, u->queue[at]);
+        a[4 * n + i] = walk_pc(u, u->queue[at]);
     }
     return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
 }
 
 /* Takes the i-th waiting walk out of the queue. */
-static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
+static uint32_t walk_unlink(struct hd_unit *u, uint32_t i)
 {
     struct hd_unit_state *s = u->s;
     uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
@@ -138,10 +139,10 @@ static uint32_t unlink_walk(struct hd_unit *u, uint32_t i)
     return walk;
 }
 
-static void begin(struct hd_unit *u, hd_time now, uint32_t walk);
+static void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 
 /* Gives a walk to a walker. */
-static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_occupy(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
     hd_time at = hd_max_u64(now, w->ready);
@@ -150,40 +151,40 @@ static HD_HOT void occupy(struct hd_unit *u, hd_time now, uint32_t walk)
     w->state = HD_WALK_RUNS;
     w->began = at;
     if (at == now && !u->starting)
-        begin(u, now, walk);
+        walk_begin(u, now, walk);
     else
-        post(u, at, START, walk);
+        walk_post(u, at, START, walk);
 }
 
-static HD_INLINE void dispatch(struct hd_unit *u, hd_time now)
+static HD_INLINE void walk_dispatch(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
 
     while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
         uint32_t i = 0;
         if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
-            i = ask_pick(u, now);
-        occupy(u, now, unlink_walk(u, i));
+            i = walk_ask_pick(u, now);
+        walk_occupy(u, now, walk_unlink(u, i));
     }
 }
 
-static void queue(struct hd_unit *u, uint32_t walk)
+static void walk_queue(struct hd_unit *u, uint32_t walk)
 {
     struct hd_unit_state *s = u->s;
 
     u->walk[walk].state = HD_WALK_WAITS;
     u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
-    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+    hd_unit_peak(&walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
 }
 
 /* A walker that is free takes walks that wait as a batch, behind whatever comes
  * at the same instant. */
-static void call(struct hd_unit *u, hd_time at)
+static void walk_call(struct hd_unit *u, hd_time at)
 {
     if (u->s->walkers >= u->m->walk_cfg.walkers)
         return;
     u->s->walkers++;
-    post(u, at, GATHER, 0);
+    walk_post(u, at, GATHER, 0);
 }
 
 HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -200,39 +201,39 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->share = HD_NONE;
     w->bits = 0;
     if (u->batch != NULL) {
-        queue(u, walk);
-        call(u, hd_max_u64(now, w->ready));
+        walk_queue(u, walk);
+        walk_call(u, hd_max_u64(now, w->ready));
         return;
     }
     if (s->walkers < u->m->walk_cfg.walkers ||
         u->m->walk_cfg.mode.kind == HD_IDEAL) {
-        occupy(u, now, walk);
+        walk_occupy(u, now, walk);
         return;
     }
-    queue(u, walk);
+    walk_queue(u, walk);
 }
 
 /* ---- the end of a walk ------------------------------------------------ */
 
-static HD_APART void tell_done(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_APART void walk_tell_done(struct hd_unit *u, hd_time now,
+                                    uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
-    struct heddle_n_walk_done n = {.instance = u->instance,
-                                   .app = w->app,
-                                   .vpn = w->vpn.v,
-                                   .cycles =
-                                       hd_unit_cycles(u->m, now - w->ready),
-                                   .queued = hd_unit_cycles(
-                                       u->m, w->began - w->ready),
-                                   .references = w->references,
-                                   .requesters = u->miss.v[walk].n,
-                                   .pc = pc_of(u, walk)};
+    struct heddle_n_walk_done n = {
+        .instance = u->instance,
+        .app = w->app,
+        .vpn = w->vpn.v,
+        .cycles = hd_unit_cycles(u->m, now - w->ready),
+        .queued = hd_unit_cycles(u->m, w->began - w->ready),
+        .references = w->references,
+        .requesters = u->miss.v[walk].n,
+        .pc = walk_pc(u, walk)};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
 /* A request leaves its party, if it is in one. */
-static HD_HOT void part(struct hd_unit *u, uint32_t treq)
+static HD_HOT void walk_part(struct hd_unit *u, uint32_t treq)
 {
     struct hd_mmu *m = u->m;
     uint32_t i = m->party_of[treq], *stalled;
@@ -245,7 +246,7 @@ static HD_HOT void part(struct hd_unit *u, uint32_t treq)
     p->warps += 1u + u->treq[treq].merged;
     if (--p->left > 0)
         return;
-    row(u, p->app)[HD_WALK_WARPS] += p->warps;
+    walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
     hd_hist_add(&m->walk_warps[p->app], p->warps);
     stalled = &m->recent[p->app].stalled;
     *stalled = (uint32_t)hd_max_u64(*stalled, p->warps);
@@ -257,38 +258,38 @@ HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
     struct hd_unit *u = self;
 
     hd_cross(u->m->env, HD_BORDER_heard);
-    part(u, treq);
+    walk_part(u, treq);
 }
 
 /* The requests of a walk that is done make a party.  One whose page was absent
  * more than once may still be in that of its last walk. */
-static void gather(struct hd_unit *u, const struct hd_mshr_entry *e,
-                   uint32_t app)
+static void walk_gather(struct hd_unit *u, const struct hd_mshr_entry *e,
+                        uint32_t app)
 {
     struct hd_mmu *m = u->m;
     uint32_t i;
 
     for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
-        part(u, t);
+        walk_part(u, t);
     i = hd_numbers_take(&m->party_numbers);
     m->parties[i] = (struct hd_party){e->n, 0, app};
     for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
         m->party_of[t] = i + 1;
 }
 
-static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk);
+static void batch_leave(struct hd_unit *u, hd_time now, uint32_t walk);
 
-static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
-    uint64_t *c = row(u, w->app);
+    uint64_t *c = walk_row(u, w->app);
     uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
     if (HD_LIKELY(e->n != 0))
-        gather(u, e, w->app);
+        walk_gather(u, e, w->app);
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
     c[HD_WALK_BUSY_CYCLES] += busy;
@@ -297,7 +298,7 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_hist_add(&m->walk_queue[w->app], queue);
     hd_hist_add(&m->walk_requesters[w->app], e->n);
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_done] != 0))
-        tell_done(u, now, walk);
+        walk_tell_done(u, now, walk);
     m->recent[w->app].walks--;
     u->s->running--;
     u->s->running_of[w->app]--;
@@ -305,17 +306,17 @@ static HD_HOT void done(struct hd_unit *u, hd_time now, uint32_t walk)
     if (u->batch == NULL)
         u->s->walkers--;
     else
-        leave_batch(u, now, walk);
+        batch_leave(u, now, walk);
     hd_l2tlb_answer(u, now, walk);
     if (u->batch == NULL)
-        dispatch(u, now);
+        walk_dispatch(u, now);
     hd_l2tlb_unblock(u, now);
 }
 
 /* ---- the walk --------------------------------------------------------- */
 
-static HD_APART void tell_read(const struct hd_unit *u, uint32_t walk,
-                               uint32_t core)
+static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,
+                                    uint32_t core)
 {
     const struct hd_walk *w = &u->walk[walk];
     struct heddle_n_walk_read n = {.instance = u->instance,
@@ -324,15 +325,15 @@ static HD_APART void tell_read(const struct hd_unit *u, uint32_t walk,
                                    .vpn = w->vpn.v,
                                    .level = w->level,
                                    .address = w->pte[w->level - 1].v,
-                                   .pc = pc_of(u, walk)};
+                                   .pc = walk_pc(u, walk)};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
 /* Sends the read of an entry of a level. */
-static HD_INLINE void leave(const struct hd_mmu *m, hd_time now, hd_pa pte,
-                            uint8_t level, struct hd_req *q, uint32_t r,
-                            uint64_t ticket)
+static HD_INLINE void walk_send_read(const struct hd_mmu *m, hd_time now,
+                                     hd_pa pte, uint8_t level, struct hd_req *q,
+                                     uint32_t r, uint64_t ticket)
 {
     bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
                     (hd_recip_up(m->per_tick, now) == now);
@@ -348,8 +349,8 @@ static HD_INLINE void leave(const struct hd_mmu *m, hd_time now, hd_pa pte,
 }
 
 /* Sends the read of w->level, as a new request. */
-static HD_INLINE uint32_t request(const struct hd_unit *u, uint32_t tag,
-                                  uint8_t app)
+static HD_INLINE uint32_t walk_request(const struct hd_unit *u, uint32_t tag,
+                                       uint8_t app)
 {
     uint32_t r = hd_req_take(u->m->w.reqs);
     struct hd_req *q = &u->m->w.reqs->v[r];
@@ -365,30 +366,31 @@ static HD_INLINE uint32_t request(const struct hd_unit *u, uint32_t tag,
 }
 
 /* The core that missed first, or that a policy has named. */
-static uint32_t core_of(const struct hd_unit *u, uint32_t walk)
+static uint32_t walk_core(const struct hd_unit *u, uint32_t walk)
 {
     return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
                                   : u->walk[walk].ahead_core;
 }
 
-static HD_HOT void send(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
-    uint32_t r = request(u, walk, w->app);
+    uint32_t r = walk_request(u, walk, w->app);
     struct hd_req *q = &m->w.reqs->v[r];
 
     w->req = r;
     w->state = HD_WALK_READS;
     w->counted = 0;
     if (m->walk_cfg.port != 0) /* by the core that missed first */
-        q->spare = core_of(u, walk);
+        q->spare = walk_core(u, walk);
     if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
-        tell_read(u, walk, core_of(u, walk));
-    leave(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
+        walk_tell_read(u, walk, walk_core(u, walk));
+    walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
-static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
+static int64_t walk_ask_step(struct hd_unit *u, const struct hd_walk *w,
+                             uint32_t pc)
 {
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
@@ -404,8 +406,8 @@ static int64_t ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
 /* Whether a walk passes its level without a read: the walk cache has the entry
  * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it is
  * a request's of that program counter, without time. */
-static HD_INLINE bool spared(struct hd_unit *u, struct hd_walk *w,
-                             uint32_t walk, uint32_t pc, bool physical)
+static HD_INLINE bool walk_spared(struct hd_unit *u, struct hd_walk *w,
+                                  uint32_t walk, uint32_t pc, bool physical)
 {
     int64_t how = HEDDLE_WALK_STEP_READ;
 
@@ -415,34 +417,34 @@ static HD_INLINE bool spared(struct hd_unit *u, struct hd_walk *w,
         return true;
     }
     if (HD_UNLIKELY(u->m->step.bound))
-        how = ask_step(u, w, walk != HD_NONE ? pc_of(u, walk) : pc);
+        how = walk_ask_step(u, w, walk != HD_NONE ? walk_pc(u, walk) : pc);
     if (how == HEDDLE_WALK_STEP_READ)
         return false;
-    row(u, w->app)[HD_WALK_SKIPPED]++;
+    walk_row(u, w->app)[HD_WALK_SKIPPED]++;
     if (how == HEDDLE_WALK_STEP_ANSWER)
         w->level = w->leaf;
     return true;
 }
 
-static inline bool by_address(const struct hd_unit *u)
+static inline bool walk_by_address(const struct hd_unit *u)
 {
     return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
 }
 
-static inline bool by_prefix(const struct hd_unit *u)
+static inline bool walk_by_prefix(const struct hd_unit *u)
 {
     return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
 }
 
-static void want(struct hd_unit *u, hd_time now, uint32_t walk);
+static void batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
 
 /* Goes on from w->level at t, not before now: passes the levels that need no
  * read, then has the read sent, or the walk done. */
-static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
-                        hd_time t)
+static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
+                             hd_time t)
 {
     struct hd_walk *w = &u->walk[walk];
-    bool physical = by_address(u);
+    bool physical = walk_by_address(u);
     uint32_t what;
 
     for (; w->level <= w->leaf; w->level++) {
@@ -450,39 +452,39 @@ static HD_HOT void next(struct hd_unit *u, hd_time now, uint32_t walk,
             hd_heads_aim(u, w);
         if (physical)
             t = hd_pwc_port(&u->pwc, t);
-        if (!spared(u, w, walk, 0, physical))
+        if (!walk_spared(u, w, walk, 0, physical))
             break;
     }
     what = w->level > w->leaf ? DONE : SEND;
     if (t != now)
-        post(u, t, what, walk);
+        walk_post(u, t, what, walk);
     else if (what == DONE)
-        done(u, now, walk);
+        walk_done(u, now, walk);
     else if (u->batch == NULL)
-        send(u, now, walk);
+        walk_send(u, now, walk);
     else
-        want(u, now, walk);
+        batch_want(u, now, walk);
 }
 
-static HD_HOT void descend(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
     hd_time t = now;
 
     w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
     if (w->leaf == 0) { /* no tables: the answer is an error, in words */
-        done(u, now, walk);
+        walk_done(u, now, walk);
         return;
     }
-    if (by_prefix(u)) {
+    if (walk_by_prefix(u)) {
         t = hd_pwc_port(&u->pwc, now);
         w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
         w->level = (uint8_t)(w->cached + 1);
     }
-    next(u, now, walk, t);
+    walk_next(u, now, walk, t);
 }
 
-static HD_HOT void begin(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
@@ -493,21 +495,21 @@ static HD_HOT void begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = true; /* the walks that follow begin in events of their own */
     s->running++;
     s->running_of[w->app]++;
-    hd_unit_peak(&row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
-    hd_unit_peak(&row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
+    hd_unit_peak(&walk_row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
+    hd_unit_peak(&walk_row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
     recent->walks++;
     recent->peak = (uint32_t)hd_max_u64(recent->peak, recent->walks);
     if (m->walk_cfg.mode.kind == HD_FULL)
-        descend(u, now, walk);
+        walk_descend(u, now, walk);
     else if (m->walk_cfg.mode.kind == HD_IDEAL || m->walk_fixed == 0)
-        done(u, now, walk);
+        walk_done(u, now, walk);
     else
-        post(u, now + m->walk_fixed, DONE, walk);
+        walk_post(u, now + m->walk_fixed, DONE, walk);
     u->starting = outer;
 }
 
 /* The entry that a walk, and those that share its read, were after has come. */
-static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *of = &u->walk[walk];
 
@@ -519,7 +521,7 @@ static HD_HOT void entry(struct hd_unit *u, hd_time now, uint32_t walk)
         share = w->share; /* it may end at once */
         w->state = HD_WALK_RUNS;
         w->level++;
-        next(u, now, walk, now);
+        walk_next(u, now, walk, now);
     }
 }
 
@@ -527,12 +529,12 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
-    bool physical = by_address(u);
+    bool physical = walk_by_address(u);
 
     if (m->walk_cfg.mode.kind != HD_FULL)
         return;
     w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
-    if (w.leaf != 0 && by_prefix(u)) {
+    if (w.leaf != 0 && walk_by_prefix(u)) {
         w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
         w.level = (uint8_t)(w.cached + 1);
     }
@@ -546,7 +548,7 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
                            .flags = m->read_flags,
                            .bytes = 8};
 
-        if (spared(u, &w, HD_NONE, q->pc, physical))
+        if (walk_spared(u, &w, HD_NONE, q->pc, physical))
             continue;
         m->w.memory.warm(m->w.memory.self, &r);
         if (hd_pwc_on(&u->pwc))
@@ -564,7 +566,7 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
  */
 
 /* Nothing of the level is under way any more: the reads of the next one leave. */
-static void next_level(struct hd_unit *u, hd_time now, uint32_t batch)
+static void batch_next_level(struct hd_unit *u, hd_time now, uint32_t batch)
 {
     struct hd_batch *b = &u->batch[batch];
     uint32_t level = 5;
@@ -578,21 +580,21 @@ static void next_level(struct hd_unit *u, hd_time now, uint32_t batch)
             b->busy++;
         }
     b->last = 0;
-    post(u, now, READ, batch);
+    walk_post(u, now, READ, batch);
 }
 
 /* A walk wants the entry of its level. */
-static void want(struct hd_unit *u, hd_time now, uint32_t walk)
+static void batch_want(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_walk *w = &u->walk[walk];
 
     w->state = HD_WALK_WANTS;
     if (--u->batch[w->batch].busy == 0)
-        next_level(u, now, w->batch);
+        batch_next_level(u, now, w->batch);
 }
 
 /* A walk of a batch has ended. */
-static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk)
+static void batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     uint32_t batch = u->walk[walk].batch;
     struct hd_batch *b = &u->batch[batch];
@@ -606,14 +608,14 @@ static void leave_batch(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_numbers_give(&u->batches, batch);
         u->s->walkers--;
         if (u->s->waiting > 0)
-            call(u, now);
+            walk_call(u, now);
     } else if (b->busy == 0) {
-        next_level(u, now, batch);
+        batch_next_level(u, now, batch);
     }
 }
 
 /* A walker takes walks that wait. */
-static void gather_walks(struct hd_unit *u, hd_time now)
+static void batch_gather(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
     uint32_t batch, n = 0, *link;
@@ -627,9 +629,10 @@ static void gather_walks(struct hd_unit *u, hd_time now)
     b = &u->batch[batch];
     *b = (struct hd_batch){.first = HD_NONE};
     for (link = &b->first; s->waiting > 0 && n < u->m->walk_cfg.batch; n++) {
-        uint32_t i = u->m->pick.bound && s->waiting > 1 ? ask_pick(u, now) : 0;
+        uint32_t i =
+            u->m->pick.bound && s->waiting > 1 ? walk_ask_pick(u, now) : 0;
         struct hd_walk *w;
-        *link = unlink_walk(u, i);
+        *link = walk_unlink(u, i);
         w = &u->walk[*link];
         w->state = HD_WALK_RUNS;
         w->began = hd_max_u64(now, w->ready);
@@ -639,16 +642,16 @@ static void gather_walks(struct hd_unit *u, hd_time now)
     }
     b->left = n;
     b->busy = n + 1; /* itself: nothing leaves before all have begun */
-    row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
+    walk_row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
     for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
         next = u->walk[i].peer; /* it may end at once */
         if (u->walk[i].began > now)
-            post(u, u->walk[i].began, START, i);
+            walk_post(u, u->walk[i].began, START, i);
         else
-            begin(u, now, i);
+            walk_begin(u, now, i);
     }
     if (b->left > 0 && --b->busy == 0)
-        next_level(u, now, batch);
+        batch_next_level(u, now, batch);
     hd_l2tlb_unblock(u, now);
 }
 
@@ -664,7 +667,7 @@ int64_t hd_ptw_reference_default(void *self, const void *question)
 }
 
 /* The next read of a batch leaves, and the one behind it a cycle later. */
-static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
+static void batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
 {
     struct hd_batch *b = &u->batch[batch];
     uint32_t room = u->m->walk_cfg.batch, n = 0, lead, *link;
@@ -686,7 +689,7 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
         walk[n] = i;
         address[n] = w->pte[w->level - 1].v;
         app[n] = w->app;
-        pc[n] = pc_of(u, i);
+        pc[n] = walk_pc(u, i);
         vpn[n++] = w->vpn.v;
     }
     q.n = n;
@@ -700,14 +703,14 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
             w->pte[w->level - 1].v != b->last)
             continue;
         w->state = HD_WALK_READS;
-        row(u, w->app)[HD_WALK_MERGED]++;
+        walk_row(u, w->app)[HD_WALK_MERGED]++;
         *link = i;
         link = &w->share;
     }
     *link = HD_NONE;
-    send(u, now, lead);
+    walk_send(u, now, lead);
     if (n > 1)
-        post(u, now + u->m->step_ticks, READ, batch);
+        walk_post(u, now + u->m->step_ticks, READ, batch);
 }
 
 /* ---- after the answer (heads.c) ------------------------------------------ */
@@ -715,25 +718,26 @@ static void read_next(struct hd_unit *u, hd_time now, uint32_t batch)
 void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail)
 {
     u->s->walkers++;
-    post(u, at, TAIL, tail);
+    walk_post(u, at, TAIL, tail);
 }
 
-static HD_APART void read_on(struct hd_unit *u, hd_time now, uint32_t tail)
+static HD_APART void walk_read_on(struct hd_unit *u, hd_time now, uint32_t tail)
 {
     struct hd_tail *t = &u->heads.tail[tail];
     hd_pa pa;
 
     if (hd_heads_next(u, tail, &pa)) {
         struct hd_req *q;
-        t->req = request(u, tail, t->app);
+        t->req = walk_request(u, tail, t->app);
         q = &u->m->w.reqs->v[t->req];
         q->spare = t->core;
-        leave(u->m, now, pa, 0, q, t->req, u->ticket); /* nobody waits for it */
+        walk_send_read(u->m, now, pa, 0, q, t->req,
+                       u->ticket); /* nobody waits for it */
         return;
     }
     hd_heads_end(u, now, tail);
     u->s->walkers--;
-    dispatch(u, now);
+    walk_dispatch(u, now);
     hd_l2tlb_unblock(u, now);
 }
 
@@ -744,21 +748,21 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
 
     u->ticket = number;
     if (HD_LIKELY(what == ENTRY))
-        entry(u, now, walk);
+        walk_entry(u, now, walk);
     else if (what == START)
-        begin(u, now, walk);
+        walk_begin(u, now, walk);
     else if (what == DONE)
-        done(u, now, walk);
+        walk_done(u, now, walk);
     else if (what == GATHER)
-        gather_walks(u, now);
+        batch_gather(u, now);
     else if (what == READ)
-        read_next(u, now, walk);
+        batch_read(u, now, walk);
     else if (what == TAIL)
-        read_on(u, now, walk);
+        walk_read_on(u, now, walk);
     else if (u->batch == NULL)
-        send(u, now, walk);
+        walk_send(u, now, walk);
     else
-        want(u, now, walk);
+        batch_want(u, now, walk);
 }
 
 HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
@@ -775,21 +779,22 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     if (HD_UNLIKELY(q->level == 0)) { /* it is the number of a tail */
         u->heads.tail[walk].req = HD_NONE;
         hd_req_give(m->w.reqs, r);
-        post(u, at, TAIL, walk);
+        walk_post(u, at, TAIL, walk);
         return;
     }
-    c = row(u, w->app);
-    count_read(c, w);
+    c = walk_row(u, w->app);
+    walk_count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
     if (m->ahead && w->level < w->leaf && at < *m->until) {
         w->level++;
         w->counted = 0;
-        leave(m, at, w->pte[w->level - 1], w->level, q, r, u->s->number++);
+        walk_send_read(m, at, w->pte[w->level - 1], w->level, q, r,
+                       u->s->number++);
         return;
     }
     w->req = HD_NONE;
     hd_req_give(m->w.reqs, r);
-    post(u, at, ENTRY, walk);
+    walk_post(u, at, ENTRY, walk);
 }
 
 /* ---- looking and checking --------------------------------------------- */
@@ -891,7 +896,7 @@ void hd_ptw_sync(void *mmu, hd_time now)
             struct hd_walk *w = &u->walk[e];
             if (u->miss.v[e].live && w->req != HD_NONE &&
                 m->w.reqs->v[w->req].born <= now)
-                count_read(row(u, w->app), w);
+                walk_count_read(walk_row(u, w->app), w);
         }
     }
 }

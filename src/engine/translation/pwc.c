@@ -113,14 +113,14 @@ hd_time hd_pwc_port(struct hd_pwc *c, hd_time t)
 
 /* ---- looking up ------------------------------------------------------- */
 
-static void count(struct hd_pwc *c, uint32_t app, uint32_t counter)
+static void pwc_count(struct hd_pwc *c, uint32_t app, uint32_t counter)
 {
     (*hd_count(&c->stat, c->instance, app, counter))++;
 }
 
 /* The key of the entry of a level, in the cache's style, and its set. */
-static uint64_t key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
-                       uint32_t level, hd_pa pte, uint32_t *set)
+static uint64_t pwc_key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
+                           uint32_t level, hd_pa pte, uint32_t *set)
 {
     bool prefix = c->cfg.style == HD_PWC_PREFIX;
     uint64_t n = prefix ? vpn.v >> 9 * (4 - level) : pte.v >> c->line_shift;
@@ -133,15 +133,15 @@ static uint64_t key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
 }
 
 /* Whether the entry of a level is there, which is used then. */
-static bool find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
-                 hd_pa pte)
+static bool pwc_find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
+                     hd_pa pte)
 {
     uint64_t key;
     uint32_t set, e;
 
     if (c->cfg.mode.kind != HD_FULL)
         return true;
-    key = key_of(c, app, vpn, level, pte, &set);
+    key = pwc_key_of(c, app, vpn, level, pte, &set);
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)
         hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
@@ -150,10 +150,10 @@ static bool find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
 
 bool hd_pwc_entry(struct hd_pwc *c, uint32_t app, uint32_t level, hd_pa pte)
 {
-    bool hit = find(c, app, (hd_vpn){0}, level, pte);
+    bool hit = pwc_find(c, app, (hd_vpn){0}, level, pte);
 
-    count(c, app, HD_PWC_LOOKUPS);
-    count(c, app, (hit ? HD_PWC_HITS : HD_PWC_MISSES) + level - 1);
+    pwc_count(c, app, HD_PWC_LOOKUPS);
+    pwc_count(c, app, (hit ? HD_PWC_HITS : HD_PWC_MISSES) + level - 1);
     return hit;
 }
 
@@ -162,11 +162,11 @@ uint32_t hd_pwc_prefix(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
 {
     uint32_t level = leaf - 1;
 
-    count(c, app, HD_PWC_LOOKUPS);
-    for (; level > 0 && !find(c, app, vpn, level, (hd_pa){0}); level--)
-        count(c, app, HD_PWC_MISSES + level - 1);
+    pwc_count(c, app, HD_PWC_LOOKUPS);
+    for (; level > 0 && !pwc_find(c, app, vpn, level, (hd_pa){0}); level--)
+        pwc_count(c, app, HD_PWC_MISSES + level - 1);
     if (level > 0)
-        count(c, app, HD_PWC_HITS + level - 1);
+        pwc_count(c, app, HD_PWC_HITS + level - 1);
     return level;
 }
 
@@ -179,21 +179,21 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
     if (c->cfg.mode.kind != HD_FULL ||
         (c->cfg.style == HD_PWC_PREFIX && level == leaf))
         return;
-    key = key_of(c, app, vpn, level, pte, &set);
+    key = pwc_key_of(c, app, vpn, level, pte, &set);
     if (hd_assoc_find(&c->tags, set, key) != HD_NONE)
         return;
     hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
-    count(c, app, HD_PWC_FILLS);
+    pwc_count(c, app, HD_PWC_FILLS);
     if (gone != HD_KEY_NONE)
-        count(c, app, HD_PWC_EVICTIONS);
+        pwc_count(c, app, HD_PWC_EVICTIONS);
 }
 
 /* ---- forgetting and looking ------------------------------------------- */
 
-static void drop(struct hd_pwc *c, uint32_t app, uint32_t e)
+static void pwc_drop(struct hd_pwc *c, uint32_t app, uint32_t e)
 {
     hd_assoc_drop(&c->tags, e);
-    count(c, app, HD_PWC_INVALIDATIONS);
+    pwc_count(c, app, HD_PWC_INVALIDATIONS);
 }
 
 /* Forgets the entries of the tables that lead to pages of [vpn, vpn + pages);
@@ -209,7 +209,7 @@ static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
         if (key != HD_KEY_NONE &&
             (all || ((key >> APP_SHIFT & 0xff) == app &&
                      n << s < vpn.v + pages && vpn.v < (n + 1) << s)))
-            drop(c, app, e);
+            pwc_drop(c, app, e);
     }
 }
 
@@ -230,10 +230,10 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
             drop_some(c, app, vpn, pages);
             return;
         }
-        key = key_of(c, app, (hd_vpn){v}, n, pte[n - 1], &set);
+        key = pwc_key_of(c, app, (hd_vpn){v}, n, pte[n - 1], &set);
         e = hd_assoc_find(&c->tags, set, key);
         if (e != HD_NONE)
-            drop(c, app, e);
+            pwc_drop(c, app, e);
     }
 }
 
@@ -245,11 +245,11 @@ void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
 
     if (c->cfg.mode.kind != HD_FULL)
         return;
-    key = key_of(c, app, vpn, level, hd_ptables_table(tables, app, vpn, level),
-                 &set);
+    key = pwc_key_of(c, app, vpn, level,
+                     hd_ptables_table(tables, app, vpn, level), &set);
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)
-        drop(c, app, e);
+        pwc_drop(c, app, e);
 }
 
 void hd_pwc_look(struct hd_pwc *c, struct heddle_visitor *v)

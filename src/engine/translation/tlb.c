@@ -57,18 +57,18 @@ enum { DEFAULT_MERGE = 16 };
 
 /* ---- keys and sets ---------------------------------------------------- */
 
-static uint64_t key_of(uint32_t klass, uint32_t app, uint64_t first)
+static uint64_t tlb_key_of(uint32_t klass, uint32_t app, uint64_t first)
 {
     return first | (uint64_t)klass << HD_TLB_CLASS_SHIFT |
            (uint64_t)app << HD_TLB_APP_SHIFT;
 }
 
-static uint32_t class_of_key(uint64_t key)
+static uint32_t tlb_class_of(uint64_t key)
 {
     return (uint32_t)(key >> HD_TLB_CLASS_SHIFT) & 15;
 }
 
-static uint32_t app_of_key(uint64_t key)
+static uint32_t tlb_app_of(uint64_t key)
 {
     return (uint32_t)(key >> HD_TLB_APP_SHIFT);
 }
@@ -80,107 +80,113 @@ static const uint16_t step_of[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1,
 enum { RUNS = 1 << HD_TLB_MERGED | 1 << HD_TLB_SUBS };
 
 /* The set of the n-th page, or group, of a class; `mask` is that of the array. */
-static uint32_t set_of(const struct hd_assoc *a, uint32_t mask, uint64_t n)
+static uint32_t tlb_set_of(const struct hd_assoc *a, uint32_t mask, uint64_t n)
 {
     return HD_LIKELY(mask != 0 || a->sets == 1) ? (uint32_t)n & mask
                                                 : (uint32_t)(n % a->sets);
 }
 
 /* Entries of both arrays: those of the large one follow the base array's. */
-static uint32_t entries(const struct hd_tlb *t)
+static uint32_t tlb_entries(const struct hd_tlb *t)
 {
     return t->base_n + t->large.sets * t->large.ways;
 }
 
-static bool is_large(const struct hd_tlb *t, uint32_t entry)
+static bool tlb_is_large(const struct hd_tlb *t, uint32_t entry)
 {
     return entry >= t->base_n;
 }
 
 /* The array of an entry, and its number there. */
-static const struct hd_assoc *array_of(const struct hd_tlb *t, uint32_t *entry)
+static const struct hd_assoc *tlb_array_of(const struct hd_tlb *t,
+                                           uint32_t *entry)
 {
-    if (HD_LIKELY(!is_large(t, *entry)))
+    if (HD_LIKELY(!tlb_is_large(t, *entry)))
         return &t->base;
     *entry -= t->base_n;
     return &t->large;
 }
 
 /* The key of an entry, or HD_KEY_NONE. */
-static uint64_t key_at(const struct hd_tlb *t, uint32_t entry)
+static uint64_t tlb_key_at(const struct hd_tlb *t, uint32_t entry)
 {
-    return array_of(t, &entry)->key[entry];
+    return tlb_array_of(t, &entry)->key[entry];
 }
 
-static uint32_t base_set(const struct hd_tlb *t, uint32_t klass, uint64_t vpn)
+static uint32_t tlb_base_set(const struct hd_tlb *t, uint32_t klass,
+                             uint64_t vpn)
 {
-    return set_of(&t->base, t->base_mask, vpn >> t->shift[klass]);
+    return tlb_set_of(&t->base, t->base_mask, vpn >> t->shift[klass]);
 }
 
 /* With ranges: the one that holds a page, or HD_NONE. */
-static HD_APART uint32_t find_range(const struct hd_tlb *t, uint32_t app,
-                                    uint64_t vpn)
+static HD_APART uint32_t tlb_find_range(const struct hd_tlb *t, uint32_t app,
+                                        uint64_t vpn)
 {
-    uint64_t key = key_of(HD_TLB_MERGED, app, vpn);
+    uint64_t key = tlb_key_of(HD_TLB_MERGED, app, vpn);
 
-    for (uint32_t e = t->base_n; e < entries(t); e++)
-        if (key_at(t, e) != HD_KEY_NONE && key - key_at(t, e) < t->run[e])
+    for (uint32_t e = t->base_n; e < tlb_entries(t); e++)
+        if (tlb_key_at(t, e) != HD_KEY_NONE &&
+            key - tlb_key_at(t, e) < t->run[e])
             return e;
     return HD_NONE;
 }
 
 /* The entry of a class for a page, in the base array or a range, or HD_NONE. */
-static uint32_t find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
-                          uint64_t vpn)
+static uint32_t tlb_find_base(const struct hd_tlb *t, uint32_t klass,
+                              uint32_t app, uint64_t vpn)
 {
     uint64_t step = step_of[klass], v = vpn & ~(step - 1);
-    uint32_t set = base_set(t, klass, vpn), e;
+    uint32_t set = tlb_base_set(t, klass, vpn), e;
 
     if (klass == HD_TLB_MERGED && t->cfg.ranges)
-        return find_range(t, app, vpn);
-    e = hd_assoc_find(&t->base, set, key_of(klass, app, v));
+        return tlb_find_range(t, app, vpn);
+    e = hd_assoc_find(&t->base, set, tlb_key_of(klass, app, v));
     if (klass < HD_TLB_MERGED)
         return e;
     while (e == HD_NONE && (v & hd_ones(t->shift[klass])) != 0) {
         v -= step;
-        e = hd_assoc_find(&t->base, set, key_of(klass, app, v));
+        e = hd_assoc_find(&t->base, set, tlb_key_of(klass, app, v));
     }
     return e != HD_NONE && vpn - v < t->run[e] ? e : HD_NONE;
 }
 
 /* The entry of the large array for the 2 MB of a page, or HD_NONE. */
-static uint32_t find_large(const struct hd_tlb *t, uint32_t app, uint64_t vpn)
+static uint32_t tlb_find_large(const struct hd_tlb *t, uint32_t app,
+                               uint64_t vpn)
 {
     uint64_t n = vpn / HD_LARGE_PAGES;
-    uint32_t e = hd_assoc_find(&t->large, set_of(&t->large, t->large_mask, n),
-                               key_of(HD_TLB_2M, app, n * HD_LARGE_PAGES));
+    uint32_t e =
+        hd_assoc_find(&t->large, tlb_set_of(&t->large, t->large_mask, n),
+                      tlb_key_of(HD_TLB_2M, app, n * HD_LARGE_PAGES));
 
     return e == HD_NONE ? HD_NONE : t->base_n + e;
 }
 
 /* The entry that answers for a page, or HD_NONE; `guess` as in
  * hd_assoc_find_at. */
-static HD_INLINE uint32_t find(const struct hd_tlb *t, uint32_t app,
-                               uint64_t vpn, uint16_t *guess)
+static HD_INLINE uint32_t tlb_find(const struct hd_tlb *t, uint32_t app,
+                                   uint64_t vpn, uint16_t *guess)
 {
     uint32_t present = t->live[HD_TLB_PRESENT], e = HD_NONE;
 
     if (HD_LIKELY(present == 1u << HD_TLB_4K))
-        return hd_assoc_find_at(&t->base, set_of(&t->base, t->base_mask, vpn),
-                                key_of(HD_TLB_4K, app, vpn), guess);
+        return hd_assoc_find_at(&t->base,
+                                tlb_set_of(&t->base, t->base_mask, vpn),
+                                tlb_key_of(HD_TLB_4K, app, vpn), guess);
     if (present & 1u << HD_TLB_LARGE)
-        e = find_large(t, app, vpn);
+        e = tlb_find_large(t, app, vpn);
     for (uint32_t k = 0; e == HD_NONE && k < HD_TLB_CLASSES; k++)
         if (present & 1u << k)
-            e = find_base(t, k, app, vpn);
+            e = tlb_find_base(t, k, app, vpn);
     return e;
 }
 
 /* The translation that a valid entry of that key holds, or has held. */
-static struct hd_xlate x_of_key(const struct hd_tlb *t, uint32_t entry,
-                                uint64_t key)
+static struct hd_xlate tlb_x_of_key(const struct hd_tlb *t, uint32_t entry,
+                                    uint64_t key)
 {
-    uint32_t klass = class_of_key(key), n = step_of[klass];
+    uint32_t klass = tlb_class_of(key), n = step_of[klass];
     struct hd_xlate x = {
         {key & hd_ones(HD_TLB_CLASS_SHIFT)}, {t->entry[entry].frame}, n, n};
 
@@ -191,12 +197,12 @@ static struct hd_xlate x_of_key(const struct hd_tlb *t, uint32_t entry,
     return x;
 }
 
-static struct hd_xlate x_of(const struct hd_tlb *t, uint32_t entry)
+static struct hd_xlate tlb_x_of(const struct hd_tlb *t, uint32_t entry)
 {
-    return x_of_key(t, entry, key_at(t, entry));
+    return tlb_x_of_key(t, entry, tlb_key_at(t, entry));
 }
 
-static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
+static void tlb_count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 {
     hd_assert(t->stat.v == NULL || app < t->stat.apps);
     if (t->stat.v != NULL)
@@ -205,9 +211,9 @@ static void count(struct hd_tlb *t, uint32_t app, uint32_t counter)
 
 /* Tells whoever watches of a page and the entry that answered for it, which
  * has, or had, that key. */
-static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
-                          uint32_t core, uint32_t warp, uint64_t vpn,
-                          uint32_t entry, uint64_t key)
+static HD_APART void tlb_tell(struct hd_tlb *t, enum heddle_note n,
+                              uint32_t app, uint32_t core, uint32_t warp,
+                              uint64_t vpn, uint32_t entry, uint64_t key)
 {
     struct heddle_n_tlb_hit f = {.level = t->level,
                                  .core = core,
@@ -222,12 +228,12 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
         return;
     if (entry != HD_NONE) {
         f.entry = entry;
-        f.pages = class_of_key(key) >= HD_TLB_MERGED
+        f.pages = tlb_class_of(key) >= HD_TLB_MERGED
                       ? t->run[entry]
-                      : step_of[class_of_key(key)];
+                      : step_of[tlb_class_of(key)];
         f.filler = (uint64_t)t->entry[entry].core << 16 | t->entry[entry].warp;
         f.filler_pc = t->from[entry];
-        of = array_of(t, &entry); /* whose number of it is another */
+        of = tlb_array_of(t, &entry); /* whose number of it is another */
         f.depth = hd_assoc_depth(of, entry);
     }
     hd_slots_note(t->env->slots, n, &f); /* all three have these fields */
@@ -235,53 +241,53 @@ static HD_APART void tell(struct hd_tlb *t, enum heddle_note n, uint32_t app,
 
 /* ---- looking up ------------------------------------------------------- */
 
-static void more(struct hd_tlb *t, uint32_t klass)
+static void tlb_more(struct hd_tlb *t, uint32_t klass)
 {
     t->live[klass]++;
     t->live[HD_TLB_PRESENT] |= 1u << klass;
 }
 
-static void less(struct hd_tlb *t, uint32_t klass)
+static void tlb_less(struct hd_tlb *t, uint32_t klass)
 {
     hd_assert(t->live[klass] > 0);
     if (--t->live[klass] == 0)
         t->live[HD_TLB_PRESENT] &= ~(1u << klass);
 }
 
-static bool is_ahead(const struct hd_tlb *t, uint32_t e)
+static bool tlb_is_prefetched(const struct hd_tlb *t, uint32_t e)
 {
     return HD_UNLIKELY(t->live[HD_TLB_AHEAD] != 0) &&
            t->entry[e].warp == HD_TLB_AHEAD_WARP;
 }
 
 /* An entry that a policy has had brought is hit, or leaves. */
-static HD_APART void settled(struct hd_tlb *t, uint32_t e, uint32_t app,
-                             enum hd_prefetch_stat what)
+static HD_APART void tlb_settled(struct hd_tlb *t, uint32_t e, uint32_t app,
+                                 enum hd_prefetch_stat what)
 {
     t->entry[e].warp = 0;
-    less(t, HD_TLB_AHEAD);
+    tlb_less(t, HD_TLB_AHEAD);
     if (t->ahead.v != NULL)
         (*hd_count(&t->ahead, 0, app, what))++;
 }
 
 /* The translation of an entry that is hit by a warp. */
-static struct hd_xlate used(struct hd_tlb *t, uint32_t app, uint32_t e,
-                            uint32_t warp)
+static struct hd_xlate tlb_used(struct hd_tlb *t, uint32_t app, uint32_t e,
+                                uint32_t warp)
 {
-    if (is_ahead(t, e)) {
-        settled(t, e, app, HD_PREFETCH_USEFUL);
+    if (tlb_is_prefetched(t, e)) {
+        tlb_settled(t, e, app, HD_PREFETCH_USEFUL);
         t->entry[e].warp = (uint16_t)warp;
     }
-    return x_of(t, e);
+    return tlb_x_of(t, e);
 }
 
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x)
 {
-    uint32_t e = find(t, app, vpn.v, NULL);
+    uint32_t e = tlb_find(t, app, vpn.v, NULL);
 
     if (e != HD_NONE)
-        *x = x_of(t, e);
+        *x = tlb_x_of(t, e);
     return e != HD_NONE;
 }
 
@@ -289,56 +295,58 @@ void hd_tlb_missed(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
                    uint32_t warp)
 {
     if (HD_UNLIKELY(!t->quiet))
-        tell(t, HEDDLE_NOTE_tlb_miss, app, core, warp, vpn.v, HD_NONE, 0);
+        tlb_tell(t, HEDDLE_NOTE_tlb_miss, app, core, warp, vpn.v, HD_NONE, 0);
 }
 
 HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                           uint32_t core, uint32_t warp, struct hd_xlate *x,
                           uint16_t *guess)
 {
-    uint32_t e = find(t, app, vpn.v, guess);
+    uint32_t e = tlb_find(t, app, vpn.v, guess);
 
-    count(t, app, HD_TLB_LOOKUPS);
+    tlb_count(t, app, HD_TLB_LOOKUPS);
     if (e == HD_NONE)
         return false;
     if (HD_UNLIKELY(!t->quiet))
-        tell(t, HEDDLE_NOTE_tlb_hit, app, core, warp, vpn.v, e, key_at(t, e));
-    count(t, app, HD_TLB_HITS);
+        tlb_tell(t, HEDDLE_NOTE_tlb_hit, app, core, warp, vpn.v, e,
+                 tlb_key_at(t, e));
+    tlb_count(t, app, HD_TLB_HITS);
     if (HD_LIKELY(t->live[HD_TLB_PRESENT] == 1u << HD_TLB_4K))
         *x = (struct hd_xlate){vpn, {t->entry[e].frame}, 1, 1};
     else
-        *x = used(t, app, e, warp);
-    if (HD_UNLIKELY(is_large(t, e))) {
-        count(t, app, HD_TLB_LARGE_HITS);
+        *x = tlb_used(t, app, e, warp);
+    if (HD_UNLIKELY(tlb_is_large(t, e))) {
+        tlb_count(t, app, HD_TLB_LARGE_HITS);
         hd_assoc_touch(&t->large, e - t->base_n, (struct hd_who){app, warp});
     } else {
         hd_assoc_touch(&t->base, e, (struct hd_who){app, warp});
     }
     if (HD_UNLIKELY(x->pages > x->page_pages))
-        count(t, app, hd_xlate_subs(x) ? HD_TLB_SUB_HITS : HD_TLB_MERGED_HITS);
+        tlb_count(t, app,
+                  hd_xlate_subs(x) ? HD_TLB_SUB_HITS : HD_TLB_MERGED_HITS);
     return true;
 }
 
 /* ---- entering and leaving --------------------------------------------- */
 
 /* Whether entries of a class lie in the large array; where live[] counts them. */
-static inline bool apart(const struct hd_tlb *t, uint32_t klass)
+static inline bool tlb_apart(const struct hd_tlb *t, uint32_t klass)
 {
     return (klass == HD_TLB_2M && t->large.sets != 0) ||
            (klass == HD_TLB_MERGED && t->cfg.ranges);
 }
 
-static uint32_t counted(const struct hd_tlb *t, uint32_t klass)
+static uint32_t tlb_counted(const struct hd_tlb *t, uint32_t klass)
 {
     return klass == HD_TLB_2M && t->large.sets != 0 ? HD_TLB_LARGE : klass;
 }
 
-static void drop(struct hd_tlb *t, uint32_t e)
+static void tlb_drop(struct hd_tlb *t, uint32_t e)
 {
-    if (is_ahead(t, e))
-        settled(t, e, app_of_key(key_at(t, e)), HD_PREFETCH_UNUSED);
-    less(t, counted(t, class_of_key(key_at(t, e))));
-    if (is_large(t, e))
+    if (tlb_is_prefetched(t, e))
+        tlb_settled(t, e, tlb_app_of(tlb_key_at(t, e)), HD_PREFETCH_UNUSED);
+    tlb_less(t, tlb_counted(t, tlb_class_of(tlb_key_at(t, e))));
+    if (tlb_is_large(t, e))
         hd_assoc_drop(&t->large, e - t->base_n);
     else
         hd_assoc_drop(&t->base, e);
@@ -347,22 +355,22 @@ static void drop(struct hd_tlb *t, uint32_t e)
 /* Drops the entries of some classes (as live[PRESENT] has them) that cover a page
  * of [vpn, vpn + pages); how many.  Few pages are looked up; of many, all entries
  * are looked at. */
-static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
-                      uint64_t pages, uint32_t classes)
+static uint32_t tlb_sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
+                          uint64_t pages, uint32_t classes)
 {
     uint32_t n = 0;
 
     classes &= t->live[HD_TLB_PRESENT] & ~(1u << HD_TLB_AHEAD);
-    if (classes != 0 && pages > entries(t) / 32) {
-        for (uint32_t e = 0; e < entries(t); e++) {
-            uint64_t key = key_at(t, e);
+    if (classes != 0 && pages > tlb_entries(t) / 32) {
+        for (uint32_t e = 0; e < tlb_entries(t); e++) {
+            uint64_t key = tlb_key_at(t, e);
             struct hd_xlate x;
-            if (key == HD_KEY_NONE || app_of_key(key) != app ||
-                (classes >> counted(t, class_of_key(key)) & 1) == 0)
+            if (key == HD_KEY_NONE || tlb_app_of(key) != app ||
+                (classes >> tlb_counted(t, tlb_class_of(key)) & 1) == 0)
                 continue;
-            x = x_of(t, e);
+            x = tlb_x_of(t, e);
             if (x.vpn.v < vpn + pages && vpn < x.vpn.v + x.pages) {
-                drop(t, e);
+                tlb_drop(t, e);
                 n++;
             }
         }
@@ -372,10 +380,10 @@ static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
         uint64_t step = k < HD_TLB_LARGE ? step_of[k] : HD_LARGE_PAGES;
         for (uint64_t v = vpn & ~(step - 1);
              (classes >> k & 1) != 0 && v < vpn + pages; v += step) {
-            uint32_t e = k < HD_TLB_LARGE ? find_base(t, k, app, v)
-                                          : find_large(t, app, v);
+            uint32_t e = k < HD_TLB_LARGE ? tlb_find_base(t, k, app, v)
+                                          : tlb_find_large(t, app, v);
             if (e != HD_NONE) {
-                drop(t, e);
+                tlb_drop(t, e);
                 n++;
             }
         }
@@ -385,9 +393,9 @@ static uint32_t sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
 
 /* The range that an entry for `wanted` shall hold: its page, or what the policy
  * takes of the run.  Returns the class. */
-static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
-                       uint64_t wanted, const struct hd_xlate *x,
-                       uint32_t cause, struct hd_xlate *out)
+static uint32_t tlb_choose(struct hd_tlb *t, uint32_t app, uint32_t core,
+                           uint64_t wanted, const struct hd_xlate *x,
+                           uint32_t cause, struct hd_xlate *out)
 {
     const uint64_t sub = HD_SUB_PAGES - 1;
     uint32_t own = x->page_pages, klass = HD_TLB_2M;
@@ -427,9 +435,9 @@ static uint32_t choose(struct hd_tlb *t, uint32_t app, uint32_t core,
     return klass;
 }
 
-static bool fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
-                       uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
-                       uint32_t cause);
+static bool tlb_fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
+                           uint32_t warp, hd_vpn wanted,
+                           const struct hd_xlate *x, uint32_t cause);
 
 static uint32_t pc_at(const void *pc)
 {
@@ -437,13 +445,13 @@ static uint32_t pc_at(const void *pc)
 }
 
 /* Asks whether what has left an entry goes to the buffer beside the TLB. */
-static void keep(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                          uint32_t entry)
+static void tlb_offer_side(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                           uint32_t entry)
 {
-    struct hd_xlate x = x_of_key(t, entry, gone);
+    struct hd_xlate x = tlb_x_of_key(t, entry, gone);
     struct hd_tlb_entry by = t->entry[entry];
     struct heddle_q_tlb_keep q = {.level = t->level,
-                                  .app = app_of_key(gone),
+                                  .app = tlb_app_of(gone),
                                   .core = core,
                                   .vpn = x.vpn.v,
                                   .pages = x.pages,
@@ -455,43 +463,45 @@ static void keep(struct hd_tlb *t, uint64_t gone, uint32_t core,
     if (!hd_ask_tlb_keep(&t->keep, &q))
         return;
     t->side->base.pc = (struct hd_pc){pc_at, &t->from[entry]};
-    if (fill_other(t->side, app_of_key(gone), by.core, by.warp, x.vpn, &x,
-                   HEDDLE_INSERT_CAUSE_KEPT) &&
-        is_ahead(t, entry)) { /* it is marked there */
-        less(t, HD_TLB_AHEAD);
+    if (tlb_fill_other(t->side, tlb_app_of(gone), by.core, by.warp, x.vpn, &x,
+                       HEDDLE_INSERT_CAUSE_KEPT) &&
+        tlb_is_prefetched(t, entry)) { /* it is marked there */
+        tlb_less(t, HD_TLB_AHEAD);
         t->entry[entry].warp = 0;
     }
     t->side->base.pc = pc;
 }
 
-static HD_APART void left(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                          uint32_t warp, uint32_t entry)
+static HD_APART void tlb_left(struct hd_tlb *t, uint64_t gone, uint32_t core,
+                              uint32_t warp, uint32_t entry)
 {
-    tell(t, HEDDLE_NOTE_tlb_evict, app_of_key(gone), core, warp,
-         gone & hd_ones(HD_TLB_CLASS_SHIFT), entry, gone);
+    tlb_tell(t, HEDDLE_NOTE_tlb_evict, tlb_app_of(gone), core, warp,
+             gone & hd_ones(HD_TLB_CLASS_SHIFT), entry, gone);
     if (t->keep.bound)
-        keep(t, gone, core, entry);
+        tlb_offer_side(t, gone, core, entry);
 }
 
 /* A key has left an entry, which holds what belonged to it. */
-static HD_INLINE void evicted(struct hd_tlb *t, uint64_t gone, uint32_t core,
-                    uint32_t warp, uint32_t entry, bool other)
+static HD_INLINE void tlb_evicted(struct hd_tlb *t, uint64_t gone,
+                                  uint32_t core, uint32_t warp, uint32_t entry,
+                                  bool other)
 {
-    count(t, app_of_key(gone), HD_TLB_EVICTIONS);
+    tlb_count(t, tlb_app_of(gone), HD_TLB_EVICTIONS);
     if (other && !t->quiet)
-        left(t, gone, core, warp, entry);
+        tlb_left(t, gone, core, warp, entry);
 }
 
 /* Enters a key of a class, or renews it; returns its entry. */
-static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
-                                uint64_t n, uint32_t core, uint32_t warp,
-                                uint32_t pfn, bool last, bool other)
+static HD_INLINE uint32_t tlb_enter(struct hd_tlb *t, uint32_t klass,
+                                    uint64_t key, uint64_t n, uint32_t core,
+                                    uint32_t warp, uint32_t pfn, bool last,
+                                    bool other)
 {
-    bool large = HD_UNLIKELY(klass != HD_TLB_4K) && apart(t, klass);
+    bool large = HD_UNLIKELY(klass != HD_TLB_4K) && tlb_apart(t, klass);
     struct hd_assoc *a = large ? &t->large : &t->base;
-    uint32_t set = set_of(a, large ? t->large_mask : t->base_mask, n), e;
-    uint32_t is = large ? counted(t, klass) : klass, was = HD_NONE;
-    struct hd_who who = {app_of_key(key), warp};
+    uint32_t set = tlb_set_of(a, large ? t->large_mask : t->base_mask, n), e;
+    uint32_t is = large ? tlb_counted(t, klass) : klass, was = HD_NONE;
+    struct hd_who who = {tlb_app_of(key), warp};
     uint64_t gone = HD_KEY_NONE;
     bool known;
 
@@ -507,39 +517,39 @@ static HD_INLINE uint32_t enter(struct hd_tlb *t, uint32_t klass, uint64_t key,
                    : hd_assoc_place(a, set, key, who, &gone);
         e += large ? t->base_n : 0;
         if (HD_LIKELY(gone != HD_KEY_NONE)) {
-            was = class_of_key(gone);
-            was = large ? counted(t, was) : was;
-            evicted(t, gone, core, warp, e, other);
+            was = tlb_class_of(gone);
+            was = large ? tlb_counted(t, was) : was;
+            tlb_evicted(t, gone, core, warp, e, other);
         }
         if (HD_UNLIKELY(was != is)) {
             if (was != HD_NONE)
-                less(t, was);
-            more(t, is);
+                tlb_less(t, was);
+            tlb_more(t, is);
         }
     }
-    if (other && is_ahead(t, e))
-        settled(t, e, app_of_key(known ? key : gone),
-                known ? HD_PREFETCH_LATE : HD_PREFETCH_UNUSED);
+    if (other && tlb_is_prefetched(t, e))
+        tlb_settled(t, e, tlb_app_of(known ? key : gone),
+                    known ? HD_PREFETCH_LATE : HD_PREFETCH_UNUSED);
     if (other && warp == HD_TLB_AHEAD_WARP)
-        more(t, HD_TLB_AHEAD);
+        tlb_more(t, HD_TLB_AHEAD);
     t->entry[e] = (struct hd_tlb_entry){pfn, (uint16_t)core, (uint16_t)warp};
     if (other && !t->quiet)
         t->from[e] = hd_pc_now(&t->base.pc);
-    count(t, app_of_key(key), HD_TLB_FILLS);
+    tlb_count(t, tlb_app_of(key), HD_TLB_FILLS);
     return e;
 }
 
 /* A range takes in those of the pages before and behind it, if their frames go
  * on and the length is no more than 512. */
-static void widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r)
+static void tlb_widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r)
 {
     for (uint32_t side = 0; side < 2; side++) {
         uint64_t lo = r->vpn.v, hi = lo + r->pages;
-        uint32_t e = find_range(t, app, side ? hi : lo - (lo != 0));
+        uint32_t e = tlb_find_range(t, app, side ? hi : lo - (lo != 0));
         struct hd_xlate x;
         if (e == HD_NONE)
             continue;
-        x = x_of(t, e);
+        x = tlb_x_of(t, e);
         lo = hd_min_u64(lo, x.vpn.v);
         hi = hd_max_u64(hi, x.vpn.v + x.pages);
         if (x.pfn.v - x.vpn.v == r->pfn.v - r->vpn.v && hi - lo <= HD_LARGE_PAGES)
@@ -549,9 +559,9 @@ static void widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r)
 }
 
 /* hd_tlb_fill where it is not one page of 4 KB among such pages. */
-static HD_APART bool fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
-                                uint32_t warp, hd_vpn wanted,
-                                const struct hd_xlate *x, uint32_t cause)
+static HD_APART bool tlb_fill_other(struct hd_tlb *t, uint32_t app,
+                                    uint32_t core, uint32_t warp, hd_vpn wanted,
+                                    const struct hd_xlate *x, uint32_t cause)
 {
     struct heddle_q_tlb_insert q = {
         t->level, cause,    app,           core,
@@ -562,21 +572,22 @@ static HD_APART bool fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
 
     if (how == HEDDLE_CACHE_INSERT_SKIP)
         return false;
-    klass = choose(t, app, core, wanted.v, x, cause % 2, &r);
+    klass = tlb_choose(t, app, core, wanted.v, x, cause % 2, &r);
     if (klass == HD_TLB_MERGED && t->cfg.ranges)
-        widen(t, app, &r);
+        tlb_widen(t, app, &r);
     if (klass == HD_TLB_4K || klass >= HD_TLB_MERGED)
-        sweep(t, app, r.vpn.v, r.pages,
-              klass == HD_TLB_4K ? RUNS : RUNS | 1u << HD_TLB_4K);
+        tlb_sweep(t, app, r.vpn.v, r.pages,
+                  klass == HD_TLB_4K ? RUNS : RUNS | 1u << HD_TLB_4K);
     hd_assert(r.pfn.v <= UINT32_MAX);
-    e = enter(t, klass, key_of(klass, app, r.vpn.v),
-              r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v,
-              how == HEDDLE_CACHE_INSERT_LAST, true);
+    e = tlb_enter(t, klass, tlb_key_of(klass, app, r.vpn.v),
+                  r.vpn.v >> t->shift[klass], core, warp, (uint32_t)r.pfn.v,
+                  how == HEDDLE_CACHE_INSERT_LAST, true);
     if (klass >= HD_TLB_MERGED) {
         t->run[e] = (uint16_t)r.pages;
         if (r.pages > 1)
-            count(t, app, klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS
-                                               : HD_TLB_MERGED_FILLS);
+            tlb_count(t, app,
+                      klass == HD_TLB_SUBS ? HD_TLB_SUB_FILLS
+                                           : HD_TLB_MERGED_FILLS);
     }
     return true;
 }
@@ -587,28 +598,29 @@ HD_HOT bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
 {
     if (HD_UNLIKELY(x->page_pages != 1 || t->other ||
                     (t->live[HD_TLB_PRESENT] & (RUNS | 1u << HD_TLB_AHEAD)) != 0))
-        return fill_other(t, app, core, warp, wanted, x, cause);
-    enter(t, HD_TLB_4K, key_of(HD_TLB_4K, app, wanted.v), wanted.v, core, warp,
-          (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)), false, false);
+        return tlb_fill_other(t, app, core, warp, wanted, x, cause);
+    tlb_enter(t, HD_TLB_4K, tlb_key_of(HD_TLB_4K, app, wanted.v), wanted.v,
+              core, warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)), false,
+              false);
     return true;
 }
 
 bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
                   const struct hd_xlate *x)
 {
-    return fill_other(t, app, core, HD_TLB_AHEAD_WARP, wanted, x,
-                      HEDDLE_INSERT_CAUSE_POLICY);
+    return tlb_fill_other(t, app, core, HD_TLB_AHEAD_WARP, wanted, x,
+                          HEDDLE_INSERT_CAUSE_POLICY);
 }
 
 void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
 {
-    sweep(t, app, vpn.v, pages, UINT32_MAX);
+    tlb_sweep(t, app, vpn.v, pages, UINT32_MAX);
 }
 
-static uint32_t invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
-                           uint64_t pages, uint32_t classes)
+static uint32_t tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
+                               uint64_t pages, uint32_t classes)
 {
-    uint32_t n = sweep(t, app, vpn.v, pages, classes);
+    uint32_t n = tlb_sweep(t, app, vpn.v, pages, classes);
 
     if (t->stat.v != NULL)
         *hd_count(&t->stat, t->instance, app, HD_TLB_INVALIDATIONS) += n;
@@ -618,7 +630,7 @@ static uint32_t invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages)
 {
-    return invalidate(t, app, vpn, pages, UINT32_MAX);
+    return tlb_invalidate(t, app, vpn, pages, UINT32_MAX);
 }
 
 uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
@@ -627,9 +639,9 @@ uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     uint32_t n = 0;
 
     if (app != HD_APP_NONE)
-        return invalidate(t, app, vpn, hd_max_u64(pages, 1),
-                          pages != 0 ? UINT32_MAX
-                                     : 1u << HD_TLB_2M | 1u << HD_TLB_LARGE);
+        return tlb_invalidate(
+            t, app, vpn, hd_max_u64(pages, 1),
+            pages != 0 ? UINT32_MAX : 1u << HD_TLB_2M | 1u << HD_TLB_LARGE);
     for (app = 0; app < HD_MAX_APPS; app++)
         n += hd_tlb_invalidate(t, app, (hd_vpn){0}, HD_EVERY_PAGE);
     return n;
@@ -639,21 +651,21 @@ uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
 {
-    for (uint32_t e = 0; e < entries(t); e++) {
-        uint64_t key = key_at(t, e);
+    for (uint32_t e = 0; e < tlb_entries(t); e++) {
+        uint64_t key = tlb_key_at(t, e);
         uint32_t i = e;
-        const struct hd_assoc *a = array_of(t, &i);
+        const struct hd_assoc *a = tlb_array_of(t, &i);
         struct hd_xlate x;
         if (key == HD_KEY_NONE)
             continue;
-        x = x_of(t, e);
-        v->row(v->ud, class_of_key(key) == HD_TLB_SUBS ? "subregions"
+        x = tlb_x_of(t, e);
+        v->row(v->ud, tlb_class_of(key) == HD_TLB_SUBS ? "subregions"
                       : x.pages > x.page_pages         ? "merged"
-                      : is_large(t, e)                 ? "large"
+                      : tlb_is_large(t, e)             ? "large"
                                                        : "entry");
         v->number(v->ud, "set", i / a->ways);
         v->number(v->ud, "way", i % a->ways);
-        v->number(v->ud, "app", app_of_key(key));
+        v->number(v->ud, "app", tlb_app_of(key));
         v->number(v->ud, "vpn", x.vpn.v);
         v->number(v->ud, "pfn", x.pfn.v);
         v->number(v->ud, "pages", x.pages);
@@ -667,20 +679,20 @@ void hd_tlb_each(const struct hd_tlb *t,
                  void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
                  void *ud)
 {
-    for (uint32_t e = 0; e < entries(t); e++) {
-        uint64_t key = key_at(t, e);
+    for (uint32_t e = 0; e < tlb_entries(t); e++) {
+        uint64_t key = tlb_key_at(t, e);
         struct hd_xlate x;
         if (key == HD_KEY_NONE)
             continue;
-        x = x_of(t, e);
-        fn(ud, app_of_key(key), &x);
+        x = tlb_x_of(t, e);
+        fn(ud, tlb_app_of(key), &x);
     }
 }
 
 /* ---- opening ---------------------------------------------------------- */
 
 /* A run is offered beyond the group only where there are entries for it. */
-static int64_t merge_default(void *self, const void *question)
+static int64_t tlb_merge_default(void *self, const void *question)
 {
     const struct heddle_q_tlb_merge *q = question;
 
@@ -689,9 +701,9 @@ static int64_t merge_default(void *self, const void *question)
 }
 
 /* Opens one array; `entries` 0: none.  0 or an error. */
-static int open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
-                      const char *what, uint32_t entries, uint32_t ways,
-                      uint32_t *mask)
+static int tlb_open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
+                          const char *what, uint32_t entries, uint32_t ways,
+                          uint32_t *mask)
 {
     uint32_t sets;
 
@@ -730,11 +742,11 @@ void hd_tlb_bound(struct hd_tlb *t)
     t->heard = t->other || t->side != NULL ||
                t->watched[HEDDLE_NOTE_translated] != 0;
     if (quiet && !t->quiet) /* nobody has said who brought what is there */
-        memset(t->from, 0, entries(t) * sizeof *t->from);
+        memset(t->from, 0, tlb_entries(t) * sizeof *t->from);
 }
 
 /* The default of tlb_insert, normal, and of tlb_keep, no. */
-static int64_t first(void *self, const void *question)
+static int64_t tlb_default(void *self, const void *question)
 {
     (void)self, (void)question;
     return 0;
@@ -744,12 +756,12 @@ void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side)
 {
     t->side = side;
     hd_slots_offer(t->env->slots, HEDDLE_POINT_tlb_keep, at, &t->keep,
-                   first, t);
+                   tlb_default, t);
     hd_tlb_bound(t);
 }
 
 /* Entries of subregions, and ranges: what of the arrays they need. */
-static int check_special(const struct hd_tlb *t, const char *at)
+static int tlb_check_special(const struct hd_tlb *t, const char *at)
 {
     const struct hd_tlb_cfg *cfg = &t->cfg;
     struct hd_err *err = t->env->err;
@@ -827,19 +839,19 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     memcpy(t->shift,
            (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(group), 9},
            sizeof t->shift);
-    rc =
-        open_array(t, &t->base, at, "", cfg->entries, cfg->ways, &t->base_mask);
+    rc = tlb_open_array(t, &t->base, at, "", cfg->entries, cfg->ways,
+                        &t->base_mask);
     if (rc == 0)
-        rc = open_array(t, &t->large, at, "large_", cfg->large_entries,
-                        cfg->large_ways, &t->large_mask);
+        rc = tlb_open_array(t, &t->large, at, "large_", cfg->large_entries,
+                            cfg->large_ways, &t->large_mask);
     if (rc == 0)
-        rc = check_special(t, at);
+        rc = tlb_check_special(t, at);
     if (rc < 0)
         return rc;
     t->base_n = cfg->entries;
     t->entry = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                              sizeof *t->entry);
-    t->run = hd_arena_take(env->arena, entries(t), sizeof *t->run);
+    t->run = hd_arena_take(env->arena, tlb_entries(t), sizeof *t->run);
     t->live = hd_arena_take(env->arena, HD_TLB_LIVE, sizeof *t->live);
     t->from = hd_arena_take(env->arena, cfg->entries + cfg->large_entries,
                             sizeof *t->from);
@@ -847,9 +859,9 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
         t->from == NULL)
         return hd_err_memory(env->err);
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_merge, at, &t->merge,
-                   merge_default, t);
+                   tlb_merge_default, t);
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_insert, at, &t->insert,
-                   first, t);
+                   tlb_default, t);
     hd_tlb_bound(t);
     return 0;
 }
