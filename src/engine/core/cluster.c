@@ -32,7 +32,7 @@
 #include "kit/bits.h"
 #include "functional.h"
 
-static bool looks(const struct hd_cluster *c, const struct hd_launch *l)
+static bool cluster_looks(const struct hd_cluster *c, const struct hd_launch *l)
 {
     return strcmp(c->name, l->name) == 0 &&
            memcmp(c->grid, l->grid, sizeof c->grid) == 0 &&
@@ -47,8 +47,8 @@ static bool near(uint64_t a, uint64_t b, uint32_t permille)
     return gap <= a / 1000 * permille + a % 1000 * permille / 1000;
 }
 
-static bool alike(const struct hd_mix *a, const struct hd_mix *b,
-                  uint32_t permille)
+static bool cluster_alike(const struct hd_mix *a, const struct hd_mix *b,
+                          uint32_t permille)
 {
     return near(a->instructions, b->instructions, permille) &&
            near(a->threads, b->threads, permille) &&
@@ -62,8 +62,8 @@ uint32_t hd_cluster_find(const struct hd_cluster *v, uint32_t n,
                          uint32_t permille)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (v[i].known && !v[i].alone && looks(&v[i], l) &&
-            (mix == NULL || alike(&v[i].mix, mix, permille)))
+        if (v[i].known && !v[i].alone && cluster_looks(&v[i], l) &&
+            (mix == NULL || cluster_alike(&v[i].mix, mix, permille)))
             return i;
     return HD_NONE;
 }
@@ -76,7 +76,7 @@ void hd_cluster_begin(struct hd_cluster *v, uint32_t n,
     memset(c, 0, sizeof *c);
     c->alone = 1;
     for (uint32_t i = 0; i < n; i++)
-        c->alone &= !looks(&v[i], l);
+        c->alone &= !cluster_looks(&v[i], l);
     memcpy(c->name, l->name, sizeof c->name);
     memcpy(c->grid, l->grid, sizeof c->grid);
     memcpy(c->block, l->block, sizeof c->block);
@@ -92,7 +92,7 @@ void hd_cluster_skip(struct hd_cluster *c, const struct hd_mix *mix)
     c->skipped.atomics += mix->atomics;
 }
 
-static int count(void *ud, const struct hd_step *s)
+static int cluster_count(void *ud, const struct hd_step *s)
 {
     struct hd_mix *mix = ud;
     const struct hd_op *op = s->op;
@@ -108,7 +108,7 @@ static int count(void *ud, const struct hd_step *s)
 int hd_cluster_run(struct hd_source *s, const struct hd_launch *l,
                    struct hd_mix *mix, struct hd_err *err)
 {
-    struct hd_visitor v = {.step = count, .ud = mix};
+    struct hd_visitor v = {.step = cluster_count, .ud = mix};
 
     memset(mix, 0, sizeof *mix);
     return hd_functional_launch(s, l, &v, err);

@@ -26,12 +26,13 @@ struct seen {
     uint64_t line[HD_MAX_LINES]; /* their numbers */
 };
 
-static inline uint32_t hash(uint64_t key)
+static inline uint32_t coalesce_hash(uint64_t key)
 {
     return (uint32_t)((key * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-static inline void add_page(struct hd_lines *out, uint32_t i, uint64_t vpn)
+static inline void coalesce_add_page(struct hd_lines *out, uint32_t i,
+                                     uint64_t vpn)
 {
     out->page[i] = (struct hd_lsu_page){vpn, HD_PAGE_UNKNOWN};
 }
@@ -50,8 +51,8 @@ static bool is_range(const struct hd_access *acc, uint32_t bytes, int64_t size)
 }
 
 /* Of a line, the bytes from `lo` up to `hi` that lanes touch. */
-static inline uint32_t touched(uint64_t lo, uint64_t hi, uint64_t stride,
-                               uint32_t bytes)
+static inline uint32_t coalesce_touched(uint64_t lo, uint64_t hi,
+                                        uint64_t stride, uint32_t bytes)
 {
     uint64_t n = hi - lo;
 
@@ -68,18 +69,20 @@ static void range(const struct hd_access *acc, uint32_t lanes, uint32_t bytes,
     uint32_t n = 0, pages = 1, page_shift = HD_PAGE_SHIFT - shift;
 
     page = line >> page_shift;
-    add_page(out, 0, page);
+    coalesce_add_page(out, 0, page);
     for (; HD_UNLIKELY(line < last); line++) {
         uint64_t next = (line + 1) << shift;
-        uint64_t some = hd_min_u64(touched(from, next, stride, bytes), size);
+        uint64_t some =
+            hd_min_u64(coalesce_touched(from, next, stride, bytes), size);
         hd_lines_add(out, n++, pages - 1, line, (uint32_t)some, page_shift);
         from = next;
         if ((line + 1) >> page_shift != page)
-            add_page(out, pages++, ++page);
+            coalesce_add_page(out, pages++, ++page);
     }
-    hd_lines_add(out, n++, pages - 1, line,
-                 (uint32_t)hd_min_u64(touched(from, to, stride, bytes), size),
-                 page_shift);
+    hd_lines_add(
+        out, n++, pages - 1, line,
+        (uint32_t)hd_min_u64(coalesce_touched(from, to, stride, bytes), size),
+        page_shift);
     out->n = (uint16_t)n;
     out->pages = (uint16_t)pages;
 }
@@ -109,7 +112,7 @@ static void steady(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
         last = line;
         if (line >> page_shift != page) {
             page = line >> page_shift;
-            add_page(out, pages++, page);
+            coalesce_add_page(out, pages++, page);
         }
         hd_lines_add(out, n++, pages - 1, line, bytes, page_shift);
     }
@@ -118,27 +121,28 @@ static void steady(const struct hd_access *acc, uint64_t mask, uint32_t bytes,
 }
 
 /* The index of a page, entered at the end if it is new. */
-static HD_INLINE uint32_t page_of(struct seen *seen, struct hd_lines *out,
-                                  uint64_t vpn)
+static HD_INLINE uint32_t coalesce_page_of(struct seen *seen,
+                                           struct hd_lines *out, uint64_t vpn)
 {
     uint8_t *place = seen->page_place;
-    uint32_t h = hash(vpn), i;
+    uint32_t h = coalesce_hash(vpn), i;
 
     for (; (i = place[h]) != 0; h = (h + 1) % HASH)
         if (HD_LIKELY(out->page[i - 1].vpn == vpn))
             return i - 1;
     i = out->pages;
-    add_page(out, i, vpn);
+    coalesce_add_page(out, i, vpn);
     place[h] = (uint8_t)(out->pages = (uint16_t)(i + 1));
     return i;
 }
 
 /* A lane touches `bytes` of a line; the sum is capped later. */
-static HD_INLINE void touch(struct hd_lines *out, struct seen *seen,
-                            uint64_t line, uint32_t bytes, uint32_t shift)
+static HD_INLINE void coalesce_touch(struct hd_lines *out, struct seen *seen,
+                                     uint64_t line, uint32_t bytes,
+                                     uint32_t shift)
 {
     uint8_t *place = seen->line_place;
-    uint32_t h = hash(line), page_shift = HD_PAGE_SHIFT - shift, i;
+    uint32_t h = coalesce_hash(line), page_shift = HD_PAGE_SHIFT - shift, i;
     struct hd_lsu_line *x;
 
     for (; (i = place[h]) != 0; h = (h + 1) % HASH)
@@ -148,8 +152,8 @@ static HD_INLINE void touch(struct hd_lines *out, struct seen *seen,
             return;
         }
     i = out->n;
-    hd_lines_add(out, i, page_of(seen, out, line >> page_shift), line, bytes,
-                 page_shift);
+    hd_lines_add(out, i, coalesce_page_of(seen, out, line >> page_shift), line,
+                 bytes, page_shift);
     seen->line[i] = line;
     place[h] = (uint8_t)(out->n = (uint16_t)(i + 1));
 }
@@ -161,8 +165,8 @@ static HD_APART void straddle(struct hd_lines *out, struct seen *seen,
     uint64_t next = (a >> shift) + 1;
     uint32_t low = (uint32_t)((next << shift) - a);
 
-    touch(out, seen, next - 1, low, shift);
-    touch(out, seen, next, bytes - low, shift);
+    coalesce_touch(out, seen, next - 1, low, shift);
+    coalesce_touch(out, seen, next, bytes - low, shift);
 }
 
 static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
@@ -186,7 +190,7 @@ static HD_HOT void each_lane(const struct hd_access *acc, uint64_t mask,
                          : acc->base.v + (uint64_t)acc->stride * lane;
 
         if (HD_LIKELY((a & (size - 1)) + bytes <= size))
-            touch(out, &seen, a >> shift, bytes, shift);
+            coalesce_touch(out, &seen, a >> shift, bytes, shift);
         else
             straddle(out, &seen, a, bytes, shift);
     }

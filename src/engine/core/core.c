@@ -88,8 +88,8 @@ HD_APART static void make_room(struct hd_core *c, struct hd_message_line *h)
 }
 
 /* Enters a message behind all that are not later; mostly that is the end. */
-static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
-                           hd_time at, uint32_t a, uint32_t rest)
+static HD_INLINE void core_push(struct hd_core *c, struct hd_message_line *h,
+                                hd_time at, uint32_t a, uint32_t rest)
 {
     struct hd_message *first, *m;
 
@@ -103,8 +103,8 @@ static HD_INLINE void push(struct hd_core *c, struct hd_message_line *h,
 }
 
 /* Takes the first message out; it stays valid until the next push. */
-static HD_INLINE const struct hd_message *pop(struct hd_core *c,
-                                              struct hd_message_line *h)
+static HD_INLINE const struct hd_message *core_pop(struct hd_core *c,
+                                                   struct hd_message_line *h)
 {
     const struct hd_message *m = messages(c, h) + h->first;
     bool more = --h->n != 0; /* no branch: nobody could foretell it */
@@ -115,25 +115,25 @@ static HD_INLINE const struct hd_message *pop(struct hd_core *c,
 }
 
 /* Wakes the core at t, before it wakes anyway. */
-static HD_HOT void wake(struct hd_core *c, hd_time t)
+static HD_HOT void core_wake(struct hd_core *c, hd_time t)
 {
     c->s->wake = t;
     hd_post(c->gpu->env->ev, c->component, c->component, t, 0, 0, 0);
 }
 
 /* A message came for t: the core sees it in its loop, or wakes. */
-static inline void told(struct hd_core *c, hd_time t)
+static inline void core_told(struct hd_core *c, hd_time t)
 {
     if (t < c->s->wake && !c->awake)
-        wake(c, t);
+        core_wake(c, t);
 }
 
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
                      uint32_t b)
 {
     hd_assert(b < 1u << 24);
-    push(c, &c->s->inbox, at, a, b << 8 | what);
-    told(c, at);
+    core_push(c, &c->s->inbox, at, a, b << 8 | what);
+    core_told(c, at);
 }
 
 /* When the first of the data at the reply port is in; it comes at `begin`. */
@@ -144,10 +144,10 @@ static inline hd_time data_in(const struct hd_core *c, hd_time begin,
 }
 
 /* Takes the first of the data out when it is in; returns its request. */
-static inline uint32_t pop_data(struct hd_core *c)
+static inline uint32_t core_pop_data(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
-    const struct hd_message *m = pop(c, &s->data);
+    const struct hd_message *m = core_pop(c, &s->data);
     bool more = s->data.n != 0;
 
     s->in_free = s->fill_at;
@@ -155,7 +155,7 @@ static inline uint32_t pop_data(struct hd_core *c)
     return m->a;
 }
 
-static inline hd_time next_message(const struct hd_core_state *s)
+static inline hd_time core_next_message(const struct hd_core_state *s)
 {
     hd_time t = hd_min_u64(s->inbox.at, s->fill_at);
 
@@ -167,7 +167,7 @@ static inline hd_time next_message(const struct hd_core_state *s)
 HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 {
     while (c->s->acks.at <= t) {
-        pop(c, &c->s->acks);
+        core_pop(c, &c->s->acks);
         hd_l1d_ack(c);
     }
 }
@@ -175,7 +175,7 @@ HD_HOT void hd_core_acks(struct hd_core *c, hd_time t)
 /* ---- the loop ----------------------------------------------------------- */
 
 /* A core comes to stand for a reason, or one reason is gone. */
-static void stand(struct hd_core *c, uint32_t why, bool on, hd_time t)
+static void core_stand(struct hd_core *c, uint32_t why, bool on, hd_time t)
 {
     struct hd_core_state *s = c->s;
 
@@ -193,8 +193,8 @@ static void stand(struct hd_core *c, uint32_t why, bool on, hd_time t)
 }
 
 /* Messages that are rare. */
-HD_APART static void serve_other(struct hd_core *c, hd_time t,
-                                 const struct hd_message *m)
+HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
+                                      const struct hd_message *m)
 {
     switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
@@ -216,7 +216,7 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
                        m->rest >> 9 & 15, m->rest >> 8 & 1);
         break;
     case HD_MSG_STAND:
-        stand(c, HD_STILL_STOPPED, m->a != 0, t);
+        core_stand(c, HD_STILL_STOPPED, m->a != 0, t);
         break;
     case HD_MSG_BLOCK:
         hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
@@ -226,26 +226,26 @@ HD_APART static void serve_other(struct hd_core *c, hd_time t,
     }
 }
 
-static HD_INLINE void serve_message(struct hd_core *c, struct hd_core_state *s,
-                                    hd_time t)
+static HD_INLINE void core_serve_message(struct hd_core *c,
+                                         struct hd_core_state *s, hd_time t)
 {
     const struct hd_message *m;
 
     if (HD_UNLIKELY((s->blocked & HD_BLOCK_STORES) != 0))
         hd_core_acks(c, t);
     if (s->fill_at <= t) {
-        hd_l1d_answer(c, pop_data(c), t);
+        hd_l1d_answer(c, core_pop_data(c), t);
         return;
     }
     if (s->inbox.at > t)
         return;
-    m = pop(c, &s->inbox);
+    m = core_pop(c, &s->inbox);
     if (HD_LIKELY(m->rest == HD_MSG_XLATE))
         hd_l1tlb_answer(c, m->a, t);
     else if (m->rest == HD_MSG_DONE)
         hd_warp_answer(c, m->a, t);
     else
-        serve_other(c, t, m);
+        core_serve_other(c, t, m);
 }
 
 /* Before this instant nothing can reach a core that wakes now. */
@@ -258,8 +258,8 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
                       hd_min_u64(*g->env->slots->epoch, page));
 }
 
-static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
-                           uint64_t b)
+static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
+                              uint32_t a, uint64_t b)
 {
     struct hd_core *c = self;
     struct hd_core_state *s = c->s;
@@ -274,10 +274,10 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
     s->local = hd_max_u64(s->local, now);
     c->awake = true;
     c->gpu->env->local = &s->local;
-    if (next_message(s) == now && now < end && !hd_err_ends(*stop))
-        serve_message(c, s, now); /* nothing else is before */
+    if (core_next_message(s) == now && now < end && !hd_err_ends(*stop))
+        core_serve_message(c, s, now); /* nothing else is before */
     for (;;) {
-        hd_time message = next_message(s), unit = hd_lsu_next(c, s);
+        hd_time message = core_next_message(s), unit = hd_lsu_next(c, s);
         hd_time other = hd_min_u64(message, unit);
         struct hd_port port = hd_port_next(c, s);
         while (port.at < hd_min_u64(end, other) && !hd_err_ends(*stop)) {
@@ -291,14 +291,14 @@ static HD_HOT void on_wake(void *self, hd_time now, uint32_t what, uint32_t a,
             break;
         s->local = hd_max_u64(s->local, t);
         if (message == t)
-            serve_message(c, s, t);
+            core_serve_message(c, s, t);
         else
             hd_lsu_serve(c, t, hd_min_u64(end, message), port.at);
     }
     c->awake = false;
     c->gpu->env->local = NULL;
     if (t != HD_NEVER)
-        wake(c, t);
+        core_wake(c, t);
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -314,17 +314,17 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
 
     at = hd_recip_up(g->per_cycle, at + g->back);
     if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
-        push(c, &s->acks, at, 0, 0);
+        core_push(c, &s->acks, at, 0, 0);
         if ((s->blocked & HD_BLOCK_STORES) != 0)
-            told(c, at);
+            core_told(c, at);
         return;
     }
     flits = q->kind == HD_REQ_READ ? g->line_flits : hd_l1d_flits(g, q->bytes);
     first = at < s->data.at;
-    push(c, &s->data, at, req, flits);
+    core_push(c, &s->data, at, req, flits);
     if (first)
         s->fill_at = data_in(c, at, flits);
-    told(c, at);
+    core_told(c, at);
 }
 
 /* The program counter of the access that the core's arrays see. */
@@ -369,8 +369,8 @@ static void reply_faulted(void *self, hd_time at, uint32_t treq)
     reply_treq(self, at, HD_MSG_FAULT, treq);
 }
 
-static void bring(void *self, hd_time at, uint32_t app, uint64_t vpn,
-                  uint32_t to)
+static void core_prefetched(void *self, hd_time at, uint32_t app, uint64_t vpn,
+                            uint32_t to)
 {
     struct hd_core *c = self;
     uint32_t side = to == HEDDLE_TRANSLATE_TO_L1SIDE;
@@ -386,7 +386,7 @@ struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what)
     return (struct hd_tclient){what == HD_MSG_XLATE    ? reply_translation
                                : what == HD_MSG_REPLAY ? reply_replayed
                                                        : reply_faulted,
-                               c, bring};
+                               c, core_prefetched};
 }
 
 void hd_core_walk_read(void *gpu, hd_time now, uint32_t req)
@@ -413,20 +413,20 @@ void hd_gpu_halt(void *self, bool on, hd_time now)
 
     hd_cross(g->env, HD_BORDER_halt);
     for (uint32_t i = 0; i < g->cores; i++) {
-        stand(&g->core[i], HD_STILL_HALTED, on, now);
+        core_stand(&g->core[i], HD_STILL_HALTED, on, now);
         if (!on)
-            told(&g->core[i], hd_recip_up(g->per_cycle, now));
+            core_told(&g->core[i], hd_recip_up(g->per_cycle, now));
     }
 }
 
 void hd_core_rouse(struct hd_core *c, hd_time now)
 {
-    told(c, hd_recip_up(c->gpu->per_cycle, now));
+    core_told(c, hd_recip_up(c->gpu->per_cycle, now));
 }
 
 /* ---- looking and checking ----------------------------------------------- */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void core_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
 
@@ -435,7 +435,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 }
 
 /* How many lines a list has. */
-static uint32_t listed(const struct hd_core *c, uint32_t p)
+static uint32_t core_listed(const struct hd_core *c, uint32_t p)
 {
     uint32_t n = 0;
 
@@ -445,8 +445,8 @@ static uint32_t listed(const struct hd_core *c, uint32_t p)
 }
 
 /* `n` of a core's things wait, if there are some. */
-static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
-                  const char *why, uint64_t n)
+static void core_show_wait(struct heddle_visitor *v, uint32_t core,
+                           const char *what, const char *why, uint64_t n)
 {
     if (n == 0)
         return;
@@ -455,7 +455,7 @@ static void waits(struct heddle_visitor *v, uint32_t core, const char *what,
     v->number(v->ud, "n", n);
 }
 
-static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
+static void core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[i];
@@ -464,37 +464,40 @@ static void stuck(void *self, uint32_t i, struct heddle_visitor *v)
 
     for (uint32_t w = 0; w < g->m->core.warps; w++)
         n[c->warp[w].state]++;
-    waits(v, i, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
-    waits(v, i, "barriers", "warps of their blocks have not arrived",
-          n[HD_WARP_BARRIER]);
-    waits(v, i, "warp_limit", "warps that may not load",
-          hd_bit_count(s->ready & s->next[HEDDLE_OP_LOAD] & ~s->limit));
+    core_show_wait(v, i, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
+    core_show_wait(v, i, "barriers", "warps of their blocks have not arrived",
+                   n[HD_WARP_BARRIER]);
+    core_show_wait(
+        v, i, "warp_limit", "warps that may not load",
+        hd_bit_count(s->ready & s->next[HEDDLE_OP_LOAD] & ~s->limit));
     if (n[HD_WARP_READY] > 0 && s->lsu_n == c->lsu_room)
-        waits(v, i, "load/store unit", "its queue is full", s->lsu_n);
-    waits(v, i, "l2tlb", "L1 TLB misses are not answered",
-          hd_mshr_used(&c->tlb_mshr));
-    waits(v, i, "l1tlb", "misses wait for another instruction's",
-          listed(c, s->wait_first));
-    waits(v, i, "fault", "pages have to come from the host",
-          hd_mshr_lent(&c->tlb_mshr));
-    waits(v, i, "l2cache", "L1 misses are not answered",
-          hd_mshr_used(&c->l1_mshr));
+        core_show_wait(v, i, "load/store unit", "its queue is full", s->lsu_n);
+    core_show_wait(v, i, "l2tlb", "L1 TLB misses are not answered",
+                   hd_mshr_used(&c->tlb_mshr));
+    core_show_wait(v, i, "l1tlb", "misses wait for another instruction's",
+                   core_listed(c, s->wait_first));
+    core_show_wait(v, i, "fault", "pages have to come from the host",
+                   hd_mshr_lent(&c->tlb_mshr));
+    core_show_wait(v, i, "l2cache", "L1 misses are not answered",
+                   hd_mshr_used(&c->l1_mshr));
     if ((s->blocked & HD_BLOCK_STORES) != 0)
-        waits(v, i, "l2cache", "the store queue is full", s->stores);
-    waits(v, i, "load/store unit", "blocked, reasons as a bit set", s->blocked);
+        core_show_wait(v, i, "l2cache", "the store queue is full", s->stores);
+    core_show_wait(v, i, "load/store unit", "blocked, reasons as a bit set",
+                   s->blocked);
 }
 
 /* Each place of the pool has a line that waits: for a translation, for an
  * owner's misses, for the L1's port, or as a target of the L1. */
 static bool places_sane(const struct hd_core *c)
 {
-    uint32_t n = listed(c, c->s->wait_first) + listed(c, c->s->replay_first);
+    uint32_t n =
+        core_listed(c, c->s->wait_first) + core_listed(c, c->s->replay_first);
 
     for (uint32_t i = 0; c->held != NULL && i < c->memops; i++)
-        n += c->held[i].missing > 0 ? listed(c, c->held[i].first) : 0;
+        n += c->held[i].missing > 0 ? core_listed(c, c->held[i].first) : 0;
     for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
         if (c->tlb_mshr.v[e].live != 0) {
-            if (c->tlb_mshr.v[e].n != listed(c, c->tlb_mshr.v[e].first))
+            if (c->tlb_mshr.v[e].n != core_listed(c, c->tlb_mshr.v[e].first))
                 return false;
             n += c->tlb_mshr.v[e].n;
         }
@@ -504,7 +507,7 @@ static bool places_sane(const struct hd_core *c)
     return n == c->targets - hd_places_left(&c->parked_places);
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void core_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];
@@ -543,7 +546,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 }
 
 /* Policies were bound or unbound. */
-static void bound(void *self)
+static void core_bound(void *self)
 {
     struct hd_gpu *g = self;
 
@@ -557,7 +560,7 @@ static void bound(void *self)
 
 /* ---- building ----------------------------------------------------------- */
 
-static void *take(struct hd_gpu *g, size_t n, size_t size, int *bad)
+static void *core_alloc(struct hd_gpu *g, size_t n, size_t size, int *bad)
 {
     void *p = hd_arena_take(g->env->arena, n, size);
 
@@ -597,25 +600,25 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->ahead = m->l1tlb.overlap != HD_OVERLAP_LINE;
     c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
-    c->s = take(g, 1, sizeof *c->s, &bad);
-    c->warp = take(g, m->core.warps, sizeof *c->warp, &bad);
-    c->age = take(g, m->core.warps, sizeof *c->age, &bad);
-    c->block = take(g, m->core.blocks, sizeof *c->block, &bad);
-    c->memop = take(g, c->memops, sizeof *c->memop, &bad);
-    c->pc = take(g, c->memops, sizeof *c->pc, &bad);
+    c->s = core_alloc(g, 1, sizeof *c->s, &bad);
+    c->warp = core_alloc(g, m->core.warps, sizeof *c->warp, &bad);
+    c->age = core_alloc(g, m->core.warps, sizeof *c->age, &bad);
+    c->block = core_alloc(g, m->core.blocks, sizeof *c->block, &bad);
+    c->memop = core_alloc(g, c->memops, sizeof *c->memop, &bad);
+    c->pc = core_alloc(g, c->memops, sizeof *c->pc, &bad);
     c->hand = HD_NEVER;
-    c->lsu = take(g, m->core.queue, sizeof *c->lsu, &bad);
+    c->lsu = core_alloc(g, m->core.queue, sizeof *c->lsu, &bad);
     if (m->vm.paging == HD_PAGING_FAULT) {
         lent = c->targets + 1; /* each has a line, but for one that is next */
-        c->fault = take(g, c->memops, sizeof *c->fault, &bad);
+        c->fault = core_alloc(g, c->memops, sizeof *c->fault, &bad);
     }
-    c->parked = take(g, c->targets, sizeof *c->parked, &bad);
+    c->parked = core_alloc(g, c->targets, sizeof *c->parked, &bad);
     if (m->core.compact)
-        c->origin = take(g, c->lsu_room, HD_MAX_LINES, &bad);
+        c->origin = core_alloc(g, c->lsu_room, HD_MAX_LINES, &bad);
     if (m->l1tlb.blocking == HD_UNDER_HITS)
-        c->page = take(g, c->targets, sizeof *c->page, &bad);
+        c->page = core_alloc(g, c->targets, sizeof *c->page, &bad);
     if (c->whole)
-        c->held = take(g, c->memops, sizeof *c->held, &bad);
+        c->held = core_alloc(g, c->memops, sizeof *c->held, &bad);
     if (m->sample.every != 0) {
         c->skip.late = calloc(HD_MAX_WARPS, sizeof *c->skip.late);
         bad |= c->skip.late == NULL;
@@ -631,7 +634,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->replay_first = c->s->wait_first = HD_NONE;
     hd_core_assign(g, id, 0);
-    c->component = hd_events_component(g->env->ev, "core", on_wake, c);
+    c->component = hd_events_component(g->env->ev, "core", core_serve, c);
     hd_warp_open(c);
     if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
         return -1;
@@ -683,8 +686,8 @@ static void open_time(void *self, uint32_t instance, uint32_t app,
 }
 
 /* Of a look-up. */
-static hd_time ticks(const struct hd_gpu *g, const struct hd_mode *mode,
-                     uint32_t latency)
+static hd_time core_ticks(const struct hd_gpu *g, const struct hd_mode *mode,
+                          uint32_t latency)
 {
     return mode->kind == HD_OFF
                ? 0
@@ -710,9 +713,9 @@ int hd_gpu_open(struct hd_gpu *g)
     g->per_cycle = hd_recip_of(g->cycle);
     g->per_flit = hd_recip_of(g->m->xbar.bytes);
     g->line_flits = hd_l1d_flits(g, g->m->l1cache.line);
-    g->tlb_ticks = ticks(g, &g->m->l1tlb.mode, g->m->l1tlb.latency);
+    g->tlb_ticks = core_ticks(g, &g->m->l1tlb.mode, g->m->l1tlb.latency);
     g->tlb_ticks = g->translate ? g->tlb_ticks : 0;
-    g->l1_ticks = ticks(g, &g->m->l1cache.mode, g->m->l1cache.latency);
+    g->l1_ticks = core_ticks(g, &g->m->l1cache.mode, g->m->l1cache.latency);
     g->both_ticks = g->m->l1cache.order == 0
                         ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
                         : g->l1_ticks + g->tlb_ticks;
@@ -743,10 +746,10 @@ int hd_gpu_open(struct hd_gpu *g)
     hd_env_part(g->env, (struct hd_part){.name = "core",
                                          .instances = g->cores,
                                          .self = g,
-                                         .look = look,
-                                         .stuck = stuck,
-                                         .check = check,
-                                         .bound = bound});
+                                         .look = core_look,
+                                         .stuck = core_stuck,
+                                         .check = core_check,
+                                         .bound = core_bound});
     hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
                                          .instances = g->cores,
                                          .self = g,

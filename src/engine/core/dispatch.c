@@ -118,13 +118,13 @@ static void note_kernel(struct hd_dispatch *d, uint32_t app,
 
 /* ---- blocks ------------------------------------------------------------- */
 
-static bool fits(const struct room *r, const struct hd_launch *l)
+static bool dispatch_fits(const struct room *r, const struct hd_launch *l)
 {
     return r->blocks >= 1 && r->warps >= l->warps && r->threads >= l->threads &&
            r->regs >= hd_launch_regs(l) && r->shared >= l->shared_bytes;
 }
 
-static void reset_room(const struct hd_gpu *g, struct room *r)
+static void dispatch_reset_room(const struct hd_gpu *g, struct room *r)
 {
     const struct hd_core_cfg *c = &g->m->core;
 
@@ -137,7 +137,7 @@ static void reset_room(const struct hd_gpu *g, struct room *r)
 }
 
 /* The engine's own answer to block_place. */
-static int64_t place_default(void *self, const void *question)
+static int64_t dispatch_place_default(void *self, const void *question)
 {
     const struct heddle_q_block_place *q = question;
     uint64_t best = 0;
@@ -150,7 +150,7 @@ static int64_t place_default(void *self, const void *question)
 }
 
 /* Sends out the blocks of an application that find room. */
-static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_place(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
@@ -164,7 +164,8 @@ static void place(struct hd_dispatch *d, uint32_t app, hd_time now)
         uint64_t c;
         q.n = 0;
         for (uint32_t i = 0; i < g->cores; i++) {
-            if (g->core[i].app != app || !fits(&d->room[i], &a->launch) ||
+            if (g->core[i].app != app ||
+                !dispatch_fits(&d->room[i], &a->launch) ||
                 hd_throttle_stands(&d->throttle, i))
                 continue;
             core[q.n] = i;
@@ -217,25 +218,25 @@ void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
 }
 
 /* Other cores may take blocks than before. */
-static void feed(void *self, uint32_t app, hd_time now)
+static void dispatch_feed(void *self, uint32_t app, hd_time now)
 {
-    place(self, app, now);
+    dispatch_place(self, app, now);
 }
 
-static uint64_t unended(void *self, uint32_t app)
+static uint64_t dispatch_unended(void *self, uint32_t app)
 {
     const struct hd_app_state *a = &((struct hd_dispatch *)self)->app[app];
 
     return a->launch.blocks - a->blocks_done;
 }
 
-static uint32_t resident(void *self, uint32_t core)
+static uint32_t dispatch_resident(void *self, uint32_t core)
 {
     return ((struct hd_dispatch *)self)->room[core].resident;
 }
 
 /* Issue time follows from the warp size of the launch. */
-static void set_slot(struct hd_dispatch *d, uint32_t app)
+static void dispatch_set_slot(struct hd_dispatch *d, uint32_t app)
 {
     struct hd_gpu *g = d->g;
     uint32_t lanes = d->app[app].launch.lanes;
@@ -247,7 +248,7 @@ static void set_slot(struct hd_dispatch *d, uint32_t app)
 /* ---- records ------------------------------------------------------------ */
 
 /* The sums of an application's counters count from here. */
-static void rebase(struct hd_dispatch *d, uint32_t app)
+static void dispatch_rebase(struct hd_dispatch *d, uint32_t app)
 {
     hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
 }
@@ -286,7 +287,7 @@ static void record_start(struct hd_dispatch *d, uint32_t app, hd_time now)
     d->record[i].launches++;
     d->record[i].busy -= now; /* plus the end: the launch's time */
     hd_env_sync(d->g->env);
-    rebase(d, app);
+    dispatch_rebase(d, app);
 }
 
 static void record_end(struct hd_dispatch *d, uint32_t app, hd_time now)
@@ -354,7 +355,7 @@ uint64_t hd_dispatch_gain(const struct hd_dispatch *d, uint32_t i,
 /* ---- memory that comes and goes ----------------------------------------- */
 
 /* Allocation i went before.  Only programs give back single ones. */
-static bool gone(const struct hd_app_state *a, uint32_t i)
+static bool dispatch_gone(const struct hd_app_state *a, uint32_t i)
 {
     return a->all_gone ||
            (i < 64 * HD_LEN(a->gone) && a->gone[i / 64] >> (i % 64) & 1);
@@ -362,8 +363,8 @@ static bool gone(const struct hd_app_state *a, uint32_t i)
 
 /* Memory that an application's host gave back since the last call goes, or
  * `all`. */
-static void give_memory(struct hd_dispatch *d, uint32_t app, hd_time now,
-                        bool all)
+static void dispatch_give_memory(struct hd_dispatch *d, uint32_t app,
+                                 hd_time now, bool all)
 {
     struct hd_source *src = d->g->source[app];
     struct hd_app_state *a = &d->app[app];
@@ -372,7 +373,7 @@ static void give_memory(struct hd_dispatch *d, uint32_t app, hd_time now,
     if (!all && src->ops->gone == NULL)
         return;
     for (uint32_t i = 0; src->ops->alloc(src->self, i, &x); i++) {
-        if (gone(a, i) || (!all && !src->ops->gone(src->self, i)))
+        if (dispatch_gone(a, i) || (!all && !src->ops->gone(src->self, i)))
             continue;
         hd_manage_ask(d->g->manager, now, app, i, x.base, x.bytes, false);
         if (!all)
@@ -382,14 +383,15 @@ static void give_memory(struct hd_dispatch *d, uint32_t app, hd_time now,
 }
 
 /* What went comes back. */
-static void take_memory(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_take_memory(struct hd_dispatch *d, uint32_t app,
+                                 hd_time now)
 {
     struct hd_source *src = d->g->source[app];
     struct hd_app_state *a = &d->app[app];
     struct hd_alloc x;
 
     for (uint32_t i = 0; src->ops->alloc(src->self, i, &x); i++)
-        if (gone(a, i))
+        if (dispatch_gone(a, i))
             hd_manage_ask(d->g->manager, now, app, i, x.base, x.bytes, true);
     memset(a->gone, 0, sizeof a->gone);
     a->all_gone = 0;
@@ -401,7 +403,7 @@ static void take_memory(struct hd_dispatch *d, uint32_t app, hd_time now)
  * starts again, and no budget is used. */
 
 /* The budget of an application: its own, or everybody's. */
-static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
+static uint64_t dispatch_budget(const struct hd_dispatch *d, uint32_t app)
 {
     const struct hd_app_state *a = &d->app[app];
 
@@ -409,7 +411,7 @@ static uint64_t budget(const struct hd_dispatch *d, uint32_t app)
 }
 
 /* Thread instructions since its counters began. */
-static uint64_t threads(const struct hd_dispatch *d, uint32_t app)
+static uint64_t dispatch_threads(const struct hd_dispatch *d, uint32_t app)
 {
     const struct hd_stat *core = &d->g->stat;
     uint64_t n = 0;
@@ -426,11 +428,12 @@ uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app)
 
     if (a->finished)
         return a->finish_threads;
-    return a->begin == HD_NEVER ? 0 : threads(d, app);
+    return a->begin == HD_NEVER ? 0 : dispatch_threads(d, app);
 }
 
 /* A core's time counts anew. */
-static void reset_core(const struct hd_gpu *g, struct hd_core *c, hd_time now)
+static void dispatch_reset_core(const struct hd_gpu *g, struct hd_core *c,
+                                hd_time now)
 {
     hd_cross(g->env, HD_BORDER_accounts);
     for (uint32_t w = 0; w < g->m->core.warps; w++) {
@@ -444,7 +447,7 @@ static void reset_core(const struct hd_gpu *g, struct hd_core *c, hd_time now)
 }
 
 /* The counters of an application, or of what belongs to none, begin. */
-static void reset(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_reset_app(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
 
@@ -452,9 +455,9 @@ static void reset(struct hd_dispatch *d, uint32_t app, hd_time now)
     g->measured[app] = now;
     for (uint32_t i = 0; i < g->cores; i++)
         if (g->core[i].app == app)
-            reset_core(g, &g->core[i], now);
+            dispatch_reset_core(g, &g->core[i], now);
     if (app < g->env->apps)
-        rebase(d, app);
+        dispatch_rebase(d, app);
 }
 
 /* Whether an application other than this one has begun at its own start. */
@@ -469,17 +472,17 @@ static bool others_count(const struct hd_dispatch *d, uint32_t app)
 }
 
 /* The count of an application begins, at its own start. */
-static void begin(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_begin(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     hd_env_sync(d->g->env);
     if (!others_count(d, app))
-        reset(d, d->g->env->apps, now);
-    reset(d, app, now);
+        dispatch_reset_app(d, d->g->env->apps, now);
+    dispatch_reset_app(d, app, now);
     d->app[app].begin = now;
 }
 
 /* Every application has finished once. */
-static bool all_finished(const struct hd_dispatch *d)
+static bool dispatch_all_finished(const struct hd_dispatch *d)
 {
     for (uint32_t i = 0; i < d->g->env->apps; i++)
         if (!d->app[i].finished)
@@ -487,7 +490,7 @@ static bool all_finished(const struct hd_dispatch *d)
     return true;
 }
 
-static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
+static void dispatch_freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
 {
     struct hd_app_state *a = &d->app[app];
     const struct hd_stats *st = d->g->env->stats;
@@ -501,11 +504,12 @@ static void freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
     a->finish_issued =
         a->goal != 0 ? hd_min_u64(a->issued, a->goal) : a->issued;
     hd_env_sync(d->g->env);
-    a->finish_threads = threads(d, app);
+    a->finish_threads = dispatch_threads(d, app);
     hd_stats_each(st, app, f);
     for (uint32_t i = 0; i < st->hists; i++)
         d->frozen_hist[app * st->hists + i] = st->hist[i].h[app];
-    if (all_finished(d) && d->g->env->err->code >= 0) /* stopped, or not */
+    if (dispatch_all_finished(d) &&
+        d->g->env->err->code >= 0)                    /* stopped, or not */
         d->g->env->err->code = HEDDLE_DONE;           /* stops the run */
 }
 
@@ -572,7 +576,7 @@ static void foretell(struct hd_dispatch *d, uint32_t app, hd_time t)
 }
 
 /* Whether cores run ahead follows from their applications. */
-static void set_ahead(struct hd_dispatch *d)
+static void dispatch_set_ahead(struct hd_dispatch *d)
 {
     struct hd_gpu *g = d->g;
     uint32_t closing = 0;
@@ -606,13 +610,13 @@ static void close_in(struct hd_dispatch *d, uint32_t app, hd_time t)
     if (!a->closing) {
         a->exact = exact_from(d, t);
         a->closing = 1;
-        set_ahead(d);
+        dispatch_set_ahead(d);
     }
     foretell(d, app, t);
 }
 
 /* What is to be reached next; 0 is as if it were beyond all numbers. */
-static void set_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_set_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     const struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
@@ -627,17 +631,17 @@ static void set_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
         return;
     }
     a->closing = 0;
-    set_ahead(d);
+    dispatch_set_ahead(d);
 }
 
 void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued)
 {
     d->app[app].told = issued;
-    set_mark(d, app, hd_events_now(d->g->env->ev));
+    dispatch_set_mark(d, app, hd_events_now(d->g->env->ev));
 }
 
 /* The mark-th instruction has issued. */
-static void mark(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_mark(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_app_state *a = &d->app[app];
     bool first = !a->counts;
@@ -649,15 +653,15 @@ static void mark(struct hd_dispatch *d, uint32_t app, hd_time now)
         a->counts = 1;
         a->before = a->start;
         a->issued -= a->start;
-        a->goal = budget(d, app);
-        begin(d, app, now);
+        a->goal = dispatch_budget(d, app);
+        dispatch_begin(d, app, now);
     } else {
         if (!a->finished)
             a->truncated = 1;
-        freeze(d, app, now);
+        dispatch_freeze(d, app, now);
         a->goal = 0;
     }
-    set_mark(d, app, now);
+    dispatch_set_mark(d, app, now);
 }
 
 void hd_dispatch_near(const struct hd_core *c, hd_time t)
@@ -670,8 +674,8 @@ void hd_dispatch_restored(struct hd_dispatch *d)
     struct hd_gpu *g = d->g;
 
     for (uint32_t i = 0; i < g->env->apps; i++)
-        set_slot(d, i);
-    set_ahead(d);
+        dispatch_set_slot(d, i);
+    dispatch_set_ahead(d);
     for (uint32_t i = 0; i < g->cores; i++)
         hd_warp_launch(&g->core[i]);
 }
@@ -704,16 +708,16 @@ void hd_dispatch_reset(struct hd_dispatch *d, hd_time now)
         }
         a->before += a->issued;
         a->issued = 0;
-        a->goal = budget(d, i);
+        a->goal = dispatch_budget(d, i);
         a->counts = 1;
         a->begin = now;
-        set_mark(d, i, now);
-        reset(d, i, now);
+        dispatch_set_mark(d, i, now);
+        dispatch_reset_app(d, i, now);
         if (a->idle) /* without relaunch, it ended during the warm-up */
-            freeze(d, i, now);
+            dispatch_freeze(d, i, now);
     }
     if (!own)
-        reset(d, apps, now);
+        dispatch_reset_app(d, apps, now);
 }
 
 /* ---- launches ----------------------------------------------------------- */
@@ -801,7 +805,7 @@ static int ask_launch(struct hd_dispatch *d, uint32_t app)
 }
 
 /* Gets the next launch that is to be simulated: 1, 0 (none) or < 0. */
-static int next_launch(struct hd_dispatch *d, uint32_t app)
+static int dispatch_next_launch(struct hd_dispatch *d, uint32_t app)
 {
     const struct hd_sim_cfg *cfg = &d->g->m->sim;
     struct hd_source *src = d->g->source[app];
@@ -835,7 +839,7 @@ static int next_launch(struct hd_dispatch *d, uint32_t app)
 }
 
 /* The application has run to its end. */
-static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
+static int dispatch_ended(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_source *src = d->g->source[app];
     struct hd_app_state *a = &d->app[app];
@@ -845,30 +849,30 @@ static int ended(struct hd_dispatch *d, uint32_t app, hd_time now)
         a->counts = 1; /* it ended before its start: there is nothing */
         a->before += a->issued;
         a->issued = 0;
-        begin(d, app, now);
+        dispatch_begin(d, app, now);
     }
     if (a->work == 0 || !d->g->m->sim.relaunch)
-        freeze(d, app, now);
+        dispatch_freeze(d, app, now);
     if (d->g->m->memory.free_at_end)
-        give_memory(d, app, now, true);
-    if (all_finished(d) || !d->g->m->sim.relaunch) {
+        dispatch_give_memory(d, app, now, true);
+    if (dispatch_all_finished(d) || !d->g->m->sim.relaunch) {
         a->idle = 1;
         return 0;
     }
     a->run++;
     if (src->ops->restart(src->self) < 0)
         return -1;
-    take_memory(d, app, now);
-    return next_launch(d, app);
+    dispatch_take_memory(d, app, now);
+    return dispatch_next_launch(d, app);
 }
 
 /* The launch of an application starts. */
-static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
 
-    set_slot(d, app);
+    dispatch_set_slot(d, app);
     a->next_block = a->blocks_done = 0;
     a->active = 1;
     record_start(d, app, now);
@@ -881,13 +885,13 @@ static void go(struct hd_dispatch *d, uint32_t app, hd_time now)
         return;
     }
     hd_throttle_launch(&d->throttle, app, false, now);
-    place(d, app, now);
+    dispatch_place(d, app, now);
     hd_throttle_launch(&d->throttle, app, true, now);
 }
 
 /* The next piece of an application's allocations crosses the link; after the
  * last one the launch starts. */
-static void copy(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_copy(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
     struct hd_source *src = g->source[app];
@@ -905,12 +909,12 @@ static void copy(struct hd_dispatch *d, uint32_t app, hd_time now)
         a->copied = 0;
         a->copying++;
     }
-    go(d, app, now);
+    dispatch_go(d, app, now);
 }
 
 /* What the host says and does before the launch, one after the other; then the
  * launch starts. */
-static void prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_source *src = d->g->source[app];
     struct hd_alloc x;
@@ -919,7 +923,7 @@ static void prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
     if (d->g->m->vm.paging != HD_PAGING_FAULT || src->ops->hint == NULL ||
         !src->ops->hint(src->self, &h) ||
         !src->ops->alloc(src->self, h.alloc, &x)) {
-        go(d, app, now);
+        dispatch_go(d, app, now);
         return;
     }
     hd_manage_hint(d->g->manager, now, app, x.base, x.bytes, &h);
@@ -932,28 +936,28 @@ void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now)
     hd_post(g->env->ev, from, g->dispatch->component, now, EV_HINTED, app, 0);
 }
 
-static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
+static void dispatch_launch(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
     struct room whole;
-    int r = next_launch(d, app);
+    int r = dispatch_next_launch(d, app);
 
     if (r >= 0)
-        give_memory(d, app, now, false);
+        dispatch_give_memory(d, app, now, false);
     if (r == 0)
-        r = ended(d, app, now);
+        r = dispatch_ended(d, app, now);
     if (r < 0)
         hd_err_set(g->env->err, HEDDLE_EDATA, "application %u: no launch", app);
     if (r <= 0)
         return;
-    reset_room(g, &whole);
-    if (!fits(&whole, &a->launch)) {
+    dispatch_reset_room(g, &whole);
+    if (!dispatch_fits(&whole, &a->launch)) {
         too_large(d, app);
         return;
     }
     if (g->m->vm.paging != HD_PAGING_LAUNCH || a->copying != 0) {
-        prepare(d, app, now);
+        dispatch_prepare(d, app, now);
         return;
     }
     a->copying = 1;
@@ -961,7 +965,8 @@ static void launch(struct hd_dispatch *d, uint32_t app, hd_time now)
             now + hd_link_latency(g->link), EV_COPY, app, 0);
 }
 
-static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
+static void dispatch_block_end(struct hd_dispatch *d, uint32_t core,
+                               hd_time now)
 {
     struct hd_gpu *g = d->g;
     uint32_t app = g->core[core].app;
@@ -975,14 +980,14 @@ static void block_end(struct hd_dispatch *d, uint32_t core, hd_time now)
     r->shared += a->launch.shared_bytes;
     r->resident--;
     if (++a->blocks_done < a->launch.blocks) {
-        place(d, app, now);
+        dispatch_place(d, app, now);
         hd_throttle_feed(&d->throttle, app, now);
         return;
     }
     a->active = 0;
     note_kernel(d, app, HEDDLE_NOTE_kernel_end);
     record_end(d, app, now);
-    launch(d, app, now);
+    dispatch_launch(d, app, now);
 }
 
 void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now)
@@ -992,30 +997,30 @@ void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now)
     for (; d->ended > 0; d->ended--) {
         if (a->blocks_done + 1 == a->launch.blocks)
             d->g->forget(d->g->sample);
-        block_end(d, core, now);
+        dispatch_block_end(d, core, now);
     }
 }
 
-static void on_event(void *self, hd_time now, uint32_t what, uint32_t a,
-                     uint64_t b)
+static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
+                           uint64_t b)
 {
     struct hd_dispatch *d = self;
 
     (void)b;
     if (what == EV_LAUNCH) {
-        launch(d, a, now);
+        dispatch_launch(d, a, now);
     } else if (what == EV_BLOCK_END) {
-        block_end(d, a, now);
+        dispatch_block_end(d, a, now);
     } else if (what == EV_COPY) {
-        copy(d, a, now);
+        dispatch_copy(d, a, now);
     } else if (what == EV_FAULT || what == EV_SERVED) {
         hd_throttle_fault(&d->throttle, a, what == EV_SERVED, now);
     } else if (what == EV_HINTED) {
-        prepare(d, a, now);
+        dispatch_prepare(d, a, now);
     } else if (what == EV_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else if (d->app[a].crossing == now) {
-        mark(d, a, now);
+        dispatch_mark(d, a, now);
     }
 }
 
@@ -1024,8 +1029,8 @@ int hd_dispatch_start(struct hd_dispatch *d)
     for (uint32_t i = 0; i < d->g->env->apps; i++) {
         struct hd_app_state *a = &d->app[i];
         a->counts = a->start == 0 && d->g->m->sim.warmup == 0;
-        a->goal = a->counts ? budget(d, i) : a->start;
-        set_mark(d, i, 0);
+        a->goal = a->counts ? dispatch_budget(d, i) : a->start;
+        dispatch_set_mark(d, i, 0);
         a->begin = a->start != 0 ? HD_NEVER : 0;
         a->finish = HD_NEVER;
         a->record = HD_NONE;
@@ -1044,16 +1049,17 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     if (d == NULL)
         return NULL;
     d->g = g;
-    d->component = hd_events_component(g->env->ev, "dispatch", on_event, d);
+    d->component =
+        hd_events_component(g->env->ev, "dispatch", dispatch_serve, d);
     if (g->link != NULL)
         d->link_client = hd_link_client(g->link, d->component, EV_COPY);
     hd_slots_offer(g->env->slots, HEDDLE_POINT_block_place, "", &d->place,
-                   place_default, d);
+                   dispatch_place_default, d);
     d->throttle = (struct hd_throttle){.component = d->component,
                                        .epoch = EV_THROTTLE,
-                                       .unended = unended,
-                                       .resident = resident,
-                                       .place = feed,
+                                       .unended = dispatch_unended,
+                                       .resident = dispatch_resident,
+                                       .place = dispatch_feed,
                                        .self = d};
     if (hd_throttle_open(&d->throttle, g) != 0) {
         free(d);
@@ -1085,7 +1091,7 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
         return NULL;
     }
     for (uint32_t i = 0; i < g->cores; i++)
-        reset_room(g, &d->room[i]);
+        dispatch_reset_room(g, &d->room[i]);
     g->state = d->app;
     for (uint32_t i = 0; i < g->cores; i++)
         hd_core_assign(g, i, g->core[i].app);

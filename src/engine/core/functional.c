@@ -58,8 +58,8 @@ struct run {
 /* ---- running ------------------------------------------------------------- */
 
 /* Blocks of a launch that are resident at once. */
-static uint32_t resident(const struct hd_room *r,
-                         const struct hd_launch *l)
+static uint32_t functional_resident(const struct hd_room *r,
+                                    const struct hd_launch *l)
 {
     uint64_t n;
 
@@ -89,7 +89,7 @@ static int start_block(struct run *r)
 }
 
 /* Ends block i and starts the next one in its room. */
-static int next_block(struct run *r, uint32_t i)
+static int functional_next_block(struct run *r, uint32_t i)
 {
     const struct hd_visitor *v = &r->o->v;
     struct hd_source *s = r->o->src;
@@ -159,7 +159,7 @@ static int run_launch(struct run *r)
 
     r->n = 0;
     r->next = 0;
-    r->most = resident(r->o->room, &r->launch);
+    r->most = functional_resident(r->o->room, &r->launch);
     while (r->next < r->launch.blocks && r->n < r->most && rc == 0)
         rc = start_block(r);
     while (r->n > 0 && rc == 0) {
@@ -168,7 +168,7 @@ static int run_launch(struct run *r)
             if (r->place[i].live != 0)
                 i++;
             else if (rc == 0)
-                rc = next_block(r, i);
+                rc = functional_next_block(r, i);
         }
     }
     return rc;

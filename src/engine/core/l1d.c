@@ -25,12 +25,12 @@
 #define HD_PART_OF "core/l1cache.def"
 #include "kit/rows.h"
 
-static bool is_full(const struct hd_core *c)
+static bool l1d_is_full(const struct hd_core *c)
 {
     return c->gpu->m->l1cache.mode.kind == HD_FULL;
 }
 
-static struct hd_who who(const struct hd_core *c, uint32_t memop)
+static struct hd_who l1d_who(const struct hd_core *c, uint32_t memop)
 {
     return (struct hd_who){c->app, c->memop[memop].warp};
 }
@@ -43,9 +43,9 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes)
 /* ---- downward ------------------------------------------------------------ */
 
 /* Sends a request at t over the core's port to the interconnect. */
-static HD_INLINE void send(struct hd_core *c, hd_time t, uint32_t kind,
-                           uint64_t line, uint32_t bytes, uint32_t warp,
-                           uint32_t tag, uint32_t flags, uint32_t pc)
+static HD_INLINE void l1d_send(struct hd_core *c, hd_time t, uint32_t kind,
+                               uint64_t line, uint32_t bytes, uint32_t warp,
+                               uint32_t tag, uint32_t flags, uint32_t pc)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -113,7 +113,7 @@ static HD_INLINE uint32_t take_l1_mshr(struct hd_core *c, uint64_t key,
 }
 
 /* A load's line joins a miss in flight.  False: blocked. */
-static bool join(struct hd_core *c, uint32_t memop, uint32_t e)
+static bool l1d_join(struct hd_core *c, uint32_t memop, uint32_t e)
 {
     struct hd_mshr_entry *m = &c->l1_mshr.v[e];
     uint32_t p;
@@ -132,21 +132,21 @@ static bool join(struct hd_core *c, uint32_t memop, uint32_t e)
 }
 
 /* A load's line misses now: merge or ask the L2 at t.  False: blocked. */
-static bool miss(struct hd_core *c, uint32_t memop, uint64_t line, hd_time now,
-                 hd_time t)
+static bool l1d_miss(struct hd_core *c, uint32_t memop, uint64_t line,
+                     hd_time now, hd_time t)
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     uint32_t e = hd_mshr_find(&c->l1_mshr, line);
 
     if (e != HD_NONE)
-        return join(c, memop, e);
+        return l1d_join(c, memop, e);
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, now))
         return false; /* its victim may be dirty */
     e = take_l1_mshr(c, line, memop);
     if (e == HD_NONE)
         return false;
-    send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0,
-         c->pc[memop]);
+    l1d_send(c, t, HD_REQ_READ, line, cfg->line, c->memop[memop].warp, e, 0,
+             c->pc[memop]);
     return true;
 }
 
@@ -162,16 +162,16 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
         e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
         hit = e != HD_NONE;
         if (hit)
-            hd_cache_used(&c->l1, set, line, e, HD_REQ_READ, who(c, memop),
+            hd_cache_used(&c->l1, set, line, e, HD_REQ_READ, l1d_who(c, memop),
                           waited);
     }
     if (!hit) {
-        if (!miss(c, memop, line, t, t + ticks))
+        if (!l1d_miss(c, memop, line, t, t + ticks))
             return false; /* it will be told when it is taken */
         if (HD_UNLIKELY((c->l1.tags.asked & HD_CACHE_USE) != 0) &&
             mode == HD_FULL)
             hd_cache_tell_use(&c->l1, line, HD_NONE, HD_REQ_READ,
-                              who(c, memop), waited);
+                              l1d_who(c, memop), waited);
     }
     c->l1_count[HD_L1_READS]++;
     c->l1_count[hit ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
@@ -181,18 +181,18 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
 }
 
 /* Sends a dirty line to the L2, by way of the store queue. */
-static void write_back(struct hd_core *c, uint64_t line, hd_time t)
+static void l1d_write_back(struct hd_core *c, uint64_t line, hd_time t)
 {
     c->l1_count[HD_L1_WRITEBACKS]++;
     c->s->stores++;
-    send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NO_WARP, HD_NONE,
-         HD_REQ_ACK, 0);
+    l1d_send(c, t, HD_REQ_WRITE, line, c->gpu->m->l1cache.line, HD_NO_WARP,
+             HD_NONE, HD_REQ_ACK, 0);
 }
 
 /* Enters a line into the L1.  True: *victim is to be written back.  Only stores
  * that allocate can have brought the line since it was missed. */
-static HD_INLINE bool place(struct hd_core *c, uint64_t line, bool dirty,
-                            struct hd_who by, uint64_t *victim)
+static HD_INLINE bool l1d_place(struct hd_core *c, uint64_t line, bool dirty,
+                                struct hd_who by, uint64_t *victim)
 {
     uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
 
@@ -205,17 +205,17 @@ static HD_INLINE bool place(struct hd_core *c, uint64_t line, bool dirty,
 
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
  * queue by as many entries as there are MSHRs. */
-static HD_INLINE void fill(struct hd_core *c, uint64_t line, bool dirty,
-                           struct hd_who by, hd_time t)
+static HD_INLINE void l1d_fill(struct hd_core *c, uint64_t line, bool dirty,
+                               struct hd_who by, hd_time t)
 {
     uint64_t victim;
 
-    if (HD_UNLIKELY(place(c, line, dirty, by, &victim)))
-        write_back(c, victim, t);
+    if (HD_UNLIKELY(l1d_place(c, line, dirty, by, &victim)))
+        l1d_write_back(c, victim, t);
 }
 
 /* The frame of a line is dirty from now on. */
-static inline void written(const struct hd_core *c, uint64_t line)
+static inline void l1d_written(const struct hd_core *c, uint64_t line)
 {
     const struct hd_gpu *g = c->gpu;
 
@@ -235,18 +235,18 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (!room_for_write(c, t))
         return false;
     c->l1_count[HD_L1_WRITES]++;
-    written(c, line);
-    hit = is_full(c) &&
-          hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, who(c, memop));
+    l1d_written(c, line);
+    hit = l1d_is_full(c) &&
+          hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, l1d_who(c, memop));
     c->l1_count[HD_L1_WRITE_HITS] += hit;
-    if (is_full(c) && back) {
+    if (l1d_is_full(c) && back) {
         if (!hit)
-            fill(c, line, true, who(c, memop), t);
+            l1d_fill(c, line, true, l1d_who(c, memop), t);
     } else {
         c->s->stores++;
-        send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
-             HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0),
-             c->pc[memop]);
+        l1d_send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
+                 HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0),
+                 c->pc[memop]);
     }
     hd_lsu_line_done(c, memop, t);
     return true;
@@ -261,15 +261,15 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
         return false;
     /* A key of its own: atomics are not merged. */
-    written(c, line);
+    l1d_written(c, line);
     i = take_l1_mshr(
         c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
     if (i == HD_NONE)
         return false;
-    if (is_full(c) && hd_cache_drop(&c->l1, line))
-        write_back(c, line, t);
-    send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i, 0,
-         c->pc[memop]);
+    if (l1d_is_full(c) && hd_cache_drop(&c->l1, line))
+        l1d_write_back(c, line, t);
+    l1d_send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i,
+             0, c->pc[memop]);
     return true;
 }
 
@@ -292,9 +292,9 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
 
 /* ---- functional warming -------------------------------------------------- */
 
-/* Asks the level below for a line, as send() does. */
-static void ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
-                uint32_t bytes)
+/* Asks the level below for a line, as l1d_send() does. */
+static void l1d_ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
+                    uint32_t bytes)
 {
     struct hd_gpu *g = c->gpu;
     struct hd_req q = *of;
@@ -305,14 +305,14 @@ static void ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
 }
 
 /* A dirty line leaves the L1. */
-static void ask_write_back(struct hd_core *c, uint64_t line)
+static void l1d_ask_write_back(struct hd_core *c, uint64_t line)
 {
     struct hd_req q = {.kind = HD_REQ_WRITE,
                        .client = (uint16_t)c->id,
                        .warp = HD_NO_WARP,
                        .app = (uint8_t)c->app};
 
-    ask(c, &q, line, c->gpu->m->l1cache.line);
+    l1d_ask(c, &q, line, c->gpu->m->l1cache.line);
 }
 
 bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
@@ -320,18 +320,18 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
 {
     const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
     struct hd_who who = {c->app, q->warp};
-    bool full = is_full(c), back = full && cfg->write == HD_WRITE_BACK;
+    bool full = l1d_is_full(c), back = full && cfg->write == HD_WRITE_BACK;
     bool hit = !full && cfg->mode.kind != HD_OFF;
     struct hd_late *late = &c->skip.late[q->warp];
     uint64_t victim;
     uint32_t set, e;
 
     if (q->kind != HD_REQ_READ)
-        written(c, line);
+        l1d_written(c, line);
     if (q->kind == HD_REQ_ATOMIC) {
         if (full && hd_cache_drop(&c->l1, line))
-            ask_write_back(c, line);
-        ask(c, q, line, q->bytes);
+            l1d_ask_write_back(c, line);
+        l1d_ask(c, q, line, q->bytes);
         return false;
     }
     if (full) {
@@ -344,13 +344,13 @@ bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
             return false; /* it will come */
     }
     if (q->kind == HD_REQ_WRITE ? !back : !hit)
-        ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
+        l1d_ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
     if (!full || hit || !(back || q->kind == HD_REQ_READ))
         return hit;
     if (q->kind == HD_REQ_READ && late->n < HD_MAX_LINES) {
         late->line[late->n++] = line;
-    } else if (place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
-        ask_write_back(c, victim);
+    } else if (l1d_place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
+        l1d_ask_write_back(c, victim);
     }
     return false;
 }
@@ -365,8 +365,8 @@ void hd_l1d_come(struct hd_core *c, uint32_t warp)
 
         if (!hd_cache_peek(&c->l1, line) &&
             hd_mshr_find(&c->l1_mshr, line) == HD_NONE &&
-            place(c, line, false, who, &victim))
-            ask_write_back(c, victim);
+            l1d_place(c, line, false, who, &victim))
+            l1d_ask_write_back(c, victim);
     }
     late->n = 0;
 }
@@ -418,7 +418,7 @@ uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
     hd_cross(g->env, HD_BORDER_drop_core);
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
-        if (c->app != app || !is_full(c) ||
+        if (c->app != app || !l1d_is_full(c) ||
             (end != first && !may_hold(c, first, end - first)))
             continue;
         if (end - first >= c->l1.tags.sets * c->l1.tags.ways) {
@@ -451,12 +451,12 @@ static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
     hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
 }
 
-/* fill() where somebody may be asked or told of it. */
-static HD_APART void fill_asked(struct hd_core *c, uint64_t line,
-                                const struct hd_req *q, hd_time t)
+/* l1d_fill() where somebody may be asked or told of it. */
+static HD_APART void l1d_fill_asked(struct hd_core *c, uint64_t line,
+                                    const struct hd_req *q, hd_time t)
 {
     c->hand = q->pc;
-    fill(c, line, false, (struct hd_who){c->app, q->warp}, t);
+    l1d_fill(c, line, false, (struct hd_who){c->app, q->warp}, t);
     c->hand = HD_NEVER;
 }
 
@@ -470,11 +470,12 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
-    if (q->kind == HD_REQ_READ && is_full(c)) { /* an atomic leaves nothing */
+    if (q->kind == HD_REQ_READ &&
+        l1d_is_full(c)) { /* an atomic leaves nothing */
         if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
-            fill_asked(c, m->key, q, t);
+            l1d_fill_asked(c, m->key, q, t);
         else
-            fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
+            l1d_fill(c, m->key, false, (struct hd_who){c->app, q->warp}, t);
     }
     hd_mshr_give(&c->l1_mshr, q->tag);
     c->s->blocked &= ~(uint32_t)HD_BLOCK_L1_MSHR;

@@ -53,7 +53,7 @@
 /* ---- look-ups ------------------------------------------------------------ */
 
 /* A page that has to come from the host first. */
-static bool absent(const struct hd_core *c, uint64_t vpn)
+static bool l1tlb_not_resident(const struct hd_core *c, uint64_t vpn)
 {
     struct hd_xlate x;
 
@@ -61,7 +61,7 @@ static bool absent(const struct hd_core *c, uint64_t vpn)
            hd_ptables_absent(c->gpu->tables, c->app, (hd_vpn){vpn}, &x);
 }
 
-static uint64_t mapped(struct hd_core *c, uint64_t vpn)
+static uint64_t l1tlb_mapped(struct hd_core *c, uint64_t vpn)
 {
     struct hd_xlate x;
     hd_vpn v = {vpn};
@@ -77,15 +77,15 @@ static uint64_t mapped(struct hd_core *c, uint64_t vpn)
 
 /* With sim.check: what the L1 TLB says is what the page table says, of a page
  * that is there. */
-static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
+static void l1tlb_confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
 {
-    if (absent(c, vpn))
+    if (l1tlb_not_resident(c, vpn))
         hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
                    "core %u: its L1 TLB gave frame 0x%llx for page 0x%llx of "
                    "application %u, which is on the host",
                    c->id, (unsigned long long)pfn, (unsigned long long)vpn,
                    c->app);
-    else if (mapped(c, vpn) != pfn)
+    else if (l1tlb_mapped(c, vpn) != pfn)
         hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
                    "core %u: its L1 TLB puts page 0x%llx of application %u "
                    "into frame 0x%llx, the page table does not",
@@ -96,17 +96,17 @@ static void confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
 /* Whether a warp's page hits, and in which frame it lies then; it may be where
  * `guess` says, or there is none.  A hit in an entry of a coalesced region
  * whose page is on the host is a miss. */
-static HD_INLINE bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
-                           uint16_t *guess, uint64_t *frame)
+static HD_INLINE bool l1tlb_find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
+                                 uint16_t *guess, uint64_t *frame)
 {
     const struct hd_gpu *g = c->gpu;
     const struct hd_mode *mode = &g->m->l1tlb.mode;
     struct hd_xlate x;
 
     if (HD_UNLIKELY(mode->kind != HD_FULL)) {
-        if (mode->kind == HD_OFF || absent(c, vpn.v))
+        if (mode->kind == HD_OFF || l1tlb_not_resident(c, vpn.v))
             return false;
-        *frame = mapped(c, vpn.v);
+        *frame = l1tlb_mapped(c, vpn.v);
         return true;
     }
     if (!hd_tlb_lookup(&c->l1tlb, c->app, vpn, c->id, warp, &x, guess))
@@ -117,27 +117,27 @@ static HD_INLINE bool find(struct hd_core *c, hd_vpn vpn, uint32_t warp,
     }
     *frame = hd_xlate_frame(&x, vpn).v;
     if (HD_UNLIKELY(g->env->check))
-        confirm(c, vpn.v, *frame);
+        l1tlb_confirm(c, vpn.v, *frame);
     return true;
 }
 
 /* ---- misses -------------------------------------------------------------- */
 
 /* How many misses have joined one, as its request says it to who answers. */
-static inline uint8_t merged(const struct hd_mshr_entry *m)
+static inline uint8_t l1tlb_merged(const struct hd_mshr_entry *m)
 {
     return (uint8_t)hd_min_u64(m->last, UINT8_MAX);
 }
 
 /* The place of a page in hd_core.flying. */
-static inline uint32_t flying(uint64_t vpn)
+static inline uint32_t l1tlb_recent(uint64_t vpn)
 {
     return (uint32_t)(vpn * HD_MSHR_HASH >> 59);
 }
 
 /* A miss is looked up beside the L1 TLB first, and answered from there, as from
  * below, or leaves later. */
-static void ask_side(void *core, hd_time now, uint32_t treq)
+static void l1side_ask(void *core, hd_time now, uint32_t treq)
 {
     struct hd_core *c = core;
     const struct hd_gpu *g = c->gpu;
@@ -150,7 +150,7 @@ static void ask_side(void *core, hd_time now, uint32_t treq)
     if (hd_tlb_lookup(&c->side, c->app, q->vpn, c->id, q->warp, &x, NULL) &&
         hd_faults_here(g->faults, g->tables, c->app, q->vpn, &x)) {
         if (g->env->check)
-            confirm(c, q->vpn.v, hd_xlate_frame(&x, q->vpn).v);
+            l1tlb_confirm(c, q->vpn.v, hd_xlate_frame(&x, q->vpn).v);
         q->x = x;
         hd_core_message(c, q->born, HD_MSG_XLATE, treq, 0);
     } else {
@@ -159,7 +159,7 @@ static void ask_side(void *core, hd_time now, uint32_t treq)
     c->hand = hand;
 }
 
-static void heard(void *core, uint32_t treq)
+static void l1side_notified(void *core, uint32_t treq)
 {
     const struct hd_core *c = core;
 
@@ -169,22 +169,23 @@ static void heard(void *core, uint32_t treq)
 void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
 {
     c->below_side = below;
-    c->below_tlb = c->side.base_n == 0
-                       ? below
-                       : (struct hd_tbelow){ask_side, heard, c, NULL};
+    c->below_tlb =
+        c->side.base_n == 0
+            ? below
+            : (struct hd_tbelow){l1side_ask, l1side_notified, c, NULL};
 }
 
 /* Sends a miss down, of an instruction of a warp: an MSHR is free, and taken.
  */
-static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
-                     uint32_t warp, hd_time t)
+static uint32_t l1tlb_send(struct hd_core *c, uint64_t vpn, uint32_t memop,
+                           uint32_t warp, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     uint32_t e = hd_mshr_take(&c->tlb_mshr, vpn);
     uint32_t treq = hd_treq_take(g->treqs);
     struct hd_treq *q = &g->treqs->v[treq];
 
-    c->flying[flying(vpn)] = (uint16_t)e;
+    c->flying[l1tlb_recent(vpn)] = (uint16_t)e;
     c->tlb_mshr.v[e].live = treq + 1;
     c->tlb_mshr.v[e].last = 0;
     c->s->miss_op = memop;
@@ -206,22 +207,22 @@ static uint32_t send(struct hd_core *c, uint64_t vpn, uint32_t memop,
 
 /* Whether a miss of the instruction at the head parks without an MSHR, where
  * hits pass: another one owns the walks, or is going to. */
-static bool must_park(const struct hd_core *c, const struct hd_lines *op)
+static bool l1tlb_must_park(const struct hd_core *c, const struct hd_lines *op)
 {
     return c->s->wait_first != HD_NONE || hd_mshr_full(&c->tlb_mshr) ||
            (hd_mshr_used(&c->tlb_mshr) > 0 && c->s->miss_op != op->memop);
 }
 
 /* Another miss of a page in flight. */
-static void join(struct hd_core *c, uint32_t e)
+static void l1tlb_join(struct hd_core *c, uint32_t e)
 {
     c->tlb_mshr.v[e].last++;
     c->tlb_count[HD_L1TLB_MERGES]++;
 }
 
 /* Page i of the instruction at the head waits at an MSHR. */
-static void await(struct hd_core *c, struct hd_lines *op, uint32_t i,
-                  uint32_t e)
+static void l1tlb_await(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                        uint32_t e)
 {
     op->page[i].frame = HD_PAGE_MISSING | e;
     c->tlb_mshr.v[e].flags = op->memop << 8 | i;
@@ -231,9 +232,9 @@ static void await(struct hd_core *c, struct hd_lines *op, uint32_t i,
  * or HD_NONE: not known.  Where entries are of one page, what is in flight is
  * not in the TLB, and need not be looked for if nobody would hear of it.  An
  * ideal TLB has a page as soon as it has come, though its answer has not. */
-static inline uint32_t in_flight(const struct hd_core *c, uint64_t vpn)
+static inline uint32_t l1tlb_in_flight(const struct hd_core *c, uint64_t vpn)
 {
-    uint32_t e = c->flying[flying(vpn)];
+    uint32_t e = c->flying[l1tlb_recent(vpn)];
     const struct hd_mshr_entry *m = &c->tlb_mshr.v[e];
 
     return m->key == vpn && m->live != 0 && c->l1tlb.quiet &&
@@ -245,17 +246,18 @@ static inline uint32_t in_flight(const struct hd_core *c, uint64_t vpn)
 
 /* The miss of a page of the instruction at the head joins one in flight, e if
  * that is known, or parks, or is sent down.  False: blocked. */
-static bool miss(struct hd_core *c, struct hd_lines *op, uint32_t i, uint32_t e,
-                 hd_time t)
+static bool l1tlb_miss(struct hd_core *c, struct hd_lines *op, uint32_t i,
+                       uint32_t e, hd_time t)
 {
     uint64_t vpn = op->page[i].vpn;
 
     if (e == HD_NONE)
         e = hd_mshr_find(&c->tlb_mshr, vpn);
     if (e != HD_NONE) {
-        c->flying[flying(vpn)] = (uint16_t)e;
-        join(c, e);
-    } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS && must_park(c, op)) {
+        c->flying[l1tlb_recent(vpn)] = (uint16_t)e;
+        l1tlb_join(c, e);
+    } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS &&
+               l1tlb_must_park(c, op)) {
         op->page[i].frame = HD_PAGE_PARKED;
         c->tlb_count[HD_L1TLB_PARKED]++;
         return true;
@@ -263,9 +265,9 @@ static bool miss(struct hd_core *c, struct hd_lines *op, uint32_t i, uint32_t e,
         hd_lsu_block(c, HD_BLOCK_TLB_MSHR, &c->tlb_count[HD_L1TLB_FULL]);
         return false;
     } else {
-        e = send(c, vpn, op->memop, hd_lsu_origin(c, op, i), t);
+        e = l1tlb_send(c, vpn, op->memop, hd_lsu_origin(c, op, i), t);
     }
-    await(c, op, i, e);
+    l1tlb_await(c, op, i, e);
     return true;
 }
 
@@ -290,21 +292,21 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(g->translate == 0)) {
-        page->frame = mapped(c, page->vpn);
+        page->frame = l1tlb_mapped(c, page->vpn);
         return true;
     }
     if (!hd_l1tlb_may_pass(c, op->memop))
         return false;
-    if (HD_UNLIKELY(op->direct) && !absent(c, page->vpn)) {
+    if (HD_UNLIKELY(op->direct) && !l1tlb_not_resident(c, page->vpn)) {
         c->tlb_count[HD_L1TLB_DIRECT]++;
-        page->frame = mapped(c, page->vpn);
+        page->frame = l1tlb_mapped(c, page->vpn);
         return true;
     }
-    e = in_flight(c, page->vpn);
+    e = l1tlb_in_flight(c, page->vpn);
     hit = e == HD_NONE &&
-          find(c, (hd_vpn){page->vpn}, hd_lsu_origin(c, op, i), guess,
-               &page->frame);
-    if (!hit && !miss(c, op, i, e, t))
+          l1tlb_find(c, (hd_vpn){page->vpn}, hd_lsu_origin(c, op, i), guess,
+                     &page->frame);
+    if (!hit && !l1tlb_miss(c, op, i, e, t))
         return false;
     if (HD_UNLIKELY(!hit && !c->l1tlb.quiet && cfg->mode.kind == HD_FULL))
         hd_tlb_missed(&c->l1tlb, c->app, (hd_vpn){page->vpn}, c->id, op->warp);
@@ -320,7 +322,7 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
 /* An answer that left before a mapping changed and comes after it is what the
  * page table says now.  False: its page has left memory, and what waits for it
  * goes on at its old frame, but the translation holds for nobody else. */
-static bool refresh(const struct hd_core *c, struct hd_treq *q)
+static bool l1tlb_refresh(const struct hd_core *c, struct hd_treq *q)
 {
     for (uint32_t i = 0; i < q->x.pages; i += q->x.page_pages) {
         hd_vpn v = {q->x.vpn.v + i};
@@ -360,7 +362,7 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
 }
 
 /* Lines go on, behind those that go on already. */
-static inline void go_on(struct hd_core *c, uint32_t first, uint32_t last)
+static inline void l1tlb_go_on(struct hd_core *c, uint32_t first, uint32_t last)
 {
     struct hd_core_state *s = c->s;
 
@@ -372,7 +374,7 @@ static inline void go_on(struct hd_core *c, uint32_t first, uint32_t last)
 }
 
 /* A line waits until all pages of its instruction have come. */
-static void hold(struct hd_core *c, uint32_t p)
+static void l1tlb_hold(struct hd_core *c, uint32_t p)
 {
     struct hd_held *h = &c->held[c->parked[p].memop];
 
@@ -386,21 +388,21 @@ static void hold(struct hd_core *c, uint32_t p)
 
 /* Lines whose page has come, the oldest first: those of an instruction of which
  * they were the last that had to wait go on, with the others of it. */
-static HD_APART void release_held(struct hd_core *c, uint32_t first)
+static HD_APART void l1tlb_release_held(struct hd_core *c, uint32_t first)
 {
     for (uint32_t p = first, next; p != HD_NONE; p = next) {
         struct hd_held *h = &c->held[c->parked[p].memop];
         next = c->parked[p].next;
-        hold(c, p);
+        l1tlb_hold(c, p);
         if (--h->missing == 0)
-            go_on(c, h->first, h->last);
+            l1tlb_go_on(c, h->first, h->last);
     }
 }
 
 /* The lines that waited for a page, the newest `last`, go on; `frame` is their
  * page's first line. */
-static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
-                           hd_time t, hd_time walk)
+static inline void l1tlb_release(struct hd_core *c, uint32_t last,
+                                 uint64_t frame, hd_time t, hd_time walk)
 {
     uint32_t first = HD_NONE, next;
 
@@ -417,16 +419,16 @@ static inline void release(struct hd_core *c, uint32_t last, uint64_t frame,
         first = p;
     }
     if (HD_UNLIKELY(c->whole))
-        release_held(c, first);
+        l1tlb_release_held(c, first);
     else
-        go_on(c, first, last);
+        l1tlb_go_on(c, first, last);
 }
 
 /* ---- misses that park --------------------------------------------------- */
 
 /* Whether the instruction of the oldest line that waits without an MSHR owns
  * the walks, or may, and an MSHR is free. */
-static bool may_walk(const struct hd_core *c)
+static bool l1tlb_may_walk(const struct hd_core *c)
 {
     const struct hd_core_state *s = c->s;
 
@@ -436,24 +438,25 @@ static bool may_walk(const struct hd_core *c)
 }
 
 /* If so, its page is looked up again as soon as the port allows. */
-static inline void call(struct hd_core *c, hd_time t)
+static inline void l1tlb_call_parked(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
 
-    if (HD_LIKELY(s->wait_first == HD_NONE) || s->again || !may_walk(c))
+    if (HD_LIKELY(s->wait_first == HD_NONE) || s->again || !l1tlb_may_walk(c))
         return;
     s->again = 1;
     hd_core_message(c, hd_max_u64(t, s->tlb_free), HD_MSG_AGAIN, 0, 0);
 }
 
-static uint32_t warp_of(uint64_t page)
+static uint32_t l1tlb_warp_of(uint64_t page)
 {
     return (uint32_t)((page & ~HD_PAGE_MORE) >> HD_PAGE_WARP);
 }
 
 /* Parks a line whose miss, of a warp, waits without an MSHR, behind the others.
  */
-static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
+static void l1tlb_wait(struct hd_core *c, uint64_t vpn, uint64_t warp,
+                       uint32_t p)
 {
     struct hd_core_state *s = c->s;
     uint32_t of = c->memop[c->parked[p].memop].warp;
@@ -467,8 +470,9 @@ static void wait(struct hd_core *c, uint64_t vpn, uint64_t warp, uint32_t p)
     else
         c->parked[s->wait_last].next = p;
     s->wait_last = p;
-    call(c, s->local); /* there may have been no room for it so long that those
-                          for whom its miss had to wait are gone */
+    l1tlb_call_parked(c,
+                      s->local); /* there may have been no room for it so long
+                       that those for whom its miss had to wait are gone */
 }
 
 HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
@@ -490,7 +494,7 @@ HD_HOT bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
             c->page[first - 1] |= HD_PAGE_MORE;
         else
             page->frame |= (p + 1ull) << HD_PAGE_FIRST;
-        wait(c, page->vpn, hd_lsu_origin(c, op, x->page), p);
+        l1tlb_wait(c, page->vpn, hd_lsu_origin(c, op, x->page), p);
         return true;
     }
     c->parked[p].next = c->tlb_mshr.v[e].first;
@@ -521,14 +525,14 @@ bool hd_l1tlb_set_aside(struct hd_core *c, struct hd_lines *op)
         c->parked[p].what = (uint64_t)x->bytes << HD_PARKED_BYTES |
                             frame << shift | x->place;
         c->parked[p].memop = op->memop;
-        hold(c, p);
+        l1tlb_hold(c, p);
     }
     return true;
 }
 
 /* Takes the lines of the oldest instruction's first page out of those that
  * wait: a list, the newest first.  *n: how many. */
-static uint32_t take_page(struct hd_core *c, uint32_t *n)
+static uint32_t l1tlb_take_page(struct hd_core *c, uint32_t *n)
 {
     struct hd_core_state *s = c->s;
     uint32_t memop = c->parked[s->wait_first].memop, out = HD_NONE;
@@ -560,8 +564,8 @@ static uint32_t take_page(struct hd_core *c, uint32_t *n)
 }
 
 /* What the instruction at the head knows of a page, if it is that one. */
-static void learn(struct hd_core *c, uint32_t memop, uint64_t vpn,
-                  uint64_t frame)
+static void l1tlb_learn(struct hd_core *c, uint32_t memop, uint64_t vpn,
+                        uint64_t frame)
 {
     struct hd_lines *op = &c->lsu[c->s->lsu_first];
     uint32_t i = 0;
@@ -581,41 +585,43 @@ void hd_l1tlb_again(struct hd_core *c, hd_time t)
     const struct hd_gpu *g = c->gpu;
     uint32_t oldest = s->wait_first, memop = c->parked[oldest].memop, n, e;
     uint32_t lines;
-    uint32_t warp = warp_of(c->page[oldest]);
+    uint32_t warp = l1tlb_warp_of(c->page[oldest]);
     hd_vpn vpn = {c->page[oldest] & hd_ones(HD_PAGE_WARP)};
     struct hd_mshr_entry *m;
     uint64_t frame;
     bool hit;
 
     s->again = 0;
-    if (s->tlb_free > t || !may_walk(c)) { /* something has come between */
-        call(c, t);
+    if (s->tlb_free > t ||
+        !l1tlb_may_walk(c)) { /* something has come between */
+        l1tlb_call_parked(c, t);
         return;
     }
-    lines = take_page(c, &n);
+    lines = l1tlb_take_page(c, &n);
     hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t, g->cycle);
     c->hand = c->pc[memop];
-    hit = find(c, vpn, warp, NULL, &frame);
+    hit = l1tlb_find(c, vpn, warp, NULL, &frame);
     c->hand = HD_NEVER;
     if (hit) {
         c->tlb_count[HD_L1TLB_PARKED_HITS]++;
-        learn(c, memop, vpn.v, frame);
-        release(c, lines,
-                frame << (HD_PAGE_SHIFT - g->line_shift) | HD_PARKED_HIT, t, 0);
+        l1tlb_learn(c, memop, vpn.v, frame);
+        l1tlb_release(c, lines,
+                      frame << (HD_PAGE_SHIFT - g->line_shift) | HD_PARKED_HIT,
+                      t, 0);
     } else {
         e = hd_mshr_find(&c->tlb_mshr, vpn.v);
         if (e == HD_NONE) {
-            e = send(c, vpn.v, memop, warp, t);
+            e = l1tlb_send(c, vpn.v, memop, warp, t);
         } else {
-            join(c, e); /* it waits for the host */
+            l1tlb_join(c, e); /* it waits for the host */
         }
-        learn(c, memop, vpn.v, HD_PAGE_MISSING | e);
+        l1tlb_learn(c, memop, vpn.v, HD_PAGE_MISSING | e);
         m = &c->tlb_mshr.v[e];
         c->parked[oldest].next = m->first;
         m->first = lines;
         m->n += n;
     }
-    call(c, t);
+    l1tlb_call_parked(c, t);
 }
 
 /* What stops the load/store unit because of the L1 TLB. */
@@ -623,7 +629,7 @@ enum { STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
 
 /* Counts the warps that a miss of this warp has held up without that they wait
  * for its page. */
-static HD_APART void count_held(struct hd_core *c, uint32_t warp)
+static HD_APART void l1tlb_count_held(struct hd_core *c, uint32_t warp)
 {
     const struct hd_core_state *s = c->s;
     uint64_t held = s->waits;
@@ -637,7 +643,8 @@ static HD_APART void count_held(struct hd_core *c, uint32_t warp)
 }
 
 /* The instruction that sent a miss: that of its oldest line. */
-static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
+static uint32_t l1tlb_sender(const struct hd_core *c,
+                             const struct hd_mshr_entry *x)
 {
     uint32_t p = x->first;
 
@@ -648,16 +655,17 @@ static uint32_t sender(const struct hd_core *c, const struct hd_mshr_entry *x)
     return c->parked[p].memop;
 }
 
-static uint64_t first_pc(const struct hd_core *c, const struct hd_mshr_entry *m)
+static uint64_t l1tlb_first_pc(const struct hd_core *c,
+                               const struct hd_mshr_entry *m)
 {
-    uint32_t memop = sender(c, m);
+    uint32_t memop = l1tlb_sender(c, m);
 
     return memop != HD_NONE ? c->pc[memop] : 0;
 }
 
-static HD_APART void tell_translated(const struct hd_core *c,
-                                     const struct hd_treq *q, uint64_t frame,
-                                     hd_time t)
+static HD_APART void l1tlb_tell_translated(const struct hd_core *c,
+                                           const struct hd_treq *q,
+                                           uint64_t frame, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct heddle_n_translated n = {
@@ -673,7 +681,7 @@ static HD_APART void tell_translated(const struct hd_core *c,
 }
 
 /* The L1 TLB has what came, or (not in) does not take it. */
-static HD_APART void filled(struct hd_core *c, hd_vpn vpn, bool in)
+static HD_APART void l1tlb_filled(struct hd_core *c, hd_vpn vpn, bool in)
 {
     c->hand = HD_NEVER;
     if (in && c->side.base_n != 0) /* it moves, if it was there */
@@ -692,17 +700,17 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(*g->changes != 0))
-        holds = refresh(c, q);
+        holds = l1tlb_refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
     if (HD_UNLIKELY(c->l1tlb.heard)) {
-        c->hand = first_pc(c, m);
+        c->hand = l1tlb_first_pc(c, m);
         if (c->l1tlb.watched[HEDDLE_NOTE_translated] != 0)
-            tell_translated(c, q, pfn, t);
+            l1tlb_tell_translated(c, q, pfn, t);
     }
 
     if (HD_UNLIKELY((s->blocked & STOPPED) != 0 || s->wait_first != HD_NONE) &&
         q->hit >= HD_TREQ_MERGED)
-        count_held(c, q->warp);
+        l1tlb_count_held(c, q->warp);
     if (g->m->l1tlb.mode.kind == HD_FULL && HD_LIKELY(holds)) {
         in = hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &q->x,
                          q->hit >= HD_TREQ_MERGED ? HEDDLE_INSERT_CAUSE_WALK
@@ -710,19 +718,19 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
         c->tlb_count[HD_L1TLB_FILLS] += in;
     }
     if (HD_UNLIKELY(c->l1tlb.heard))
-        filled(c, q->vpn, in);
-    q->merged = merged(m);
+        l1tlb_filled(c, q->vpn, in);
+    q->merged = l1tlb_merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
         g->stalled[c->app] = q->merged + 1u;
     hd_hist_add(&g->xlate_latency[c->app],
                 hd_recip_div(g->per_cycle, t - q->born));
-    release(c, m->first, pfn << (HD_PAGE_SHIFT - g->line_shift), t,
-            q->walk != 0 ? t - q->walk : 0);
+    l1tlb_release(c, m->first, pfn << (HD_PAGE_SHIFT - g->line_shift), t,
+                  q->walk != 0 ? t - q->walk : 0);
     if (s->lsu_n > 0 && c->lsu[s->lsu_first].memop == m->flags >> 8)
         c->lsu[s->lsu_first].page[m->flags & 0xff].frame = pfn;
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
-    call(c, t);
+    l1tlb_call_parked(c, t);
     c->below_tlb.heard(c->below_tlb.self, treq);
     hd_treq_give(g->treqs, treq);
 }
@@ -758,8 +766,8 @@ void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side)
 
 /* The answer to a miss, from beside the L1 TLB or from below; whether there was a
  * walk. */
-static bool ask_warm(struct hd_core *c, const struct hd_treq *q,
-                     struct hd_xlate *x)
+static bool l1tlb_ask_warm(struct hd_core *c, const struct hd_treq *q,
+                           struct hd_xlate *x)
 {
     const struct hd_gpu *g = c->gpu;
 
@@ -777,20 +785,20 @@ uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
     struct hd_xlate x = {0};
     bool full = c->gpu->m->l1tlb.mode.kind == HD_FULL, walked;
 
-    if (c->gpu->translate == 0 || (direct && !absent(c, q->vpn.v)))
-        return mapped(c, q->vpn.v);
-    if (find(c, q->vpn, q->warp, guess, &frame))
+    if (c->gpu->translate == 0 || (direct && !l1tlb_not_resident(c, q->vpn.v)))
+        return l1tlb_mapped(c, q->vpn.v);
+    if (l1tlb_find(c, q->vpn, q->warp, guess, &frame))
         return frame;
     if (HD_UNLIKELY(!c->l1tlb.quiet) && full)
         hd_tlb_missed(&c->l1tlb, c->app, q->vpn, c->id, q->warp);
-    walked = ask_warm(c, q, &x);
+    walked = l1tlb_ask_warm(c, q, &x);
     if (c->gpu->env->err->code < 0)
         return 0;
     if (full)
-        filled(c, q->vpn,
-               hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &x,
-                           walked ? HEDDLE_INSERT_CAUSE_WALK
-                                  : HEDDLE_INSERT_CAUSE_HIT));
+        l1tlb_filled(c, q->vpn,
+                     hd_tlb_fill(&c->l1tlb, c->app, c->id, q->warp, q->vpn, &x,
+                                 walked ? HEDDLE_INSERT_CAUSE_WALK
+                                        : HEDDLE_INSERT_CAUSE_HIT));
     c->hand = hand;
     return hd_xlate_frame(&x, q->vpn).v;
 }
@@ -801,11 +809,11 @@ void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_treq *q = &c->gpu->treqs->v[treq];
 
-    q->merged = merged(&c->tlb_mshr.v[q->tag]);
+    q->merged = l1tlb_merged(&c->tlb_mshr.v[q->tag]);
     c->below_tlb.heard(c->below_tlb.self, treq);
     hd_mshr_lend(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
-    call(c, t);
+    l1tlb_call_parked(c, t);
 }
 
 void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
@@ -848,7 +856,7 @@ void hd_l1tlb_look(void *self, uint32_t instance, struct heddle_visitor *v)
         v->row(v->ud, "parked");
         v->number(v->ud, "app", c->app);
         v->number(v->ud, "vpn", c->page[p] & hd_ones(HD_PAGE_WARP));
-        v->number(v->ud, "warp", warp_of(c->page[p]));
+        v->number(v->ud, "warp", l1tlb_warp_of(c->page[p]));
     }
 }
 
@@ -871,7 +879,7 @@ void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err)
         return;
     for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
         if (c->tlb_mshr.v[e].live != 0)
-            owned += sender(c, &c->tlb_mshr.v[e]) == c->s->miss_op;
+            owned += l1tlb_sender(c, &c->tlb_mshr.v[e]) == c->s->miss_op;
     if (owned < used)
         hd_err_set(err, HEDDLE_ECHECK,
                    "core %u: %u misses of its L1 TLB are outstanding, of one "

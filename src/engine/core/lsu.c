@@ -45,7 +45,7 @@ void hd_lsu_bound(struct hd_core *c)
 /* ---- instructions enter -------------------------------------------------- */
 
 /* Takes the place behind the last instruction. */
-static struct hd_lines *enter(struct hd_core *c, uint32_t w)
+static struct hd_lines *lsu_enter(struct hd_core *c, uint32_t w)
 {
     struct hd_core_state *s = c->s;
     struct hd_lines *op;
@@ -119,7 +119,7 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
 {
     const struct hd_gpu *g = c->gpu;
     const struct hd_op *o = &c->warp[w].op;
-    struct hd_lines *op = enter(c, w);
+    struct hd_lines *op = lsu_enter(c, w);
     uint64_t *count = c->count;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
@@ -192,7 +192,7 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
 
 void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)
 {
-    struct hd_lines *op = enter(c, w);
+    struct hd_lines *op = lsu_enter(c, w);
 
     op->n = op->pages = 0;
     c->memop[op->memop] = (struct hd_memop){.issued = t,
@@ -236,7 +236,7 @@ void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
 /* ---- serving ------------------------------------------------------------- */
 
 /* Uses the L1's port without the L1. */
-static void pass_port(struct hd_core *c, hd_time t)
+static void lsu_pass_port(struct hd_core *c, hd_time t)
 {
     hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used, c->gpu->m->l1cache.ports,
                     t, c->gpu->cycle);
@@ -244,7 +244,7 @@ static void pass_port(struct hd_core *c, hd_time t)
 
 /* Lines that waited for their translations go on, from t on and before `end`:
  * up to one that is done, which may have been all that its warp waits for. */
-static void replay(struct hd_core *c, hd_time t, hd_time end)
+static void lsu_replay(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
     uint32_t left;
@@ -272,7 +272,7 @@ static void replay(struct hd_core *c, hd_time t, hd_time end)
 /* What of the pages of the instruction at the head can be looked up at t, ahead
  * of its lines, is (l1tlb.overlap).  Whether a line may follow at t; without
  * overlap none does before all pages are there, and they go on together. */
-static bool ahead(struct hd_core *c, struct hd_lines *op, hd_time t)
+static bool lsu_pages_first(struct hd_core *c, struct hd_lines *op, hd_time t)
 {
     bool missing = false;
 
@@ -290,7 +290,8 @@ static bool ahead(struct hd_core *c, struct hd_lines *op, hd_time t)
 }
 
 /* The next line of the instruction at the head.  False: blocked. */
-static HD_INLINE bool line(struct hd_core *c, struct hd_lines *op, hd_time t)
+static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
+                               hd_time t)
 {
     const struct hd_gpu *g = c->gpu;
     const struct hd_lsu_line *x = hd_lines_at(op, op->at);
@@ -307,24 +308,24 @@ static HD_INLINE bool line(struct hd_core *c, struct hd_lines *op, hd_time t)
                            x->bytes, t, g->both_ticks, &guess->line[op->at]);
     if (!hd_l1tlb_park(c, op, x))
         return false;
-    pass_port(c, t);
+    lsu_pass_port(c, t);
     return true;
 }
 
 /* An instruction without lines.  False: blocked. */
-static bool pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
+static bool lsu_pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
 {
     if (c->memop[op->memop].kind != HD_OP_SHARED)
         return true; /* an access of no lane */
     if (!hd_l1tlb_may_pass(c, op->memop))
         return false;
-    pass_port(c, t);
+    lsu_pass_port(c, t);
     return true;
 }
 
 /* Whether lines of the instruction at the head but its last one may hit in a
  * row. */
-static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
+static inline bool lsu_has_row(const struct hd_core *c, struct hd_lines *op)
 {
     const struct hd_lsu_page *page;
 
@@ -339,11 +340,11 @@ static inline bool has_row(const struct hd_core *c, struct hd_lines *op)
 }
 
 /* Lines in a row that hit where their places in the warp's instruction did
- * last, but for the last one, which ends the instruction: what line() would do
- * from t on and before `end`.  The issue port need not wait for them, nor they
- * for it, so the core's time stays where it is. */
-static HD_HOT void row(struct hd_core *c, struct hd_lines *op, hd_time t,
-                       hd_time end)
+ * last, but for the last one, which ends the instruction: what lsu_line() would
+ * do from t on and before `end`.  The issue port need not wait for them, nor
+ * they for it, so the core's time stays where it is. */
+static HD_HOT void lsu_row(struct hd_core *c, struct hd_lines *op, hd_time t,
+                           hd_time end)
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -400,26 +401,26 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (s->replay_first != HD_NONE) {
-        replay(c, t, until);
+        lsu_replay(c, t, until);
         return;
     }
-    if (op->n == 0 && !pass(c, op, t))
+    if (op->n == 0 && !lsu_pass(c, op, t))
         return;
     while (op->at < op->n) {
         if (HD_UNLIKELY(c->ahead)) {
-            if (!ahead(c, op, t))
+            if (!lsu_pages_first(c, op, t))
                 return;
             if (op->at == op->n)
                 break;
         }
-        if (t < end && has_row(c, op)) {
-            row(c, op, t, end);
+        if (t < end && lsu_has_row(c, op)) {
+            lsu_row(c, op, t, end);
             next = hd_lsu_next(c, s);
             if (next > t && next >= until)
                 return;
             s->local = t = next;
         }
-        if (!line(c, op, t))
+        if (!lsu_line(c, op, t))
             return;
         if (++op->at == op->n)
             break;

@@ -39,7 +39,8 @@ enum {
 
 enum { MOST = 64 }; /* cores of an application, as an answer is a bit set */
 
-static uint64_t *count(struct hd_throttle *h, uint32_t app, uint32_t counter)
+static uint64_t *throttle_count(struct hd_throttle *h, uint32_t app,
+                                uint32_t counter)
 {
     return hd_count(&h->stat, 0, app, counter);
 }
@@ -54,14 +55,15 @@ static void count_stood(struct hd_throttle *h, uint32_t core, hd_time now)
 {
     hd_time since = h->s->since[core] - 1;
 
-    *count(h, h->g->core[core].app, CYCLES) +=
+    *throttle_count(h, h->g->core[core].app, CYCLES) +=
         hd_recip_div(h->g->per_cycle, now) -
         hd_recip_div(h->g->per_cycle, since);
     h->s->since[core] = now + 1;
 }
 
 /* A core stops, or goes on; it hears of it a message's way later. */
-static void set(struct hd_throttle *h, uint32_t core, bool on, hd_time now)
+static void throttle_set(struct hd_throttle *h, uint32_t core, bool on,
+                         hd_time now)
 {
     struct hd_gpu *g = h->g;
     hd_time at = now + hd_max_u64(g->ahead, g->cycle);
@@ -69,7 +71,7 @@ static void set(struct hd_throttle *h, uint32_t core, bool on, hd_time now)
     if (hd_throttle_stands(h, core) == on)
         return;
     if (on) {
-        ++*count(h, g->core[core].app, STOPS);
+        ++*throttle_count(h, g->core[core].app, STOPS);
         h->s->since[core] = now + 1;
     } else {
         count_stood(h, core, now);
@@ -89,8 +91,8 @@ static int64_t all_run(void *self, const void *question)
 }
 
 /* Asks for the cores of one application. */
-static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
-                uint32_t by, hd_time now)
+static void throttle_ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
+                         uint32_t by, hd_time now)
 {
     struct hd_gpu *g = h->g;
     uint64_t core[MOST], resident[MOST], faults[MOST], run;
@@ -127,7 +129,7 @@ static void ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
     run = (uint64_t)hd_ask_core_throttle(&h->slot, &q);
     run |= run == 0;
     for (uint32_t i = 0; i < q.n; i++)
-        set(h, (uint32_t)core[i], !(run >> i & 1), now);
+        throttle_set(h, (uint32_t)core[i], !(run >> i & 1), now);
     h->place(h->self, app, now);
     hd_throttle_feed(h, app, now);
 }
@@ -146,18 +148,18 @@ void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now)
     }
     if (first == HD_NONE)
         return;
-    ++*count(h, app, FORCED);
-    set(h, first, false, now);
+    ++*throttle_count(h, app, FORCED);
+    throttle_set(h, first, false, now);
 }
 
 void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
                         hd_time now)
 {
     if (HD_UNLIKELY(h->slot.bound))
-        ask(h, app,
-            placed ? HEDDLE_THROTTLE_CAUSE_PLACED
-                   : HEDDLE_THROTTLE_CAUSE_LAUNCH,
-            HD_NONE, now);
+        throttle_ask(h, app,
+                     placed ? HEDDLE_THROTTLE_CAUSE_PLACED
+                            : HEDDLE_THROTTLE_CAUSE_LAUNCH,
+                     HD_NONE, now);
 }
 
 void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
@@ -165,15 +167,15 @@ void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
 {
     h->s->faults[core] += !served;
     if (HD_LIKELY(h->slot.bound))
-        ask(h, h->g->core[core].app,
-            served ? HEDDLE_THROTTLE_CAUSE_SERVED
-                   : HEDDLE_THROTTLE_CAUSE_FAULT,
-            core, now);
+        throttle_ask(h, h->g->core[core].app,
+                     served ? HEDDLE_THROTTLE_CAUSE_SERVED
+                            : HEDDLE_THROTTLE_CAUSE_FAULT,
+                     core, now);
 }
 
 /* ---- epochs ------------------------------------------------------------ */
 
-static void again(struct hd_throttle *h, hd_time now)
+static void throttle_again(struct hd_throttle *h, hd_time now)
 {
     struct hd_gpu *g = h->g;
 
@@ -189,26 +191,26 @@ void hd_throttle_epoch(struct hd_throttle *h, hd_time now)
 
     if (h->slot.bound) {
         for (uint32_t app = 0; app < g->env->apps; app++)
-            ask(h, app, HEDDLE_THROTTLE_CAUSE_EPOCH, HD_NONE, now);
+            throttle_ask(h, app, HEDDLE_THROTTLE_CAUSE_EPOCH, HD_NONE, now);
     } else {
         for (uint32_t i = 0; i < g->cores; i++)
-            set(h, i, false, now);
+            throttle_set(h, i, false, now);
         for (uint32_t app = 0; app < g->env->apps; app++)
             h->place(h->self, app, now);
     }
-    again(h, now);
+    throttle_again(h, now);
 }
 
-static void bound(void *self)
+static void throttle_bound(void *self)
 {
     struct hd_throttle *h = self;
 
     if (h->slot.bound && !h->s->posted)
-        again(h, hd_events_now(h->g->env->ev));
+        throttle_again(h, hd_events_now(h->g->env->ev));
 }
 
 /* Counters are read: cores that stand have stood until now. */
-static void sync(void *self, hd_time now)
+static void throttle_sync(void *self, hd_time now)
 {
     struct hd_throttle *h = self;
 
@@ -217,7 +219,8 @@ static void sync(void *self, hd_time now)
             count_stood(h, i, now);
 }
 
-static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+static void throttle_stuck(void *self, uint32_t instance,
+                           struct heddle_visitor *v)
 {
     struct hd_throttle *h = self;
 
@@ -243,8 +246,8 @@ int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g)
     hd_env_part(env, (struct hd_part){.name = "throttle",
                                       .instances = 1,
                                       .self = h,
-                                      .stuck = stuck,
-                                      .sync = sync,
-                                      .bound = bound});
+                                      .stuck = throttle_stuck,
+                                      .sync = throttle_sync,
+                                      .bound = throttle_bound});
     return 0;
 }

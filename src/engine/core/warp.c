@@ -54,7 +54,7 @@
 static const char *const state_name[] = {
     "free", "ready", "load", "barrier", "exited", "shared memory", "meeting"};
 
-static void account(struct hd_core *c, uint32_t what, hd_time ticks)
+static void warp_account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
     c->count[what] += ticks;
 }
@@ -66,8 +66,8 @@ struct awaited {
 };
 
 /* The wait of a warp for a load, since then and up to t. */
-static inline void split_load(const struct awaited *a, hd_time since, hd_time t,
-                              uint64_t *count)
+static inline void warp_split_load(const struct awaited *a, hd_time since,
+                                   hd_time t, uint64_t *count)
 {
     hd_time to = hd_max_u64(since, hd_min_u64(a->translated, t));
     hd_time fault = hd_min_u64(a->fault, to - since);
@@ -82,25 +82,27 @@ static inline void split_load(const struct awaited *a, hd_time since, hd_time t,
 /* ---- ready sets -------------------------------------------------------- */
 
 /* The i-th of the warps whose time has not come. */
-static inline uint8_t *later_at(struct hd_core_state *s, uint32_t i)
+static inline uint8_t *warp_later_at(struct hd_core_state *s, uint32_t i)
 {
     return &s->later[(s->later_first + i) % HD_MAX_WARPS];
 }
 
 /* Its time `at` lies ahead; mostly all others' come before. */
-static inline void wait_turn(const struct hd_core *c, struct hd_core_state *s,
-                             uint32_t w, hd_time at)
+static inline void warp_wait_turn(const struct hd_core *c,
+                                  struct hd_core_state *s, uint32_t w,
+                                  hd_time at)
 {
     uint32_t i = s->later_n++;
 
-    for (; i > 0 && c->warp[*later_at(s, i - 1)].ready > at; i--)
-        *later_at(s, i) = *later_at(s, i - 1);
-    *later_at(s, i) = (uint8_t)w;
+    for (; i > 0 && c->warp[*warp_later_at(s, i - 1)].ready > at; i--)
+        *warp_later_at(s, i) = *warp_later_at(s, i - 1);
+    *warp_later_at(s, i) = (uint8_t)w;
     s->later_at = hd_min_u64(s->later_at, at);
 }
 
-static inline void make_ready(const struct hd_core *c, struct hd_core_state *s,
-                              struct hd_warp *x, uint32_t w, hd_time t)
+static inline void warp_make_ready(const struct hd_core *c,
+                                   struct hd_core_state *s, struct hd_warp *x,
+                                   uint32_t w, hd_time t)
 {
     hd_time at = x->ready;
 
@@ -108,20 +110,20 @@ static inline void make_ready(const struct hd_core *c, struct hd_core_state *s,
     if (at <= t)
         s->ready |= 1ull << w;
     else
-        wait_turn(c, s, w, at);
+        warp_wait_turn(c, s, w, at);
 }
 
 /* Warps whose time has come are ready; there are some. */
-static inline void promote(const struct hd_core *c, struct hd_core_state *s,
-                           hd_time t)
+static inline void warp_promote(const struct hd_core *c,
+                                struct hd_core_state *s, hd_time t)
 {
     uint32_t n = s->later_n;
     hd_time at;
 
     do {
-        s->ready |= 1ull << *later_at(s, 0);
+        s->ready |= 1ull << *warp_later_at(s, 0);
         s->later_first = (s->later_first + 1) % HD_MAX_WARPS;
-        at = --n == 0 ? HD_NEVER : c->warp[*later_at(s, 0)].ready;
+        at = --n == 0 ? HD_NEVER : c->warp[*warp_later_at(s, 0)].ready;
     } while (at <= t);
     s->later_n = n;
     s->later_at = at;
@@ -129,26 +131,26 @@ static inline void promote(const struct hd_core *c, struct hd_core_state *s,
 
 /* What the next instruction waits for: slots, and at the exit everything that
  * the warp still has at the load/store unit. */
-static bool must_wait(const struct hd_warp *x)
+static bool warp_must_wait(const struct hd_warp *x)
 {
     return (x->op.wait & x->pending) != 0 ||
            (x->op.kind == HEDDLE_OP_EXIT && x->flight > 0);
 }
 
-static inline bool is_memory(uint32_t kind)
+static inline bool warp_is_memory(uint32_t kind)
 {
     return kind - HEDDLE_OP_LOAD <= HEDDLE_OP_ATOMIC - HEDDLE_OP_LOAD;
 }
 
 /* The scoreboard slot that an instruction fills (bit set); HD_NO_SLOT: none,
  * bit 63 being cut off. */
-static inline uint32_t slot_bit(uint32_t slot)
+static inline uint32_t warp_slot_bit(uint32_t slot)
 {
     return (uint32_t)(1ull << slot % 64);
 }
 
 /* The application's program, which is run as it issues. */
-static inline const struct hd_source_ops *program(const struct hd_core *c)
+static inline const struct hd_source_ops *warp_program(const struct hd_core *c)
 {
     hd_cross(c->gpu->env, HD_BORDER_program);
     return c->ops;
@@ -156,35 +158,36 @@ static inline const struct hd_source_ops *program(const struct hd_core *c)
 
 /* Fetches the warp's next instruction, after one of kind `old`, and finds out
  * what it waits for. */
-static HD_INLINE void fetch(const struct hd_core *c, struct hd_core_state *s,
-                            struct hd_warp *x, uint32_t w, uint32_t old,
-                            hd_time t)
+static HD_INLINE void warp_fetch(const struct hd_core *c,
+                                 struct hd_core_state *s, struct hd_warp *x,
+                                 uint32_t w, uint32_t old, hd_time t)
 {
     uint64_t bit = 1ull << w;
     uint32_t kind;
 
-    program(c)->next(c->source, x->ctx, x->index, &x->op);
+    warp_program(c)->next(c->source, x->ctx, x->index, &x->op);
     kind = x->op.kind;
     s->next[old] ^= bit; /* it was set */
     s->next[kind] |= bit;
-    x->op.wait |= slot_bit(x->op.slot) | -(uint32_t)(kind == HEDDLE_OP_EXIT);
-    if (must_wait(x))
+    x->op.wait |=
+        warp_slot_bit(x->op.slot) | -(uint32_t)(kind == HEDDLE_OP_EXIT);
+    if (warp_must_wait(x))
         x->state = HD_WARP_SLOTS;
     else
-        make_ready(c, s, x, w, t);
+        warp_make_ready(c, s, x, w, t);
 }
 
-/* fetch() where it is rare: at first, and after a barrier. */
-HD_APART static void fetch_first(struct hd_core *c, uint32_t w, hd_time t)
+/* warp_fetch() where it is rare: at first, and after a barrier. */
+HD_APART static void warp_fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
     c->s->next[HEDDLE_OP_BARRIER] |= 1ull << w;
-    fetch(c, c->s, &c->warp[w], w, HEDDLE_OP_BARRIER, t);
+    warp_fetch(c, c->s, &c->warp[w], w, HEDDLE_OP_BARRIER, t);
 }
 
 /* ---- blocks ------------------------------------------------------------ */
 
 /* Sees to it that the core hears when what was answered is over. */
-static void expect_limit(struct hd_core *c)
+static void warp_expect_limit(struct hd_core *c)
 {
     struct hd_core_state *s = c->s;
 
@@ -195,9 +198,9 @@ static void expect_limit(struct hd_core *c)
 }
 
 /* Until when an answer of t holds. */
-static hd_time holds(const struct hd_core *c,
-                     const struct heddle_q_warp_limit *q, hd_time t,
-                     int64_t answer)
+static hd_time warp_limit_holds(const struct hd_core *c,
+                                const struct heddle_q_warp_limit *q, hd_time t,
+                                int64_t answer)
 {
     const struct hd_gpu *g = c->gpu;
 
@@ -210,7 +213,7 @@ static hd_time holds(const struct hd_core *c,
 }
 
 /* Asks which warps may load. */
-static void ask_limit(struct hd_core *c, hd_time t)
+static void warp_ask_limit(struct hd_core *c, hd_time t)
 {
     struct hd_core_state *s = c->s;
     struct heddle_q_warp_limit q = {0};
@@ -235,8 +238,8 @@ static void ask_limit(struct hd_core *c, hd_time t)
     q.age = c->age;
     q.issued = issued;
     s->limit = (uint64_t)hd_ask_warp_limit(&c->limit, &q);
-    s->limit_until = holds(c, &q, t, (int64_t)s->limit);
-    expect_limit(c);
+    s->limit_until = warp_limit_holds(c, &q, t, (int64_t)s->limit);
+    warp_expect_limit(c);
 }
 
 void hd_warp_limit_over(struct hd_core *c, hd_time t)
@@ -246,15 +249,15 @@ void hd_warp_limit_over(struct hd_core *c, hd_time t)
     if (t >= s->limit_at)
         s->limit_at = HD_NEVER;
     if (t >= s->limit_until)
-        ask_limit(c, t);
+        warp_ask_limit(c, t);
     else
-        expect_limit(c);
+        warp_expect_limit(c);
 }
 
 void hd_warp_renew_limit(struct hd_core *c, hd_time t)
 {
     c->s->limit_until = hd_min_u64(c->s->limit_until, t);
-    expect_limit(c);
+    warp_expect_limit(c);
 }
 
 void hd_warp_launch(struct hd_core *c)
@@ -277,7 +280,7 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         slot++;
     b = &c->block[slot];
     memset(b, 0, sizeof *b);
-    if (program(c)->block_start(c->source, number, &b->ctx) != 0)
+    if (warp_program(c)->block_start(c->source, number, &b->ctx) != 0)
         return; /* the error is recorded and stops the run */
     b->used = 1;
     b->number = number;
@@ -293,7 +296,7 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         x = &c->warp[w];
         b->warps |= 1ull << w;
         *family = b->warps;
-        account(c, HD_CORE_T_IDLE, t - x->since);
+        warp_account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = x->ready = t;
         c->age[w] = c->s->ages++;
         x->pending = 0;
@@ -302,9 +305,9 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         x->block = (uint16_t)slot;
         x->state = HD_WARP_READY;
         x->issued = 0;
-        fetch_first(c, w, t);
+        warp_fetch_first(c, w, t);
     }
-    ask_limit(c, t);
+    warp_ask_limit(c, t);
 }
 
 /* Takes a block's warps out of the order of ages. */
@@ -319,18 +322,18 @@ static void leave_order(struct hd_core *c, uint64_t warps)
         s->family[i] = s->family[i + 1];
 }
 
-static void end_block(struct hd_core *c, uint32_t slot, hd_time t)
+static void warp_end_block(struct hd_core *c, uint32_t slot, hd_time t)
 {
     struct hd_block *b = &c->block[slot];
 
     leave_order(c, b->warps);
     for (uint64_t m = b->warps; m != 0; m &= m - 1) {
         struct hd_warp *x = &c->warp[hd_bit_first(m)];
-        account(c, HD_CORE_T_IDLE, t - x->since);
+        warp_account(c, HD_CORE_T_IDLE, t - x->since);
         x->since = t;
         x->state = HD_WARP_FREE;
     }
-    program(c)->block_end(c->source, b->ctx);
+    warp_program(c)->block_end(c->source, b->ctx);
     b->used = 0;
     hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
 }
@@ -345,10 +348,10 @@ static void open_barrier(struct hd_core *c, struct hd_block *b, hd_time t)
         struct hd_warp *x = &c->warp[w];
         if (x->state != HD_WARP_BARRIER)
             continue;
-        account(c, HD_CORE_T_BARRIER, t - x->since);
+        warp_account(c, HD_CORE_T_BARRIER, t - x->since);
         x->since = x->ready = t;
         x->state = HD_WARP_READY;
-        fetch_first(c, w, t);
+        warp_fetch_first(c, w, t);
     }
 }
 
@@ -361,7 +364,7 @@ struct joining {
 };
 
 /* The warp of the core that is the i-th of a block. */
-static uint32_t nth(const struct hd_block *b, uint32_t i)
+static uint32_t warp_nth(const struct hd_block *b, uint32_t i)
 {
     uint64_t m = b->warps;
 
@@ -374,8 +377,8 @@ uint32_t hd_warp_origin(const struct hd_core *c, uint32_t w, uint32_t lane)
 {
     const struct hd_warp *x = &c->warp[w];
 
-    return nth(&c->block[x->block],
-               program(c)->origin(c->source, x->ctx, x->index, lane));
+    return warp_nth(&c->block[x->block],
+                    warp_program(c)->origin(c->source, x->ctx, x->index, lane));
 }
 
 static bool may_join(void *self, uint32_t pc, uint32_t warp, uint32_t lane,
@@ -383,25 +386,26 @@ static bool may_join(void *self, uint32_t pc, uint32_t warp, uint32_t lane,
 {
     const struct joining *j = self;
     const struct hd_gpu *g = j->c->gpu;
-    struct heddle_q_thread_join q = {.cycle = hd_cycle(g->env->clk, HD_CLK_CORE, j->t),
-                                     .core = j->c->id,
-                                     .app = j->c->app,
-                                     .block = j->b->number,
-                                     .pc = pc,
-                                     .warp = nth(j->b, warp),
-                                     .lane = lane,
-                                     .n = g->m->core.warps};
+    struct heddle_q_thread_join q = {
+        .cycle = hd_cycle(g->env->clk, HD_CLK_CORE, j->t),
+        .core = j->c->id,
+        .app = j->c->app,
+        .block = j->b->number,
+        .pc = pc,
+        .warp = warp_nth(j->b, warp),
+        .lane = lane,
+        .n = g->m->core.warps};
     bool may;
 
     for (; members != 0; members &= members - 1)
-        q.members |= 1ull << nth(j->b, hd_bit_first(members));
+        q.members |= 1ull << warp_nth(j->b, hd_bit_first(members));
     may = hd_ask_thread_join(&j->c->join, &q) != 0;
     j->c->count[HD_CORE_JOINS_REFUSED] += !may;
     return may;
 }
 
 /* The engine's own answer to thread_join. */
-static int64_t join_default(void *self, const void *question)
+static int64_t warp_join_default(void *self, const void *question)
 {
     (void)self, (void)question;
     return 1;
@@ -423,7 +427,7 @@ static bool spins(struct hd_core *c, struct hd_block *b)
     return true;
 }
 
-static void end_block(struct hd_core *c, uint32_t slot, hd_time t);
+static void warp_end_block(struct hd_core *c, uint32_t slot, hd_time t);
 
 /* All warps of a block that run have stopped, or are done: others go on, a cycle
  * for each that is formed. */
@@ -433,10 +437,10 @@ static void regroup(struct hd_core *c, uint32_t slot, hd_time t)
     struct joining j = {c, b, t};
     struct hd_group g = {.may_join = c->join.bound ? may_join : NULL,
                          .self = &j};
-    uint64_t run = program(c)->regroup(c->source, b->ctx, &g);
+    uint64_t run = warp_program(c)->regroup(c->source, b->ctx, &g);
 
     if (run == 0 || spins(c, b)) {
-        end_block(c, slot, t);
+        warp_end_block(c, slot, t);
         return;
     }
     b->arrived = 0;
@@ -451,17 +455,18 @@ static void regroup(struct hd_core *c, uint32_t slot, hd_time t)
         uint32_t w = hd_bit_first(m);
         struct hd_warp *x = &c->warp[w];
 
-        account(c, x->state == HD_WARP_MEET ? HD_CORE_T_MEET : HD_CORE_T_IDLE,
-                t - x->since);
+        warp_account(c,
+                     x->state == HD_WARP_MEET ? HD_CORE_T_MEET : HD_CORE_T_IDLE,
+                     t - x->since);
         x->since = t;
         x->state = HD_WARP_DONE;
         if ((run & 1) == 0)
             continue;
         at += g.moved ? c->gpu->cycle : 0;
-        account(c, HD_CORE_T_MEET, at - t);
+        warp_account(c, HD_CORE_T_MEET, at - t);
         x->since = x->ready = at;
         x->ctx = g.ctx;
-        fetch_first(c, w, t);
+        warp_fetch_first(c, w, t);
     }
 }
 
@@ -476,15 +481,15 @@ static HD_APART void shared_done(struct hd_core *c, uint32_t memop, hd_time t)
     if (--x->shared > 0 || x->state != HD_WARP_UNIT)
         return;
     if (t > x->since) {
-        account(c, HD_CORE_T_LSU, t - x->since);
+        warp_account(c, HD_CORE_T_LSU, t - x->since);
         x->since = t;
     }
     x->ready = hd_max_u64(x->since, t + c->gpu->alu);
-    fetch(c, c->s, x, w, HD_OP_SHARED, t);
+    warp_fetch(c, c->s, x, w, HD_OP_SHARED, t);
 }
 
-static HD_APART void tell_done(const struct hd_core *c,
-                               const struct hd_memop *m, hd_time t)
+static HD_APART void warp_tell_done(const struct hd_core *c,
+                                    const struct hd_memop *m, hd_time t)
 {
     struct hd_gpu *g = c->gpu;
     struct heddle_n_access_done n = {
@@ -505,7 +510,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
-        tell_done(c, m, t);
+        warp_tell_done(c, m, t);
     if (m->slot != HD_NO_SLOT) {
         x->pending &= ~(1u << m->slot);
         hd_hist_add(&c->gpu->load_latency[c->app],
@@ -517,14 +522,14 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
             return;
         }
     }
-    if (x->state == HD_WARP_SLOTS && !must_wait(x)) {
+    if (x->state == HD_WARP_SLOTS && !warp_must_wait(x)) {
         if (t > x->since) {
             a = (struct awaited){m->translated, m->walk,
                                  c->fault != NULL ? c->fault[memop] : 0};
-            split_load(&a, x->since, t, c->count);
+            warp_split_load(&a, x->since, t, c->count);
             x->since = t;
         }
-        make_ready(c, c->s, x, m->warp, t);
+        warp_make_ready(c, c->s, x, m->warp, t);
     }
     if (HD_UNLIKELY(c->fault != NULL))
         c->fault[memop] = 0;
@@ -534,7 +539,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
 /* ---- which warp ---------------------------------------------------------- */
 
 /* The ready warp that has been resident longest. */
-static inline uint32_t oldest(const struct hd_core *c, uint64_t can)
+static inline uint32_t warp_oldest(const struct hd_core *c, uint64_t can)
 {
     const uint64_t *family = c->s->family;
 
@@ -547,8 +552,8 @@ static inline uint32_t oldest(const struct hd_core *c, uint64_t can)
 
 /* The engine's own choice.  *one: a single instruction issues, not the whole
  * ALU run. */
-static inline uint32_t pick_own(const struct hd_core *c, uint64_t can,
-                                uint32_t *one)
+static inline uint32_t warp_pick_own(const struct hd_core *c, uint64_t can,
+                                     uint32_t *one)
 {
     uint32_t last = c->s->last;
     uint64_t later;
@@ -558,17 +563,17 @@ static inline uint32_t pick_own(const struct hd_core *c, uint64_t can,
         later = last < 63 ? can & ~hd_ones(last + 1) : 0;
         return hd_bit_first(later != 0 ? later : can);
     }
-    return last < HD_MAX_WARPS && can >> last & 1 ? last : oldest(c, can);
+    return last < HD_MAX_WARPS && can >> last & 1 ? last : warp_oldest(c, can);
 }
 
 /* A policy's. */
-HD_APART static uint32_t pick_asked(struct hd_core *c, uint64_t can,
-                                    uint32_t *one)
+HD_APART static uint32_t warp_pick_asked(struct hd_core *c, uint64_t can,
+                                         uint32_t *one)
 {
     struct heddle_q_warp_pick q = {.core = c->id,
                                    .last = c->s->last,
                                    .ready = can,
-                                   .oldest = oldest(c, can),
+                                   .oldest = warp_oldest(c, can),
                                    .n = c->gpu->m->core.warps,
                                    .age = c->age};
     int64_t a = hd_ask_warp_pick(&c->pick, &q);
@@ -581,27 +586,27 @@ HD_APART static uint32_t pick_asked(struct hd_core *c, uint64_t can,
                "warp_pick: core %u, ready set 0x%llx: warp %lld was answered, "
                "which is not ready",
                c->id, (unsigned long long)can, (long long)a);
-    return pick_own(c, can, one);
+    return warp_pick_own(c, can, one);
 }
 
 /* The warp that issues, of a set that is not empty. */
-static inline uint32_t pick(struct hd_core *c, uint64_t can, uint32_t *one)
+static inline uint32_t warp_pick(struct hd_core *c, uint64_t can, uint32_t *one)
 {
-    return HD_UNLIKELY(c->pick.bound) ? pick_asked(c, can, one)
-                                      : pick_own(c, can, one);
+    return HD_UNLIKELY(c->pick.bound) ? warp_pick_asked(c, can, one)
+                                      : warp_pick_own(c, can, one);
 }
 
 /* The engine's own answer to warp_pick. */
-static int64_t pick_default(void *self, const void *question)
+static int64_t warp_pick_default(void *self, const void *question)
 {
     const struct heddle_q_warp_pick *q = question;
-    uint32_t one, w = pick_own(self, q->ready, &one);
+    uint32_t one, w = warp_pick_own(self, q->ready, &one);
 
     return one ? (int64_t)w + 64 : (int64_t)w;
 }
 
 /* The engine's own answer to warp_limit: the steered set. */
-static int64_t limit_default(void *self, const void *question)
+static int64_t warp_limit_default(void *self, const void *question)
 {
     const struct hd_core *c = self;
 
@@ -618,19 +623,19 @@ void hd_warp_open(struct hd_core *c)
     c->s->limit = ~0ull;
     c->s->limit_at = HD_NEVER;
     hd_slots_offer(slots, HEDDLE_POINT_warp_pick, "core", &c->pick,
-                   pick_default, c);
+                   warp_pick_default, c);
     hd_slots_offer(slots, HEDDLE_POINT_warp_limit, "core", &c->limit,
-                   limit_default, c);
+                   warp_limit_default, c);
     hd_slots_offer(slots, HEDDLE_POINT_thread_join, "core", &c->join,
-                   join_default, c);
+                   warp_join_default, c);
 }
 
 /* ---- issue --------------------------------------------------------------- */
 
 /* Warp w issues n instructions from t to `end`: its waits, its issue time, and
  * what follows from it for the port.  Its active lanes. */
-static HD_INLINE uint32_t begin(const struct hd_core *c, uint32_t w, uint64_t n,
-                                hd_time t, hd_time end)
+static HD_INLINE uint32_t warp_issue(const struct hd_core *c, uint32_t w,
+                                     uint64_t n, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
@@ -708,14 +713,14 @@ static void issue_last(struct hd_core *c, uint32_t w, hd_time t)
     if (HD_UNLIKELY(c->gpu->env->compact) && (b->live == 0 || is_met(c, b)))
         regroup(c, slot, t);
     else if (b->live == 0)
-        end_block(c, slot, t);
+        warp_end_block(c, slot, t);
     else
         open_barrier(c, b, t);
 }
 
 /* Instructions of a group of the warp's ALU run. */
-static inline uint64_t group_size(const struct hd_core *c,
-                                  const struct hd_warp *x)
+static inline uint64_t warp_group_size(const struct hd_core *c,
+                                       const struct hd_warp *x)
 {
     return HD_LIKELY(c->ilp == 0) ? UINT64_MAX
            : x->op.bytes != 0     ? x->op.bytes
@@ -723,10 +728,11 @@ static inline uint64_t group_size(const struct hd_core *c,
 }
 
 /* How many of them it issues before it has to wait. */
-static inline uint64_t group_left(const struct hd_core *c,
-                                  const struct hd_warp *x)
+static inline uint64_t warp_group_left(const struct hd_core *c,
+                                       const struct hd_warp *x)
 {
-    return hd_min_u64(x->op.count, x->group != 0 ? x->group : group_size(c, x));
+    return hd_min_u64(x->op.count,
+                      x->group != 0 ? x->group : warp_group_size(c, x));
 }
 
 /* Warp w issues a group of its ALU run at t, or the first `most` instructions
@@ -735,10 +741,10 @@ static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
                                 uint32_t w, hd_time t, uint64_t most)
 {
     struct hd_warp *x = &c->warp[w];
-    uint64_t left = group_left(c, x), n = hd_min_u64(left, most);
+    uint64_t left = warp_group_left(c, x), n = hd_min_u64(left, most);
     hd_time slot = c->slot, end = t + n * slot;
 
-    begin(c, w, n, t, end);
+    warp_issue(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     x->op.count -= (uint32_t)n;
     if (HD_UNLIKELY(n < left)) { /* `most` of them */
@@ -749,9 +755,9 @@ static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
     x->ready = hd_max_u64(end, end - slot + c->gpu->alu);
     s->ready ^= 1ull << w;
     if (HD_LIKELY(x->op.count == 0))
-        fetch(c, s, x, w, HEDDLE_OP_ALU, end);
+        warp_fetch(c, s, x, w, HEDDLE_OP_ALU, end);
     else
-        make_ready(c, s, x, w, end);
+        warp_make_ready(c, s, x, w, end);
 }
 
 /* Issues its load, store or atomic. */
@@ -764,16 +770,16 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     uint64_t n = x->op.count;
     uint32_t slot = x->op.slot, kind = x->op.kind, lanes;
 
-    lanes = begin(c, w, n, t, end);
+    lanes = warp_issue(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     c->count[HD_CORE_MEM_INSTRUCTIONS] += n;
     c->count[HD_CORE_LOADS + kind - HEDDLE_OP_LOAD] += n;
-    x->pending |= slot_bit(slot);
+    x->pending |= warp_slot_bit(slot);
     x->flight += slot == HD_NO_SLOT;
     s->ready ^= 1ull << w;
-    program(c)->access(c->source, x->ctx, x->index, &acc);
+    warp_program(c)->access(c->source, x->ctx, x->index, &acc);
     hd_lsu_take(c, w, lanes, &acc, t);
-    fetch(c, s, x, w, kind, end);
+    warp_fetch(c, s, x, w, kind, end);
 }
 
 /* Issues its access to shared memory, which goes through the load/store unit, a
@@ -785,7 +791,7 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
     uint64_t n = x->op.kind == HD_OP_SHARED ? 1 : x->op.count;
     hd_time end = t + (x->op.kind != HD_OP_MEET ? c->slot : 0);
 
-    begin(c, w, n, t, end);
+    warp_issue(c, w, n, t, end);
     hd_dispatch_issued(c, n, t);
     s->ready ^= 1ull << w;
     if (x->op.kind == HEDDLE_OP_BARRIER) {
@@ -797,7 +803,7 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
         x->flight++;
         x->shared++;
         if (--x->op.count > 0)
-            make_ready(c, s, x, w, t);
+            warp_make_ready(c, s, x, w, t);
         else
             x->state = HD_WARP_UNIT;
     }
@@ -816,7 +822,7 @@ static uint64_t rounds_before(const struct hd_core *c, uint64_t can, hd_time t,
         const struct hd_warp *x = &c->warp[hd_bit_first(m)];
         if (x->op.kind != HEDDLE_OP_ALU)
             return 0;
-        least = hd_min_u64(least, group_left(c, x));
+        least = hd_min_u64(least, warp_group_left(c, x));
     }
     end = hd_min_u64(end, c->s->later_at);
     return hd_min_u64(end > t ? (end - t) / round : 0, least - 1);
@@ -827,19 +833,19 @@ HD_APART static void issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
                                   uint64_t rounds)
 {
     hd_time slot = c->slot, round = hd_bit_count(can) * slot;
-    uint32_t one, first = pick_own(c, can, &one), w = first, n = 0;
+    uint32_t one, first = warp_pick_own(c, can, &one), w = first, n = 0;
 
     do {
         struct hd_warp *x = &c->warp[w];
-        begin(c, w, rounds, t + n * slot, t + (n + 1) * slot);
+        warp_issue(c, w, rounds, t + n * slot, t + (n + 1) * slot);
         hd_dispatch_issued(c, rounds, t);
-        account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
-        account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
+        warp_account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
+        warp_account(c, HD_CORE_T_READY, (rounds - 1) * (round - slot));
         if (c->ilp != 0)
-            x->group = (uint8_t)(group_left(c, x) - rounds);
+            x->group = (uint8_t)(warp_group_left(c, x) - rounds);
         x->op.count -= (uint32_t)rounds;
         x->since = x->ready = t + (rounds - 1) * round + (n + 1) * slot;
-        w = pick_own(c, can, &one);
+        w = warp_pick_own(c, can, &one);
         n++;
     } while (w != first);
     c->s->port_free = t + rounds * round;
@@ -878,7 +884,8 @@ HD_APART static bool turns_before(const struct hd_core *c, uint64_t can,
 {
     struct hd_core_state *s = c->s;
     const struct hd_warp *x = &c->warp[w];
-    uint64_t group = group_size(c, x), all = 1ull << w, others = can & ~all;
+    uint64_t group = warp_group_size(c, x), all = 1ull << w,
+             others = can & ~all;
     uint64_t least = x->op.count;
     hd_time busy = group * c->slot, last = t;
     hd_time length = busy - c->slot + hd_max_u64(c->slot, c->gpu->alu);
@@ -888,7 +895,7 @@ HD_APART static bool turns_before(const struct hd_core *c, uint64_t can,
     if (x->group != 0 || least <= group || (s->later_n == 0 && others != 0))
         return false;
     for (; n < s->later_n; n++) {
-        uint32_t o = *later_at(s, n);
+        uint32_t o = *warp_later_at(s, n);
         const struct hd_warp *y = &c->warp[o];
         hd_time next = last + busy;
         if (y->ready < next || y->ready >= until || y->op.count <= group ||
@@ -899,15 +906,16 @@ HD_APART static bool turns_before(const struct hd_core *c, uint64_t can,
         all |= 1ull << o;
         last = y->ready;
     }
-    if (n > 0 && n < s->later_n && c->warp[*later_at(s, n)].ready == last) {
-        all ^= 1ull << *later_at(s, --n); /* both are ready then */
-        last = n > 0 ? c->warp[*later_at(s, n - 1)].ready : t;
+    if (n > 0 && n < s->later_n &&
+        c->warp[*warp_later_at(s, n)].ready == last) {
+        all ^= 1ull << *warp_later_at(s, --n); /* both are ready then */
+        last = n > 0 ? c->warp[*warp_later_at(s, n - 1)].ready : t;
     }
     if (others != 0 && (n == 0 || !are_older(c, all, others)))
         return false;
     *k = (struct turns){1, group, busy, length, n};
     if (n < s->later_n)
-        end = hd_min_u64(end, c->warp[*later_at(s, n)].ready);
+        end = hd_min_u64(end, c->warp[*warp_later_at(s, n)].ready);
     if (last + busy <= t + length && (others == 0 || last + busy == t + length))
         k->n = hd_min_u64((least - 1) / group, (end - 1 - last) / length + 1);
     return n > 0 || k->n > 1;
@@ -920,13 +928,13 @@ static HD_INLINE void issue_turn(struct hd_core *c, struct hd_core_state *s,
 {
     struct hd_warp *x = &c->warp[w];
 
-    begin(c, w, k.n * k.group, t, t + k.busy);
-    account(c, HD_CORE_T_ALU, (k.n - 1) * (k.length - k.busy));
-    account(c, HD_CORE_T_ISSUE, (k.n - 1) * k.busy);
+    warp_issue(c, w, k.n * k.group, t, t + k.busy);
+    warp_account(c, HD_CORE_T_ALU, (k.n - 1) * (k.length - k.busy));
+    warp_account(c, HD_CORE_T_ISSUE, (k.n - 1) * k.busy);
     x->op.count -= (uint32_t)(k.n * k.group);
     x->ready = t + k.n * k.length;
     x->since = x->ready - k.length + k.busy;
-    wait_turn(c, s, w, x->ready);
+    warp_wait_turn(c, s, w, x->ready);
 }
 
 HD_APART static void issue_turns(struct hd_core *c, struct hd_core_state *s,
@@ -935,13 +943,13 @@ HD_APART static void issue_turns(struct hd_core *c, struct hd_core_state *s,
     s->ready ^= 1ull << w;
     issue_turn(c, s, w, t, k);
     for (uint32_t i = 0; i < k.waiting; i++) {
-        w = *later_at(s, 0);
+        w = *warp_later_at(s, 0);
         t = c->warp[w].ready;
         s->later_first = (s->later_first + 1) % HD_MAX_WARPS;
         s->later_n--;
         issue_turn(c, s, w, t, k);
     }
-    s->later_at = c->warp[*later_at(s, 0)].ready;
+    s->later_at = c->warp[*warp_later_at(s, 0)].ready;
     s->local = t + (k.n - 1) * k.length;
     s->port_free = s->local + k.busy;
     hd_dispatch_issued(c, (k.waiting + 1) * k.n * k.group, s->local);
@@ -959,7 +967,7 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
-        promote(c, s, t);
+        warp_promote(c, s, t);
         port.can = hd_warp_can(c, s);
     }
     if (HD_UNLIKELY(port.can == 0))
@@ -969,9 +977,9 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         issue_rounds(c, port.can, t, rounds);
         return hd_port_next(c, s);
     }
-    w = pick(c, port.can, &one);
+    w = warp_pick(c, port.can, &one);
     if (c->warp[w].op.kind != HEDDLE_OP_ALU) {
-        if (HD_LIKELY(is_memory(c->warp[w].op.kind)))
+        if (HD_LIKELY(warp_is_memory(c->warp[w].op.kind)))
             issue_memory(c, s, w, t);
         else
             issue_other(c, w, t);
@@ -994,8 +1002,8 @@ enum { TURN = 128 };
  * it stalls, for which a load that misses the L1 stands, LRR at each
  * instruction, of which those to memory matter.  `settles`: to the instruction
  * at which it stood when skipping began.  Its instructions. */
-static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
-                     hd_time t, bool settles)
+static uint64_t warp_skip(struct hd_core *c, struct hd_core_state *s,
+                          uint32_t w, hd_time t, bool settles)
 {
     struct hd_warp *x = &c->warp[w];
     uint64_t sum = 0;
@@ -1014,8 +1022,8 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
         sum += n;
         s->ready ^= 1ull << w;
         x->group = 0;
-        if (is_memory(kind)) {
-            program(c)->access(c->source, x->ctx, x->index, &acc);
+        if (warp_is_memory(kind)) {
+            warp_program(c)->access(c->source, x->ctx, x->index, &acc);
             goes_on = hd_lsu_warm(c, w, &x->op, &acc) && !c->lrr;
         } else if (kind == HEDDLE_OP_BARRIER) {
             issue_barrier(c, w, t);
@@ -1024,7 +1032,7 @@ static uint64_t skip(struct hd_core *c, struct hd_core_state *s, uint32_t w,
             issue_last(c, w, t);
             break;
         }
-        fetch(c, s, x, w, kind, t);
+        warp_fetch(c, s, x, w, kind, t);
     } while ((goes_on || settles) && sum < TURN && !hd_err_ends(*c->gpu->stop));
     return sum;
 }
@@ -1040,7 +1048,7 @@ void hd_warp_skip_begin(struct hd_core *c, hd_time now)
         c->count[i] += open[i];
     k->waited = k->memory = 0;
     if (s->later_n > 0)
-        promote(c, s, HD_NEVER - 1);
+        warp_promote(c, s, HD_NEVER - 1);
     for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
         struct hd_warp *x = &c->warp[w];
 
@@ -1051,7 +1059,7 @@ void hd_warp_skip_begin(struct hd_core *c, hd_time now)
         k->v[w].flight = x->flight;
         k->v[w].pc = x->op.pc;
         x->pending = x->flight = 0;
-        if (x->state == HD_WARP_READY && is_memory(x->op.kind))
+        if (x->state == HD_WARP_READY && warp_is_memory(x->op.kind))
             k->memory |= 1ull << w;
         if (x->state != HD_WARP_SLOTS)
             continue;
@@ -1068,7 +1076,7 @@ uint64_t hd_warp_skip(struct hd_core *c, hd_time now)
 
     for (uint64_t m = s->ready; m != 0 && !hd_err_ends(*c->gpu->stop);
          m &= m - 1)
-        n += skip(c, s, hd_bit_first(m), now, false);
+        n += warp_skip(c, s, hd_bit_first(m), now, false);
     return n;
 }
 
@@ -1079,7 +1087,7 @@ uint64_t hd_warp_skip_settle(struct hd_core *c, hd_time now)
 
     for (uint64_t m = s->ready & (c->skip.memory | c->skip.waited);
          m != 0 && !hd_err_ends(*c->gpu->stop); m &= m - 1)
-        n += skip(c, s, hd_bit_first(m), now, true);
+        n += warp_skip(c, s, hd_bit_first(m), now, true);
     return n;
 }
 
@@ -1100,10 +1108,10 @@ void hd_warp_skip_end(struct hd_core *c, hd_time now)
         if (x->state != HD_WARP_READY)
             continue;
         x->op.wait |= x->pending & -(uint32_t)(k->waited >> w & 1);
-        if (must_wait(x))
+        if (warp_must_wait(x))
             x->state = HD_WARP_SLOTS;
         else
-            make_ready(c, s, x, w, hd_max_u64(s->local, now));
+            warp_make_ready(c, s, x, w, hd_max_u64(s->local, now));
     }
     hd_core_rouse(c, now);
 }
@@ -1176,7 +1184,7 @@ static void await_all(const struct hd_core *c, hd_time now, struct awaited *v)
         await_memop(c, c->parked[p].memop, TO_BE_SENT, now, v);
 }
 
-/* A warp that may issue has waited as begin() will say. */
+/* A warp that may issue has waited as warp_issue() will say. */
 static void open_ready(const struct hd_warp *x, bool lsu_full, hd_time now,
                        uint64_t out[HD_CORE_COUNTERS])
 {
@@ -1213,7 +1221,7 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
         else if (x->state == HD_WARP_READY)
             open_ready(x, (c->s->lsu_full >> w & 1) != 0, now, out);
         else if (x->state == HD_WARP_SLOTS)
-            split_load(&v[w], x->since, now, out);
+            warp_split_load(&v[w], x->since, now, out);
         else if (x->state == HD_WARP_UNIT)
             out[HD_CORE_T_LSU] += now - x->since;
         else if (x->state == HD_WARP_BARRIER)
