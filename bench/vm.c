@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "kit/rng.h"
-#include "pages/unit.h"
+#include "translation/unit.h"
 
 enum { CORES = 30, EACH = 4, PAGES = 700000, DRAWS = 65536 };
 

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-#include "pages/unit.h"
+#include "translation/unit.h"
 
 enum { VM_CORES = 4, VM_LOG = 1 << 16, VM_MEMORY_CLIENT = 9 };
 

@@ -19,7 +19,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "pages/unit.h"
+#include "translation/unit.h"
 
 enum { ARRIVE, AGAIN };
 

@@ -30,7 +30,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "pages/contig.h"
-#include "pages/unit.h"
+#include "unit.h"
 
 #define HD_PART    msc
 #define HD_CFG     struct hd_msc_cfg

@@ -40,7 +40,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "pages/unit.h"
+#include "unit.h"
 
 static uint64_t *l2tlb_row(const struct hd_unit *u, uint32_t app)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "pages/contig.h"
-#include "pages/unit.h"
+#include "unit.h"
 
 #define HD_PART    walk
 #define HD_CFG     struct hd_walk_cfg

@@ -40,7 +40,7 @@
  */
 #include <stdio.h>
 
-#include "pages/unit.h"
+#include "unit.h"
 
 enum {
     START,  /* a walker begins */

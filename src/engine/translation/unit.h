@@ -13,9 +13,9 @@
 
 #include "kit/recip.h"
 #include "memory/mshr.h"
-#include "translation/heads.h"
-#include "translation/mmu.h"
-#include "translation/pwc.h"
+#include "heads.h"
+#include "mmu.h"
+#include "pwc.h"
 
 enum hd_mmu_stat {
 #define HD_COUNTERS_OF "translation/mmu.def"
