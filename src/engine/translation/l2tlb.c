@@ -291,8 +291,8 @@ static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
     w->app = q->app;
     w->ready = hd_max_u64(now, q->looked);
     w->ahead = 0;
-    if (HD_UNLIKELY(u->heads.tail != NULL))
-        hd_heads_missed(u, q->app, q->vpn);
+    if (HD_UNLIKELY(u->subs.extra != NULL))
+        hd_subregions_missed(u, q->app, q->vpn);
 
     hd_ptw_take(u, now, i);
     return true;
@@ -514,9 +514,8 @@ static HD_HOT void l2tlb_fill(struct hd_unit *u, hd_time now,
         t = &u->bypass;
         counter = HD_MMU_BYPASS_FILLS;
     }
-    if (t != NULL &&
-        (HD_LIKELY(u->heads.tail == NULL) || t != &u->tlb ||
-         walk == NULL || !hd_heads_stay(u, now, walk, q)))
+    if (t != NULL && (HD_LIKELY(u->subs.extra == NULL) || t != &u->tlb ||
+                      walk == NULL || !hd_subregions_stay(u, now, walk, q)))
         hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
     l2tlb_row(u, q->app)[counter]++;
 }
@@ -527,7 +526,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_time began = w->began;
     uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
-    bool found = (HD_UNLIKELY(w->bits != 0) && hd_heads_found(u, w, &x)) ||
+    bool found = (HD_UNLIKELY(w->bits != 0) && hd_subregions_found(u, w, &x)) ||
                  l2tlb_translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 

@@ -102,7 +102,7 @@ static void mmu_contig_changed(void *self, uint32_t app, hd_vpn first)
     hd_cross(m->env, HD_BORDER_arrived);
     for (uint32_t i = 0; i < m->units; i++) {
         hd_pwc_changed(&m->unit[i].pwc, m->w.tables, app, first, 3);
-        hd_heads_forget(&m->unit[i], app, first, HD_LARGE_PAGES);
+        hd_subregions_forget(&m->unit[i], app, first, HD_LARGE_PAGES);
     }
 }
 
@@ -117,7 +117,8 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
             if (m->bypass_cfg.entries != 0)
                 hd_tlb_shoot(&u->bypass, app, vpn, pages);
         }
-        hd_heads_forget(u, app, vpn, app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
+        hd_subregions_forget(u, app, vpn,
+                             app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
         if (pages != 0) /* a split leaves the tables where they are */
             hd_pwc_invalidate(&u->pwc, m->w.tables, app, vpn,
                               app == HD_APP_NONE ? HD_EVERY_PAGE : pages);
@@ -203,9 +204,9 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         hd_tlb_beside(&u->tlb, "l2tlb", &u->bypass);
     if (rc == 0)
         rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
-    u->heads.cfg = m->msc_cfg;
+    u->subs.cfg = m->msc_cfg;
     if (rc == 0)
-        rc = hd_heads_open(u, msc);
+        rc = hd_subregions_open(u, msc);
     return rc;
 }
 
@@ -331,7 +332,7 @@ static void mmu_bound(void *self)
         hd_tlb_bound(&m->unit[i].tlb);
         hd_tlb_bound(&m->unit[i].bypass);
         hd_assoc_bound(&m->unit[i].pwc.tags);
-        hd_assoc_bound(&m->unit[i].heads.tags);
+        hd_assoc_bound(&m->unit[i].subs.tags);
     }
 }
 
@@ -382,7 +383,9 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
          .look = hd_prefetch_look,
          .check = hd_prefetch_check},
         {.name = "pwc", .look = mmu_look_pwc},
-        {.name = "msc", .look = hd_heads_look, .check = hd_heads_check},
+        {.name = "msc",
+         .look = hd_subregions_look,
+         .check = hd_subregions_check},
     };
     struct hd_mmu *m;
 

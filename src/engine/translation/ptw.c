@@ -33,8 +33,8 @@
  * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has
  * mapped or reserved is an error.
  *
- * With l2tlb.sub_ways a walker may read on after the answer (heads.c), and is free
- * when it has.
+ * With l2tlb.sub_ways a walker may read on after the answer (subregions.c), and
+ * is free when it has.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,13 +43,13 @@
 #include "unit.h"
 
 enum {
-    START,  /* a walker begins */
-    SEND,   /* the next read leaves */
-    ENTRY,  /* a page-table entry has come */
+    START, /* a walker begins */
+    SEND,  /* the next read leaves */
+    ENTRY, /* a page-table entry has come */
     DONE,
     GATHER, /* a walker takes those that wait */
     READ,   /* the next read of a batch leaves */
-    TAIL    /* a walker that has answered goes on */
+    EXTRA   /* a walker that has answered makes extra reads */
 };
 
 /* The tag of a walk's requests, and what it says. */
@@ -448,8 +448,8 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
     uint32_t what;
 
     for (; w->level <= w->leaf; w->level++) {
-        if (HD_UNLIKELY(u->heads.tail != NULL) && w->level == 4)
-            hd_heads_aim(u, w);
+        if (HD_UNLIKELY(u->subs.extra != NULL) && w->level == 4)
+            hd_subregions_aim(u, w);
         if (physical)
             t = hd_pwc_port(&u->pwc, t);
         if (!walk_spared(u, w, walk, 0, physical))
@@ -713,29 +713,31 @@ static void batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
         walk_post(u, now + u->m->step_ticks, READ, batch);
 }
 
-/* ---- after the answer (heads.c) ------------------------------------------ */
+/* ---- after the answer (subregions.c)
+ * ------------------------------------------ */
 
-void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail)
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t extra)
 {
     u->s->walkers++;
-    walk_post(u, at, TAIL, tail);
+    walk_post(u, at, EXTRA, extra);
 }
 
-static HD_APART void walk_read_on(struct hd_unit *u, hd_time now, uint32_t tail)
+static HD_APART void walk_read_on(struct hd_unit *u, hd_time now,
+                                  uint32_t extra)
 {
-    struct hd_tail *t = &u->heads.tail[tail];
+    struct hd_extra *t = &u->subs.extra[extra];
     hd_pa pa;
 
-    if (hd_heads_next(u, tail, &pa)) {
+    if (hd_subregions_next(u, extra, &pa)) {
         struct hd_req *q;
-        t->req = walk_request(u, tail, t->app);
+        t->req = walk_request(u, extra, t->app);
         q = &u->m->w.reqs->v[t->req];
         q->spare = t->core;
         walk_send_read(u->m, now, pa, 0, q, t->req,
                        u->ticket); /* nobody waits for it */
         return;
     }
-    hd_heads_end(u, now, tail);
+    hd_subregions_end(u, now, extra);
     u->s->walkers--;
     walk_dispatch(u, now);
     hd_l2tlb_unblock(u, now);
@@ -757,7 +759,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
         batch_gather(u, now);
     else if (what == READ)
         batch_read(u, now, walk);
-    else if (what == TAIL)
+    else if (what == EXTRA)
         walk_read_on(u, now, walk);
     else if (u->batch == NULL)
         walk_send(u, now, walk);
@@ -776,10 +778,10 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 
     hd_cross(m->env, HD_BORDER_walk);
     at += m->w.memory_back;
-    if (HD_UNLIKELY(q->level == 0)) { /* it is the number of a tail */
-        u->heads.tail[walk].req = HD_NONE;
+    if (HD_UNLIKELY(q->level == 0)) { /* it is one of the extra reads */
+        u->subs.extra[walk].req = HD_NONE;
         hd_req_give(m->w.reqs, r);
-        walk_post(u, at, TAIL, walk);
+        walk_post(u, at, EXTRA, walk);
         return;
     }
     c = walk_row(u, w->app);
@@ -872,8 +874,8 @@ void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
         called = s->walkers - batches;
         busy = s->walkers;
     }
-    if (u->heads.tail != NULL)
-        busy += hd_numbers_live(&u->heads.tails);
+    if (u->subs.extra != NULL)
+        busy += hd_numbers_live(&u->subs.extras);
     if (waits != s->waiting || busy != s->walkers ||
         (c->mode.kind != HD_IDEAL && busy > c->walkers))
         hd_err_set(err, HEDDLE_ECHECK,

@@ -13,7 +13,7 @@
 
 #include "kit/recip.h"
 #include "memory/mshr.h"
-#include "heads.h"
+#include "subregions.h"
 #include "mmu.h"
 #include "pwc.h"
 
@@ -53,8 +53,8 @@ struct hd_walk {
     uint8_t ahead;   /* 1 + where it goes, for a policy; 0: requests began it */
     uint8_t ahead_core;
     uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
-    uint16_t bits;   /* of the region whose head, or subregion's, it reads; 0: it
-                        reads the page's own entry (heads.h) */
+    uint16_t bits; /* of the region whose head, or subregion's, it reads; 0: it
+                      reads the page's own entry (subregions.h) */
     uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
     uint32_t share;
 };
@@ -119,7 +119,7 @@ struct hd_unit {
     bool starting;   /* no walk may end: it would find its own beginning */
     struct hd_tlb tlb, bypass;
     struct hd_pwc pwc;
-    struct hd_heads heads;
+    struct hd_subregions subs;
     struct hd_stat stat, walk_stat; /* rows `instance` */
 };
 
@@ -240,8 +240,8 @@ bool hd_ptw_room(const struct hd_unit *u);
 void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
 /* What a walk for a request leaves behind, at once (functional warming). */
 void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q);
-/* The walker of a walk that has been answered goes on at `at`, with a tail. */
-void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t tail);
+/* The walker of a walk that has been answered begins extra reads at `at`. */
+void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t extra);
 /* An event of u->rank. */
 void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);

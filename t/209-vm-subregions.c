@@ -96,7 +96,7 @@ static struct vm *figure(struct vm *v)
 
 static uint64_t msc(struct vm *v, uint32_t c)
 {
-    return *hd_count(&v->mmu->unit[0].heads.stat, 0, 0, c);
+    return *hd_count(&v->mmu->unit[0].subs.stat, 0, 0, c);
 }
 
 /* The entry of the L2 TLB for a page: pages of it, 0: there is none. */
@@ -148,9 +148,9 @@ static void figure_6(void **state)
     }
 }
 
-/* The heads that were read after the walk's own entries, in order: which
+/* The head PTEs that were read after the walk's own entries, in order: which
  * subregions. */
-static void heads(struct vm *v, uint32_t from, const char *want)
+static void head_ptes(struct vm *v, uint32_t from, const char *want)
 {
     char got[9] = {0};
 
@@ -168,7 +168,7 @@ static void figure_9(void **state)
     vm_finish(v);
     for (uint32_t i = 0; i < 9; i++)
         assert_int_equal(v->read[i].level, i < 4 ? i + 1 : 0);
-    heads(v, 4, "02347");
+    head_ptes(v, 4, "02347");
     assert_int_equal(held(v, REGION + 0x4d, REGION, 0x00f87), 4 * 64);
     assert_int_equal(held(v, REGION + 255, REGION, 0x00f87), 4 * 64);
     assert_int_equal(held(v, REGION + 256, 0, 0), 0);
@@ -186,7 +186,7 @@ static void figure_9(void **state)
     assert_int_equal(msc(v, HD_MSC_READS), 5);
     assert_int_equal(v->reads, 4 * 4 + 5);
     assert_int_equal(vm_answer(v, 4)->hit, HD_TREQ_HIT_L2);
-    assert_int_equal(v->mmu->unit[0].heads.links[REGION / 512 * 8], 0x07);
+    assert_int_equal(v->mmu->unit[0].subs.links[REGION / 512 * 8], 0x07);
     vm_true(v);
     vm_close(v);
 }
@@ -203,7 +203,7 @@ static void bits_in_leaves(void **state)
     vm_due(v, 0, WALK);
     vm_finish(v);
     assert_int_equal(v->read[3].pa & 0xfff, 8 * 0x4d);
-    heads(v, 4, "02347");
+    head_ptes(v, 4, "02347");
     assert_int_equal(held(v, REGION + 0x4d, REGION, 0x00f87), 4 * 64);
     vm_true(v);
     vm_close(v);
@@ -260,7 +260,7 @@ static void outward(void **state)
         figure(v);
         vm_ask(v, 0, 0, 0, 0, REGION + s * 64 + 5);
         vm_finish(v);
-        heads(v, 4, from[i].reads);
+        head_ptes(v, 4, from[i].reads);
         assert_int_equal(held(v, REGION + s * 64,
                               REGION + (s < 4 ? 0 : s * 64),
                               s < 4    ? 0x00f87
@@ -355,7 +355,7 @@ static void times_of_hits(void **state)
     vm_close(v);
 }
 
-/* One walker: the next walk begins when the first has read all heads. */
+/* One walker: the next walk begins when the first has read all head PTEs. */
 static void the_walker_stays(void **state)
 {
     struct vm *v = new_subs();
@@ -560,5 +560,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests_name("vm heads", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("vm subregions", tests, NULL, NULL);
 }

@@ -1,29 +1,31 @@
 /*
- * heads.c - subregions: which leaf entry a walk reads, what its walker reads
- * after the answer, and the memory subregion cache (Yu, Bai, Wang: MESC).
+ * subregions.c - contiguous subregions: which leaf entry a walk reads, what its
+ * walker reads after the answer, and the memory subregion cache (Yu, Bai, Wang:
+ * MESC).
  *
- * With l2tlb.sub_ways a walker looks at the bits of the level-3 entry (contig.h).
- * AC: it reads the first entry of the table, which stands for all 512 pages
- * (mode a of the paper's figure 6).  C of the page's subregion: that of the
- * subregion, which stands for its 64 pages (c).  Else the page's own (b).  Where
- * leaf entries have the bits (msc.bits) it is the page's own always, and says as
- * much.
+ * With l2tlb.sub_ways a walker looks at the bits of the level-3 entry
+ * (contig.h).  AC: it reads the first entry of the table, which stands for all
+ * 512 pages (mode a of the paper's figure 6).  C of the page's subregion: it
+ * reads the subregion's head PTE, its first entry, which stands for its 64
+ * pages (c).  Else the page's own (b).  Where leaf entries have the bits
+ * (msc.bits) it is always the page's own, and says as much.
  *
- * In c the walk's requests are answered, and its MSHR is free; the walker stays,
- * a `tail', to find out which subregions beside it lie on: one entry of the L2 TLB
- * shall hold them all.  It asks the memory subregion cache (MSC), which keeps
- * seven bits a region: whether subregions i and i + 1 are linked.  A hit ends it.
- * Otherwise the heads of all other subregions with C are read, at most seven, one
- * after the other, and fill the MSC; without an MSC, those above the page's own as
- * far as they are linked, then those below.  Then the L2 TLB is filled.  Misses of
- * the region's pages that come before do not know of it and walk on their own
+ * In c the walk's requests are answered, and its MSHR is free; the walker stays
+ * busy with extra reads that find out which neighbouring subregions continue
+ * the page's own: one entry of the L2 TLB is to hold them all.  It asks the
+ * memory subregion cache (MSC), which keeps seven bits a region: whether
+ * subregions i and i + 1 are linked.  A hit ends it.  Otherwise the head PTEs
+ * of all other subregions with C are read, at most seven, one after the other,
+ * and fill the MSC; without an MSC, those above the page's own as far as they
+ * are linked, then those below.  Then the L2 TLB is filled.  Misses of the
+ * region's pages that come before do not know of it and walk on their own
  * (msc.early counts them).
  *
  * Memory takes such reads as it takes data (level 0): no warp waits for them.
  *
- * What changes the bits, or shoots a page of the region down, cancels that: walks
- * under way answer with what the page table says of their page when they end,
- * tails fill nothing, and the MSC's entry goes.
+ * What changes the bits, or shoots a page of the region down, cancels that:
+ * walks in flight answer with what the page table says of their page when they
+ * end, extra reads fill nothing, and the MSC's entry is dropped.
  *
  * Invariant: an entry of the MSC has the links of the page table.
  *
@@ -37,9 +39,9 @@
 #define HD_PART_OF "translation/msc.def"
 #include "kit/rows.h"
 
-int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
+int hd_subregions_open(struct hd_unit *u, struct hd_stat stat)
 {
-    struct hd_heads *h = &u->heads;
+    struct hd_subregions *h = &u->subs;
     struct hd_env *env = u->m->env;
     uint32_t n = h->cfg.entries, ways = h->cfg.ways;
 
@@ -48,9 +50,10 @@ int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
     h->latency = u->m->tick * h->cfg.latency;
     if (u->m->tlb_cfg.sub_ways == 0)
         return 0;
-    h->tail = hd_arena_take(env->arena, u->m->walk_cfg.walkers, sizeof *h->tail);
-    if (h->tail == NULL ||
-        hd_numbers_open(&h->tails, env->arena, u->m->walk_cfg.walkers) < 0)
+    h->extra =
+        hd_arena_take(env->arena, u->m->walk_cfg.walkers, sizeof *h->extra);
+    if (h->extra == NULL ||
+        hd_numbers_open(&h->extras, env->arena, u->m->walk_cfg.walkers) < 0)
         return hd_err_memory(env->err);
     if (n == 0)
         return 0;
@@ -68,7 +71,8 @@ int hd_heads_open(struct hd_unit *u, struct hd_stat stat)
     return 0;
 }
 
-static void msc_count(const struct hd_heads *h, uint32_t app, uint32_t counter)
+static void msc_count(const struct hd_subregions *h, uint32_t app,
+                      uint32_t counter)
 {
     (*hd_count(&h->stat, h->instance, app, counter))++;
 }
@@ -84,7 +88,8 @@ static hd_vpn sub_region_of(hd_vpn vpn)
     return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
 }
 
-/* ---- walks ------------------------------------------------------------------ */
+/* ---- walks ----------------------------------------------------------------
+ */
 
 /* The page whose entry a walk with these bits reads. */
 static hd_vpn head_of(hd_vpn vpn, uint32_t bits)
@@ -96,21 +101,21 @@ static hd_vpn head_of(hd_vpn vpn, uint32_t bits)
     return vpn;
 }
 
-void hd_heads_aim(struct hd_unit *u, struct hd_walk *w)
+void hd_subregions_aim(struct hd_unit *u, struct hd_walk *w)
 {
     uint32_t bits = hd_contig_of(u->m->w.tables, w->app, w->vpn);
 
     if (!(bits & HD_CONTIG_ALL) && (bits >> sub_number_of(w->vpn) & 1) == 0)
         return;
     w->bits = (uint16_t)bits;
-    if (u->heads.cfg.bits == 0)
+    if (u->subs.cfg.bits == 0)
         w->pte[3].v -= 8 * (w->vpn.v - head_of(w->vpn, bits).v);
-    msc_count(&u->heads, w->app,
+    msc_count(&u->subs, w->app,
               bits & HD_CONTIG_ALL ? HD_MSC_REGIONS : HD_MSC_SUBREGIONS);
 }
 
-bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
-                    struct hd_xlate *x)
+bool hd_subregions_found(const struct hd_unit *u, const struct hd_walk *w,
+                         struct hd_xlate *x)
 {
     hd_vpn head = head_of(w->vpn, w->bits);
 
@@ -120,27 +125,28 @@ bool hd_heads_found(const struct hd_unit *u, const struct hd_walk *w,
     return true;
 }
 
-bool hd_heads_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
-                   const struct hd_treq *first)
+bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
+                        const struct hd_treq *first)
 {
     uint32_t i;
 
     if (w->bits == 0 || w->bits & HD_CONTIG_ALL)
         return false;
-    i = hd_numbers_take(&u->heads.tails);
-    u->heads.tail[i] = (struct hd_tail){.vpn = w->vpn,
-                                        .began = now,
-                                        .req = HD_NONE,
-                                        .core = first->core,
-                                        .warp = first->warp,
-                                        .bits = w->bits,
-                                        .app = w->app};
-    hd_ptw_stay(u, now + u->heads.latency * (u->heads.links != NULL), i);
+    i = hd_numbers_take(&u->subs.extras);
+    u->subs.extra[i] = (struct hd_extra){.vpn = w->vpn,
+                                         .began = now,
+                                         .req = HD_NONE,
+                                         .core = first->core,
+                                         .warp = first->warp,
+                                         .bits = w->bits,
+                                         .app = w->app};
+    hd_ptw_stay(u, now + u->subs.latency * (u->subs.links != NULL), i);
     return true;
 }
 
-/* Whether a tail is in use and concerns a page of [vpn, vpn + pages). */
-static bool concerns(const struct hd_tail *t, uint32_t app, hd_vpn vpn,
+/* Whether extra reads are under way and concern a page of [vpn, vpn + pages).
+ */
+static bool concerns(const struct hd_extra *t, uint32_t app, hd_vpn vpn,
                      uint64_t pages)
 {
     return t->bits != 0 && (app == HD_APP_NONE || t->app == app) &&
@@ -148,14 +154,14 @@ static bool concerns(const struct hd_tail *t, uint32_t app, hd_vpn vpn,
            vpn.v < sub_region_of(t->vpn).v + HD_LARGE_PAGES;
 }
 
-void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
+void hd_subregions_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
 {
-    const struct hd_heads *h = &u->heads;
+    const struct hd_subregions *h = &u->subs;
 
-    for (uint32_t i = 0; hd_numbers_live(&h->tails) != 0 && i < h->tails.room;
+    for (uint32_t i = 0; hd_numbers_live(&h->extras) != 0 && i < h->extras.room;
          i++)
-        if (concerns(&h->tail[i], app, vpn, 1) &&
-            h->tail[i].bits >> sub_number_of(vpn) & 1) {
+        if (concerns(&h->extra[i], app, vpn, 1) &&
+            h->extra[i].bits >> sub_number_of(vpn) & 1) {
             msc_count(h, app, HD_MSC_EARLY);
             return;
         }
@@ -164,8 +170,8 @@ void hd_heads_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
 /* ---- the memory subregion cache -------------------------------------------- */
 
 /* The entry of a region, or HD_NONE; its key and set. */
-static uint32_t msc_find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
-                         uint64_t *key, uint32_t *set)
+static uint32_t msc_find(const struct hd_subregions *h, uint32_t app,
+                         hd_vpn vpn, uint64_t *key, uint32_t *set)
 {
     uint64_t n = vpn.v / HD_LARGE_PAGES;
 
@@ -174,16 +180,16 @@ static uint32_t msc_find(const struct hd_heads *h, uint32_t app, hd_vpn vpn,
     return hd_assoc_find(&h->tags, *set, *key);
 }
 
-/* The region of a key, as a tail has it. */
-static struct hd_tail of_key(uint64_t key)
+/* The region of a key, as extra reads have it. */
+static struct hd_extra of_key(uint64_t key)
 {
-    return (struct hd_tail){
+    return (struct hd_extra){
         .vpn = {(key & hd_ones(HD_TLB_APP_SHIFT)) * HD_LARGE_PAGES},
         .bits = 1,
         .app = (uint8_t)(key >> HD_TLB_APP_SHIFT)};
 }
 
-static void msc_ask(struct hd_heads *h, struct hd_tail *t)
+static void msc_ask(struct hd_subregions *h, struct hd_extra *t)
 {
     uint64_t key;
     uint32_t set, e = msc_find(h, t->app, t->vpn, &key, &set);
@@ -197,13 +203,13 @@ static void msc_ask(struct hd_heads *h, struct hd_tail *t)
     t->links = h->links[e];
 }
 
-static void msc_keep(struct hd_heads *h, const struct hd_tail *t,
+static void msc_keep(struct hd_subregions *h, const struct hd_extra *t,
                      uint32_t links)
 {
     uint64_t key, gone;
     uint32_t set, e = msc_find(h, t->app, t->vpn, &key, &set);
 
-    if (e == HD_NONE) { /* else another tail was quicker */
+    if (e == HD_NONE) { /* else another walker was quicker */
         e = hd_assoc_place(&h->tags, set, key,
                            (struct hd_who){t->app, t->warp}, &gone);
         if (gone != HD_KEY_NONE)
@@ -214,18 +220,18 @@ static void msc_keep(struct hd_heads *h, const struct hd_tail *t,
     h->links[e] = (uint8_t)links;
 }
 
-/* ---- tails --------------------------------------------------------------------- */
+/* ---- extra reads --------------------------------------------------------- */
 
-/* The links around a tail's page as the page table has them; *c: of its region. */
-static uint32_t links_of(const struct hd_unit *u, const struct hd_tail *t,
+/* The links around a page as the page table has them; *c: of its region. */
+static uint32_t links_of(const struct hd_unit *u, const struct hd_extra *t,
                          struct hd_contig *c)
 {
     hd_contig_look(u->m->w.tables, t->app, t->vpn, c);
     return hd_contig_links(c);
 }
 
-/* Without an MSC: the subregion whose head is read next, a bit; 0: none. */
-static uint32_t outward(const struct hd_unit *u, const struct hd_tail *t)
+/* Without an MSC: the subregion whose head PTE is read next, a bit; 0: none. */
+static uint32_t outward(const struct hd_unit *u, const struct hd_extra *t)
 {
     struct hd_contig c;
     uint32_t links = links_of(u, t, &c), up = sub_number_of(t->vpn), down = up;
@@ -239,10 +245,10 @@ static uint32_t outward(const struct hd_unit *u, const struct hd_tail *t)
     return down > 0 ? t->bits & ~t->read & 1u << (down - 1) : 0;
 }
 
-bool hd_heads_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
+bool hd_subregions_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
 {
-    struct hd_heads *h = &u->heads;
-    struct hd_tail *t = &h->tail[i];
+    struct hd_subregions *h = &u->subs;
+    struct hd_extra *t = &h->extra[i];
     uint32_t want;
     hd_vpn head;
 
@@ -264,17 +270,17 @@ bool hd_heads_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
     return true;
 }
 
-void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t i)
+void hd_subregions_end(struct hd_unit *u, hd_time now, uint32_t i)
 {
-    struct hd_heads *h = &u->heads;
-    struct hd_tail *t = &h->tail[i];
+    struct hd_subregions *h = &u->subs;
+    struct hd_extra *t = &h->extra[i];
     struct hd_contig c;
     uint32_t links, first, n;
     struct hd_xlate x;
 
     *hd_count(&h->stat, h->instance, t->app, HD_MSC_BUSY_CYCLES) +=
         hd_unit_cycles(u->m, now - t->began);
-    hd_numbers_give(&h->tails, i);
+    hd_numbers_give(&h->extras, i);
     if (t->bits == 0) {
         msc_count(h, t->app, HD_MSC_CANCELLED);
         return;
@@ -294,25 +300,25 @@ void hd_heads_end(struct hd_unit *u, hd_time now, uint32_t i)
     t->bits = 0;
 }
 
-void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
-                     uint64_t pages)
+void hd_subregions_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                          uint64_t pages)
 {
-    struct hd_heads *h = &u->heads;
+    struct hd_subregions *h = &u->subs;
 
-    if (h->tail == NULL || pages == 0)
+    if (h->extra == NULL || pages == 0)
         return;
-    for (uint32_t i = 0; i < h->tails.room; i++)
-        if (concerns(&h->tail[i], app, vpn, pages))
-            h->tail[i].bits = 0;
+    for (uint32_t i = 0; i < h->extras.room; i++)
+        if (concerns(&h->extra[i], app, vpn, pages))
+            h->extra[i].bits = 0;
     for (uint32_t e = 0; e < u->miss.room; e++) {
         struct hd_walk *w = &u->walk[e];
-        struct hd_tail t = {.vpn = w->vpn, .bits = w->bits, .app = w->app};
+        struct hd_extra t = {.vpn = w->vpn, .bits = w->bits, .app = w->app};
         if (u->miss.v[e].live && concerns(&t, app, vpn, pages))
             w->bits = 0;
     }
     for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
         uint64_t key = h->tags.key[e];
-        struct hd_tail t = of_key(key);
+        struct hd_extra t = of_key(key);
         if (key == HD_KEY_NONE || !concerns(&t, app, vpn, pages))
             continue;
         hd_assoc_drop(&h->tags, e);
@@ -322,9 +328,9 @@ void hd_heads_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
 
 /* ---- looking and checking --------------------------------------------------- */
 
-void hd_heads_look(void *mmu, uint32_t i, struct heddle_visitor *v)
+void hd_subregions_look(void *mmu, uint32_t i, struct heddle_visitor *v)
 {
-    const struct hd_heads *h = &hd_unit_of(mmu, i)->heads;
+    const struct hd_subregions *h = &hd_unit_of(mmu, i)->subs;
 
     for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
         uint64_t key = h->tags.key[e];
@@ -340,14 +346,14 @@ void hd_heads_look(void *mmu, uint32_t i, struct heddle_visitor *v)
     }
 }
 
-void hd_heads_check(void *mmu, uint32_t i, struct hd_err *err)
+void hd_subregions_check(void *mmu, uint32_t i, struct hd_err *err)
 {
     const struct hd_unit *u = hd_unit_of(mmu, i);
-    const struct hd_heads *h = &u->heads;
+    const struct hd_subregions *h = &u->subs;
 
     for (uint32_t e = 0; e < h->tags.sets * h->tags.ways; e++) {
         uint64_t key = h->tags.key[e];
-        struct hd_tail t = of_key(key);
+        struct hd_extra t = of_key(key);
         struct hd_contig c;
         if (key != HD_KEY_NONE && links_of(u, &t, &c) != h->links[e])
             hd_err_set(err, HEDDLE_ECHECK,
