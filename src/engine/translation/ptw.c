@@ -40,34 +40,7 @@
  */
 #include <stdio.h>
 
-#include "unit.h"
-
-enum {
-    START, /* a walker begins */
-    SEND,  /* the next read leaves */
-    ENTRY, /* a page-table entry has come */
-    DONE,
-    GATHER, /* a walker takes those that wait */
-    READ,   /* the next read of a batch leaves */
-    EXTRA   /* a walker that has answered makes extra reads */
-};
-
-/* The tag of a walk's requests, and what it says. */
-#define TAG(unit, walk) ((unit) << 20 | (walk))
-#define TAG_UNIT(tag)   ((tag) >> 20)
-#define TAG_WALK(tag)   ((tag)&0xfffff)
-
-static uint64_t *walk_row(const struct hd_unit *u, uint32_t app)
-{
-    return hd_count_row(&u->walk_stat, u->instance, app);
-}
-
-/* Posts an event of the unit to itself; its number comes with it. */
-static void walk_post(struct hd_unit *u, hd_time at, uint32_t what,
-                      uint32_t walk)
-{
-    hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
-}
+#include "walk.h"
 
 /* Counts the read under way, once; c: the counters of its application. */
 static void walk_count_read(uint64_t *c, struct hd_walk *w)
@@ -90,14 +63,8 @@ bool hd_ptw_room(const struct hd_unit *u)
            c->mode.kind == HD_IDEAL;
 }
 
-/* The instruction that missed first; 0: a policy has begun the walk. */
-static uint32_t walk_pc(const struct hd_unit *u, uint32_t walk)
-{
-    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
-}
-
 /* Asks which of the waiting walks starts; fills the question's arrays. */
-static uint32_t walk_ask_pick(struct hd_unit *u, hd_time now)
+static uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
     uint64_t *a = u->m->who;
@@ -117,13 +84,13 @@ static uint32_t walk_ask_pick(struct hd_unit *u, hd_time now)
         a[2 * n + i] = u->miss.v[u->queue[at]].n;
         a[3 * n + i] =
             now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
-        a[4 * n + i] = walk_pc(u, u->queue[at]);
+        a[4 * n + i] = hd_walk_pc(u, u->queue[at]);
     }
     return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
 }
 
 /* Takes the i-th waiting walk out of the queue. */
-static uint32_t walk_unlink(struct hd_unit *u, uint32_t i)
+static uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
 {
     struct hd_unit_state *s = u->s;
     uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
@@ -139,7 +106,7 @@ static uint32_t walk_unlink(struct hd_unit *u, uint32_t i)
     return walk;
 }
 
-static void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk);
+static void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 
 /* Gives a walk to a walker. */
 static HD_HOT void walk_occupy(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -151,9 +118,9 @@ static HD_HOT void walk_occupy(struct hd_unit *u, hd_time now, uint32_t walk)
     w->state = HD_WALK_RUNS;
     w->began = at;
     if (at == now && !u->starting)
-        walk_begin(u, now, walk);
+        hd_ptw_begin(u, now, walk);
     else
-        walk_post(u, at, START, walk);
+        hd_walk_post(u, at, HD_PTW_START, walk);
 }
 
 static HD_INLINE void walk_dispatch(struct hd_unit *u, hd_time now)
@@ -163,8 +130,8 @@ static HD_INLINE void walk_dispatch(struct hd_unit *u, hd_time now)
     while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
         uint32_t i = 0;
         if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
-            i = walk_ask_pick(u, now);
-        walk_occupy(u, now, walk_unlink(u, i));
+            i = hd_ptw_ask_pick(u, now);
+        walk_occupy(u, now, hd_ptw_unlink(u, i));
     }
 }
 
@@ -174,7 +141,7 @@ static void walk_queue(struct hd_unit *u, uint32_t walk)
 
     u->walk[walk].state = HD_WALK_WAITS;
     u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
-    hd_unit_peak(&walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+    hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
 }
 
 /* A walker that is free takes walks that wait as a batch, behind whatever comes
@@ -184,7 +151,7 @@ static void walk_call(struct hd_unit *u, hd_time at)
     if (u->s->walkers >= u->m->walk_cfg.walkers)
         return;
     u->s->walkers++;
-    walk_post(u, at, GATHER, 0);
+    hd_walk_post(u, at, HD_PTW_GATHER, 0);
 }
 
 HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -227,7 +194,7 @@ static HD_APART void walk_tell_done(struct hd_unit *u, hd_time now,
         .queued = hd_unit_cycles(u->m, w->began - w->ready),
         .references = w->references,
         .requesters = u->miss.v[walk].n,
-        .pc = walk_pc(u, walk)};
+        .pc = hd_walk_pc(u, walk)};
 
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
@@ -246,7 +213,7 @@ static HD_HOT void walk_part(struct hd_unit *u, uint32_t treq)
     p->warps += 1u + u->treq[treq].merged;
     if (--p->left > 0)
         return;
-    walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
+    hd_walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
     hd_hist_add(&m->walk_warps[p->app], p->warps);
     stalled = &m->recent[p->app].stalled;
     *stalled = (uint32_t)hd_max_u64(*stalled, p->warps);
@@ -284,7 +251,7 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
-    uint64_t *c = walk_row(u, w->app);
+    uint64_t *c = hd_walk_row(u, w->app);
     uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
@@ -315,82 +282,7 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 
 /* ---- the walk --------------------------------------------------------- */
 
-static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,
-                                    uint32_t core)
-{
-    const struct hd_walk *w = &u->walk[walk];
-    struct heddle_n_walk_read n = {.instance = u->instance,
-                                   .core = core,
-                                   .app = w->app,
-                                   .vpn = w->vpn.v,
-                                   .level = w->level,
-                                   .address = w->pte[w->level - 1].v,
-                                   .pc = walk_pc(u, walk)};
-
-    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
-}
-
-/* Sends the read of an entry of a level. */
-static HD_INLINE void walk_send_read(const struct hd_mmu *m, hd_time now,
-                                     hd_pa pte, uint8_t level, struct hd_req *q,
-                                     uint32_t r, uint64_t ticket)
-{
-    bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
-                    (hd_recip_up(m->per_tick, now) == now);
-
-    q->pa = pte;
-    q->born = now;
-    q->queued = ticket;
-    q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->level = level;
-    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
-    q->hit = HD_REQ_HIT;
-    m->w.memory.send(m->w.memory.self, now, r);
-}
-
-/* Sends the read of w->level, as a new request. */
-static HD_INLINE uint32_t walk_request(const struct hd_unit *u, uint32_t tag,
-                                       uint8_t app)
-{
-    uint32_t r = hd_req_take(u->m->w.reqs);
-    struct hd_req *q = &u->m->w.reqs->v[r];
-
-    q->next = HD_NONE;
-    q->tag = TAG(u->instance, tag);
-    q->warp = HD_NO_WARP;
-    q->kind = HD_REQ_WALK;
-    q->app = app;
-    q->dram_class = 0;
-    q->bytes = 8;
-    return r;
-}
-
-/* The core that missed first, or that a policy has named. */
-static uint32_t walk_core(const struct hd_unit *u, uint32_t walk)
-{
-    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
-                                  : u->walk[walk].ahead_core;
-}
-
-static HD_HOT void walk_send(struct hd_unit *u, hd_time now, uint32_t walk)
-{
-    const struct hd_mmu *m = u->m;
-    struct hd_walk *w = &u->walk[walk];
-    uint32_t r = walk_request(u, walk, w->app);
-    struct hd_req *q = &m->w.reqs->v[r];
-
-    w->req = r;
-    w->state = HD_WALK_READS;
-    w->counted = 0;
-    if (m->walk_cfg.port != 0) /* by the core that missed first */
-        q->spare = walk_core(u, walk);
-    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
-        walk_tell_read(u, walk, walk_core(u, walk));
-    walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
-}
-
-static int64_t walk_ask_step(struct hd_unit *u, const struct hd_walk *w,
-                             uint32_t pc)
+int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
 {
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
@@ -403,37 +295,36 @@ static int64_t walk_ask_step(struct hd_unit *u, const struct hd_walk *w,
     return hd_ask_walk_step(&u->m->step, &q);
 }
 
-/* Whether a walk passes its level without a read: the walk cache has the entry
- * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it is
- * a request's of that program counter, without time. */
-static HD_INLINE bool walk_spared(struct hd_unit *u, struct hd_walk *w,
-                                  uint32_t walk, uint32_t pc, bool physical)
+static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,
+                                    uint32_t core)
 {
-    int64_t how = HEDDLE_WALK_STEP_READ;
+    const struct hd_walk *w = &u->walk[walk];
+    struct heddle_n_walk_read n = {.instance = u->instance,
+                                   .core = core,
+                                   .app = w->app,
+                                   .vpn = w->vpn.v,
+                                   .level = w->level,
+                                   .address = w->pte[w->level - 1].v,
+                                   .pc = hd_walk_pc(u, walk)};
 
-    if (physical &&
-        hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
-        w->cached = w->level;
-        return true;
-    }
-    if (HD_UNLIKELY(u->m->step.bound))
-        how = walk_ask_step(u, w, walk != HD_NONE ? walk_pc(u, walk) : pc);
-    if (how == HEDDLE_WALK_STEP_READ)
-        return false;
-    walk_row(u, w->app)[HD_WALK_SKIPPED]++;
-    if (how == HEDDLE_WALK_STEP_ANSWER)
-        w->level = w->leaf;
-    return true;
+    hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
-static inline bool walk_by_address(const struct hd_unit *u)
+static HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
-    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
-}
+    const struct hd_mmu *m = u->m;
+    struct hd_walk *w = &u->walk[walk];
+    uint32_t r = hd_walk_request(u, walk, w->app);
+    struct hd_req *q = &m->w.reqs->v[r];
 
-static inline bool walk_by_prefix(const struct hd_unit *u)
-{
-    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
+    w->req = r;
+    w->state = HD_WALK_READS;
+    w->counted = 0;
+    if (m->walk_cfg.port != 0) /* by the core that missed first */
+        q->spare = hd_walk_core(u, walk);
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_read] != 0))
+        walk_tell_read(u, walk, hd_walk_core(u, walk));
+    hd_walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
 static void batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
@@ -444,7 +335,7 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
                              hd_time t)
 {
     struct hd_walk *w = &u->walk[walk];
-    bool physical = walk_by_address(u);
+    bool physical = hd_walk_by_address(u);
     uint32_t what;
 
     for (; w->level <= w->leaf; w->level++) {
@@ -452,16 +343,16 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
             hd_subregions_aim(u, w);
         if (physical)
             t = hd_pwc_port(&u->pwc, t);
-        if (!walk_spared(u, w, walk, 0, physical))
+        if (!hd_walk_spared(u, w, walk, 0, physical))
             break;
     }
-    what = w->level > w->leaf ? DONE : SEND;
+    what = w->level > w->leaf ? HD_PTW_DONE : HD_PTW_SEND;
     if (t != now)
-        walk_post(u, t, what, walk);
-    else if (what == DONE)
+        hd_walk_post(u, t, what, walk);
+    else if (what == HD_PTW_DONE)
         walk_done(u, now, walk);
     else if (u->batch == NULL)
-        walk_send(u, now, walk);
+        hd_ptw_send(u, now, walk);
     else
         batch_want(u, now, walk);
 }
@@ -476,7 +367,7 @@ static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
         walk_done(u, now, walk);
         return;
     }
-    if (walk_by_prefix(u)) {
+    if (hd_walk_by_prefix(u)) {
         t = hd_pwc_port(&u->pwc, now);
         w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
         w->level = (uint8_t)(w->cached + 1);
@@ -484,7 +375,7 @@ static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
     walk_next(u, now, walk, t);
 }
 
-static HD_HOT void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
+static HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
@@ -495,8 +386,8 @@ static HD_HOT void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = true; /* the walks that follow begin in events of their own */
     s->running++;
     s->running_of[w->app]++;
-    hd_unit_peak(&walk_row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
-    hd_unit_peak(&walk_row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
+    hd_unit_peak(&hd_walk_row(u, w->app)[HD_WALK_PEAK], s->running_of[w->app]);
+    hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
     recent->walks++;
     recent->peak = (uint32_t)hd_max_u64(recent->peak, recent->walks);
     if (m->walk_cfg.mode.kind == HD_FULL)
@@ -504,7 +395,7 @@ static HD_HOT void walk_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     else if (m->walk_cfg.mode.kind == HD_IDEAL || m->walk_fixed == 0)
         walk_done(u, now, walk);
     else
-        walk_post(u, now + m->walk_fixed, DONE, walk);
+        hd_walk_post(u, now + m->walk_fixed, HD_PTW_DONE, walk);
     u->starting = outer;
 }
 
@@ -529,12 +420,12 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
-    bool physical = walk_by_address(u);
+    bool physical = hd_walk_by_address(u);
 
     if (m->walk_cfg.mode.kind != HD_FULL)
         return;
     w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
-    if (w.leaf != 0 && walk_by_prefix(u)) {
+    if (w.leaf != 0 && hd_walk_by_prefix(u)) {
         w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
         w.level = (uint8_t)(w.cached + 1);
     }
@@ -548,7 +439,7 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
                            .flags = m->read_flags,
                            .bytes = 8};
 
-        if (walk_spared(u, &w, HD_NONE, q->pc, physical))
+        if (hd_walk_spared(u, &w, HD_NONE, q->pc, physical))
             continue;
         m->w.memory.warm(m->w.memory.self, &r);
         if (hd_pwc_on(&u->pwc))
@@ -580,7 +471,7 @@ static void batch_next_level(struct hd_unit *u, hd_time now, uint32_t batch)
             b->busy++;
         }
     b->last = 0;
-    walk_post(u, now, READ, batch);
+    hd_walk_post(u, now, HD_PTW_READ, batch);
 }
 
 /* A walk wants the entry of its level. */
@@ -630,9 +521,9 @@ static void batch_gather(struct hd_unit *u, hd_time now)
     *b = (struct hd_batch){.first = HD_NONE};
     for (link = &b->first; s->waiting > 0 && n < u->m->walk_cfg.batch; n++) {
         uint32_t i =
-            u->m->pick.bound && s->waiting > 1 ? walk_ask_pick(u, now) : 0;
+            u->m->pick.bound && s->waiting > 1 ? hd_ptw_ask_pick(u, now) : 0;
         struct hd_walk *w;
-        *link = walk_unlink(u, i);
+        *link = hd_ptw_unlink(u, i);
         w = &u->walk[*link];
         w->state = HD_WALK_RUNS;
         w->began = hd_max_u64(now, w->ready);
@@ -642,13 +533,13 @@ static void batch_gather(struct hd_unit *u, hd_time now)
     }
     b->left = n;
     b->busy = n + 1; /* itself: nothing leaves before all have begun */
-    walk_row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
+    hd_walk_row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
     for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
         next = u->walk[i].peer; /* it may end at once */
         if (u->walk[i].began > now)
-            walk_post(u, u->walk[i].began, START, i);
+            hd_walk_post(u, u->walk[i].began, HD_PTW_START, i);
         else
-            walk_begin(u, now, i);
+            hd_ptw_begin(u, now, i);
     }
     if (b->left > 0 && --b->busy == 0)
         batch_next_level(u, now, batch);
@@ -689,7 +580,7 @@ static void batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
         walk[n] = i;
         address[n] = w->pte[w->level - 1].v;
         app[n] = w->app;
-        pc[n] = walk_pc(u, i);
+        pc[n] = hd_walk_pc(u, i);
         vpn[n++] = w->vpn.v;
     }
     q.n = n;
@@ -703,41 +594,18 @@ static void batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
             w->pte[w->level - 1].v != b->last)
             continue;
         w->state = HD_WALK_READS;
-        walk_row(u, w->app)[HD_WALK_MERGED]++;
+        hd_walk_row(u, w->app)[HD_WALK_MERGED]++;
         *link = i;
         link = &w->share;
     }
     *link = HD_NONE;
-    walk_send(u, now, lead);
+    hd_ptw_send(u, now, lead);
     if (n > 1)
-        walk_post(u, now + u->m->step_ticks, READ, batch);
+        hd_walk_post(u, now + u->m->step_ticks, HD_PTW_READ, batch);
 }
 
-/* ---- after the answer (subregions.c)
- * ------------------------------------------ */
-
-void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t extra)
+void hd_ptw_free(struct hd_unit *u, hd_time now)
 {
-    u->s->walkers++;
-    walk_post(u, at, EXTRA, extra);
-}
-
-static HD_APART void walk_read_on(struct hd_unit *u, hd_time now,
-                                  uint32_t extra)
-{
-    struct hd_extra *t = &u->subs.extra[extra];
-    hd_pa pa;
-
-    if (hd_subregions_next(u, extra, &pa)) {
-        struct hd_req *q;
-        t->req = walk_request(u, extra, t->app);
-        q = &u->m->w.reqs->v[t->req];
-        q->spare = t->core;
-        walk_send_read(u->m, now, pa, 0, q, t->req,
-                       u->ticket); /* nobody waits for it */
-        return;
-    }
-    hd_subregions_end(u, now, extra);
     u->s->walkers--;
     walk_dispatch(u, now);
     hd_l2tlb_unblock(u, now);
@@ -749,20 +617,20 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
     struct hd_unit *u = self;
 
     u->ticket = number;
-    if (HD_LIKELY(what == ENTRY))
+    if (HD_LIKELY(what == HD_PTW_ENTRY))
         walk_entry(u, now, walk);
-    else if (what == START)
-        walk_begin(u, now, walk);
-    else if (what == DONE)
+    else if (what == HD_PTW_START)
+        hd_ptw_begin(u, now, walk);
+    else if (what == HD_PTW_DONE)
         walk_done(u, now, walk);
-    else if (what == GATHER)
+    else if (what == HD_PTW_GATHER)
         batch_gather(u, now);
-    else if (what == READ)
+    else if (what == HD_PTW_READ)
         batch_read(u, now, walk);
-    else if (what == EXTRA)
-        walk_read_on(u, now, walk);
+    else if (what == HD_PTW_EXTRA)
+        hd_subregions_read(u, now, walk);
     else if (u->batch == NULL)
-        walk_send(u, now, walk);
+        hd_ptw_send(u, now, walk);
     else
         batch_want(u, now, walk);
 }
@@ -771,32 +639,31 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 {
     const struct hd_mmu *m = mmu;
     struct hd_req *q = &m->w.reqs->v[r];
-    struct hd_unit *u = hd_unit_of(mmu, TAG_UNIT(q->tag));
-    uint32_t walk = TAG_WALK(q->tag);
+    struct hd_unit *u = hd_unit_of(mmu, HD_WALK_TAG_UNIT(q->tag));
+    uint32_t walk = HD_WALK_TAG_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
     uint64_t *c;
 
     hd_cross(m->env, HD_BORDER_walk);
     at += m->w.memory_back;
     if (HD_UNLIKELY(q->level == 0)) { /* it is one of the extra reads */
-        u->subs.extra[walk].req = HD_NONE;
         hd_req_give(m->w.reqs, r);
-        walk_post(u, at, EXTRA, walk);
+        hd_subregions_back(u, at, walk);
         return;
     }
-    c = walk_row(u, w->app);
+    c = hd_walk_row(u, w->app);
     walk_count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
     if (m->ahead && w->level < w->leaf && at < *m->until) {
         w->level++;
         w->counted = 0;
-        walk_send_read(m, at, w->pte[w->level - 1], w->level, q, r,
-                       u->s->number++);
+        hd_walk_send_read(m, at, w->pte[w->level - 1], w->level, q, r,
+                          u->s->number++);
         return;
     }
     w->req = HD_NONE;
     hd_req_give(m->w.reqs, r);
-    walk_post(u, at, ENTRY, walk);
+    hd_walk_post(u, at, HD_PTW_ENTRY, walk);
 }
 
 /* ---- looking and checking --------------------------------------------- */
@@ -898,7 +765,7 @@ void hd_ptw_sync(void *mmu, hd_time now)
             struct hd_walk *w = &u->walk[e];
             if (u->miss.v[e].live && w->req != HD_NONE &&
                 m->w.reqs->v[w->req].born <= now)
-                walk_count_read(walk_row(u, w->app), w);
+                walk_count_read(hd_walk_row(u, w->app), w);
         }
     }
 }

@@ -32,7 +32,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "pages/contig.h"
-#include "unit.h"
+#include "walk.h"
 
 #define HD_PART    msc
 #define HD_CFG     struct hd_msc_cfg
@@ -140,7 +140,9 @@ bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
                                          .warp = first->warp,
                                          .bits = w->bits,
                                          .app = w->app};
-    hd_ptw_stay(u, now + u->subs.latency * (u->subs.links != NULL), i);
+    u->s->walkers++;
+    hd_walk_post(u, now + u->subs.latency * (u->subs.links != NULL),
+                 HD_PTW_EXTRA, i);
     return true;
 }
 
@@ -245,7 +247,8 @@ static uint32_t outward(const struct hd_unit *u, const struct hd_extra *t)
     return down > 0 ? t->bits & ~t->read & 1u << (down - 1) : 0;
 }
 
-bool hd_subregions_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
+/* Which head PTE is read next; false: what there is to know is known. */
+static bool extra_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
 {
     struct hd_subregions *h = &u->subs;
     struct hd_extra *t = &h->extra[i];
@@ -270,7 +273,8 @@ bool hd_subregions_next(struct hd_unit *u, uint32_t i, hd_pa *pa)
     return true;
 }
 
-void hd_subregions_end(struct hd_unit *u, hd_time now, uint32_t i)
+/* The extra reads have ended: the MSC and the L2 TLB are filled. */
+static void extra_end(struct hd_unit *u, hd_time now, uint32_t i)
 {
     struct hd_subregions *h = &u->subs;
     struct hd_extra *t = &h->extra[i];
@@ -298,6 +302,29 @@ void hd_subregions_end(struct hd_unit *u, hd_time now, uint32_t i)
     u->hand = NULL;
     hd_tlb_fill(&u->tlb, t->app, t->core, t->warp, t->vpn, &x, 0);
     t->bits = 0;
+}
+
+void hd_subregions_read(struct hd_unit *u, hd_time now, uint32_t i)
+{
+    struct hd_extra *t = &u->subs.extra[i];
+    struct hd_req *q;
+    hd_pa pa;
+
+    if (!extra_next(u, i, &pa)) {
+        extra_end(u, now, i);
+        hd_ptw_free(u, now);
+        return;
+    }
+    t->req = hd_walk_request(u, i, t->app);
+    q = &u->m->w.reqs->v[t->req];
+    q->spare = t->core;
+    hd_walk_send_read(u->m, now, pa, 0, q, t->req, u->ticket); /* level 0 */
+}
+
+void hd_subregions_back(struct hd_unit *u, hd_time at, uint32_t i)
+{
+    u->subs.extra[i].req = HD_NONE;
+    hd_walk_post(u, at, HD_PTW_EXTRA, i);
 }
 
 void hd_subregions_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,

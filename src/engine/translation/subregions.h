@@ -63,10 +63,10 @@ bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
 /* A miss of a page begins a walk. */
 void hd_subregions_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn);
 
-/* What a walker with extra reads does next: true: it reads *pa; false: it ends,
- * having filled the MSC and the L2 TLB. */
-bool hd_subregions_next(struct hd_unit *u, uint32_t extra, hd_pa *pa);
-void hd_subregions_end(struct hd_unit *u, hd_time now, uint32_t extra);
+/* A walker makes its next extra read, or has made the last one, fills the MSC
+ * and the L2 TLB and is free; an extra read is answered at `at`. */
+void hd_subregions_read(struct hd_unit *u, hd_time now, uint32_t extra);
+void hd_subregions_back(struct hd_unit *u, hd_time at, uint32_t extra);
 
 /* Nothing that was read of the regions of [vpn, vpn + pages) holds any more; app
  * HD_APP_NONE: of any. */

@@ -240,8 +240,6 @@ bool hd_ptw_room(const struct hd_unit *u);
 void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
 /* What a walk for a request leaves behind, at once (functional warming). */
 void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q);
-/* The walker of a walk that has been answered begins extra reads at `at`. */
-void hd_ptw_stay(struct hd_unit *u, hd_time at, uint32_t extra);
 /* An event of u->rank. */
 void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);

@@ -1,0 +1,134 @@
+/*
+ * walk.h - inside the walkers: what ptw.c, a plain walk, shares with the files
+ * that hold what papers add to it: batch.c (walks taken together),
+ * subregions.c (head PTEs and extra reads), requesters.c (whom a walk answers)
+ * and warm.c (walks without time).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HD_WALK_H
+#define HD_WALK_H
+
+#include "unit.h"
+
+/* Events of a unit's walkers. */
+enum {
+    HD_PTW_START, /* a walker begins */
+    HD_PTW_SEND,  /* the next read leaves */
+    HD_PTW_ENTRY, /* a page-table entry has come */
+    HD_PTW_DONE,
+    HD_PTW_GATHER, /* a walker takes a batch of those that wait */
+    HD_PTW_READ,   /* the next read of a batch leaves */
+    HD_PTW_EXTRA   /* a walker that has answered makes extra reads */
+};
+
+/* The tag of a walk's requests, and what it says. */
+#define HD_WALK_TAG(unit, walk) ((unit) << 20 | (walk))
+#define HD_WALK_TAG_UNIT(tag)   ((tag) >> 20)
+#define HD_WALK_TAG_WALK(tag)   ((tag)&0xfffff)
+
+static inline uint64_t *hd_walk_row(const struct hd_unit *u, uint32_t app)
+{
+    return hd_count_row(&u->walk_stat, u->instance, app);
+}
+
+/* Posts an event of the unit to itself; its number comes with it. */
+static inline void hd_walk_post(struct hd_unit *u, hd_time at, uint32_t what,
+                                uint32_t walk)
+{
+    hd_post(u->m->env->ev, u->rank, u->rank, at, what, walk, u->s->number++);
+}
+
+/* The instruction that missed first; 0: a policy has begun the walk. */
+static inline uint32_t hd_walk_pc(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].pc : 0;
+}
+
+/* The core that missed first, or that a policy has named. */
+static inline uint32_t hd_walk_core(const struct hd_unit *u, uint32_t walk)
+{
+    return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
+                                  : u->walk[walk].ahead_core;
+}
+
+/* Sends the read of w->level, as a new request. */
+static HD_INLINE uint32_t hd_walk_request(const struct hd_unit *u, uint32_t tag,
+                                          uint8_t app)
+{
+    uint32_t r = hd_req_take(u->m->w.reqs);
+    struct hd_req *q = &u->m->w.reqs->v[r];
+
+    q->next = HD_NONE;
+    q->tag = HD_WALK_TAG(u->instance, tag);
+    q->warp = HD_NO_WARP;
+    q->kind = HD_REQ_WALK;
+    q->app = app;
+    q->dram_class = 0;
+    q->bytes = 8;
+    return r;
+}
+
+/* Sends the read of an entry of a level. */
+static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
+                                        hd_pa pte, uint8_t level,
+                                        struct hd_req *q, uint32_t r,
+                                        uint64_t ticket)
+{
+    bool numbered = m->ordered & (ticket != HD_UNIT_FOREIGN) &
+                    (hd_recip_up(m->per_tick, now) == now);
+
+    q->pa = pte;
+    q->born = now;
+    q->queued = ticket;
+    q->client = (uint16_t)(m->w.memory_client + numbered);
+    q->level = level;
+    q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
+    q->hit = HD_REQ_HIT;
+    m->w.memory.send(m->w.memory.self, now, r);
+}
+
+/* What a policy says of a step (walk_step); pc: of the first requester. */
+int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w,
+                        uint32_t pc);
+
+/* Whether a walk passes its level without a read: the walk cache has the entry
+ * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it
+ * is a request's of that program counter, without time. */
+static HD_INLINE bool hd_walk_spared(struct hd_unit *u, struct hd_walk *w,
+                                     uint32_t walk, uint32_t pc, bool physical)
+{
+    int64_t how = HEDDLE_WALK_STEP_READ;
+
+    if (physical &&
+        hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
+        w->cached = w->level;
+        return true;
+    }
+    if (HD_UNLIKELY(u->m->step.bound))
+        how = hd_ptw_ask_step(u, w, walk != HD_NONE ? hd_walk_pc(u, walk) : pc);
+    if (how == HEDDLE_WALK_STEP_READ)
+        return false;
+    hd_walk_row(u, w->app)[HD_WALK_SKIPPED]++;
+    if (how == HEDDLE_WALK_STEP_ANSWER)
+        w->level = w->leaf;
+    return true;
+}
+
+static inline bool hd_walk_by_address(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PHYSICAL;
+}
+
+static inline bool hd_walk_by_prefix(const struct hd_unit *u)
+{
+    return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
+}
+
+/* ---- ptw.c ----------------------------------------------------------------
+ */
+
+/* A walker that had extra reads is free. */
+void hd_ptw_free(struct hd_unit *u, hd_time now);
+
+#endif
