@@ -407,7 +407,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick,
                    mmu_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_reference, "", &m->reference,
-                   hd_ptw_reference_default, m);
+                   hd_batch_reference_default, m);
     if (w->faults != NULL)
         hd_faults_client(w->faults,
                          (struct hd_fault_client){mmu_resume, mmu_mapped, m});

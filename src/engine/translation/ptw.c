@@ -64,7 +64,7 @@ bool hd_ptw_room(const struct hd_unit *u)
 }
 
 /* Asks which of the waiting walks starts; fills the question's arrays. */
-static uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now)
+uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
     uint64_t *a = u->m->who;
@@ -90,7 +90,7 @@ static uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now)
 }
 
 /* Takes the i-th waiting walk out of the queue. */
-static uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
+uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
 {
     struct hd_unit_state *s = u->s;
     uint32_t room = u->miss.room, at = hd_unit_place(s->queue_first, i, room);
@@ -105,8 +105,6 @@ static uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
     s->waiting--;
     return walk;
 }
-
-static void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 
 /* Gives a walk to a walker. */
 static HD_HOT void walk_occupy(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -144,16 +142,6 @@ static void walk_queue(struct hd_unit *u, uint32_t walk)
     hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
 }
 
-/* A walker that is free takes walks that wait as a batch, behind whatever comes
- * at the same instant. */
-static void walk_call(struct hd_unit *u, hd_time at)
-{
-    if (u->s->walkers >= u->m->walk_cfg.walkers)
-        return;
-    u->s->walkers++;
-    hd_walk_post(u, at, HD_PTW_GATHER, 0);
-}
-
 HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_unit_state *s = u->s;
@@ -169,7 +157,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->bits = 0;
     if (u->batch != NULL) {
         walk_queue(u, walk);
-        walk_call(u, hd_max_u64(now, w->ready));
+        hd_batch_call(u, hd_max_u64(now, w->ready));
         return;
     }
     if (s->walkers < u->m->walk_cfg.walkers ||
@@ -244,8 +232,6 @@ static void walk_gather(struct hd_unit *u, const struct hd_mshr_entry *e,
         m->party_of[t] = i + 1;
 }
 
-static void batch_leave(struct hd_unit *u, hd_time now, uint32_t walk);
-
 static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_mmu *m = u->m;
@@ -273,7 +259,7 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     if (u->batch == NULL)
         u->s->walkers--;
     else
-        batch_leave(u, now, walk);
+        hd_batch_leave(u, now, walk);
     hd_l2tlb_answer(u, now, walk);
     if (u->batch == NULL)
         walk_dispatch(u, now);
@@ -310,7 +296,7 @@ static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_read, &n);
 }
 
-static HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
@@ -326,8 +312,6 @@ static HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
         walk_tell_read(u, walk, hd_walk_core(u, walk));
     hd_walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
-
-static void batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
 
 /* Goes on from w->level at t, not before now: passes the levels that need no
  * read, then has the read sent, or the walk done. */
@@ -354,7 +338,7 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
     else if (u->batch == NULL)
         hd_ptw_send(u, now, walk);
     else
-        batch_want(u, now, walk);
+        hd_batch_want(u, now, walk);
 }
 
 static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -375,7 +359,7 @@ static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
     walk_next(u, now, walk, t);
 }
 
-static HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
+HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
@@ -447,163 +431,6 @@ void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
     }
 }
 
-/* ---- batches --------------------------------------------------------------
- *
- * With walk.batch a walker takes the walks that wait, up to so many, and goes
- * down with them level by level (Pichai et al. 6.3).  A walk that needs an entry
- * wants it; when all do, the reads of the highest level that is wanted leave, one
- * a cycle, and one serves all walks that want the same entry.  A walk whose leaf
- * has come ends at once; the walker is free when all have.
- */
-
-/* Nothing of the level is under way any more: the reads of the next one leave. */
-static void batch_next_level(struct hd_unit *u, hd_time now, uint32_t batch)
-{
-    struct hd_batch *b = &u->batch[batch];
-    uint32_t level = 5;
-
-    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
-        if (u->walk[i].state == HD_WALK_WANTS)
-            level = (uint32_t)hd_min_u64(level, u->walk[i].level);
-    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
-        if (u->walk[i].state == HD_WALK_WANTS && u->walk[i].level == level) {
-            u->walk[i].state = HD_WALK_TURN;
-            b->busy++;
-        }
-    b->last = 0;
-    hd_walk_post(u, now, HD_PTW_READ, batch);
-}
-
-/* A walk wants the entry of its level. */
-static void batch_want(struct hd_unit *u, hd_time now, uint32_t walk)
-{
-    struct hd_walk *w = &u->walk[walk];
-
-    w->state = HD_WALK_WANTS;
-    if (--u->batch[w->batch].busy == 0)
-        batch_next_level(u, now, w->batch);
-}
-
-/* A walk of a batch has ended. */
-static void batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
-{
-    uint32_t batch = u->walk[walk].batch;
-    struct hd_batch *b = &u->batch[batch];
-    uint32_t *link = &b->first;
-
-    while (*link != walk)
-        link = &u->walk[*link].peer;
-    *link = u->walk[walk].peer;
-    b->busy--;
-    if (--b->left == 0) {
-        hd_numbers_give(&u->batches, batch);
-        u->s->walkers--;
-        if (u->s->waiting > 0)
-            walk_call(u, now);
-    } else if (b->busy == 0) {
-        batch_next_level(u, now, batch);
-    }
-}
-
-/* A walker takes walks that wait. */
-static void batch_gather(struct hd_unit *u, hd_time now)
-{
-    struct hd_unit_state *s = u->s;
-    uint32_t batch, n = 0, *link;
-    struct hd_batch *b;
-
-    if (s->waiting == 0) { /* another one was quicker */
-        s->walkers--;
-        return;
-    }
-    batch = hd_numbers_take(&u->batches);
-    b = &u->batch[batch];
-    *b = (struct hd_batch){.first = HD_NONE};
-    for (link = &b->first; s->waiting > 0 && n < u->m->walk_cfg.batch; n++) {
-        uint32_t i =
-            u->m->pick.bound && s->waiting > 1 ? hd_ptw_ask_pick(u, now) : 0;
-        struct hd_walk *w;
-        *link = hd_ptw_unlink(u, i);
-        w = &u->walk[*link];
-        w->state = HD_WALK_RUNS;
-        w->began = hd_max_u64(now, w->ready);
-        w->batch = batch;
-        w->peer = HD_NONE;
-        link = &w->peer;
-    }
-    b->left = n;
-    b->busy = n + 1; /* itself: nothing leaves before all have begun */
-    hd_walk_row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
-    for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
-        next = u->walk[i].peer; /* it may end at once */
-        if (u->walk[i].began > now)
-            hd_walk_post(u, u->walk[i].began, HD_PTW_START, i);
-        else
-            hd_ptw_begin(u, now, i);
-    }
-    if (b->left > 0 && --b->busy == 0)
-        batch_next_level(u, now, batch);
-    hd_l2tlb_unblock(u, now);
-}
-
-int64_t hd_ptw_reference_default(void *self, const void *question)
-{
-    const struct hd_mmu *m = self;
-    const struct heddle_q_walk_reference *q = question;
-
-    for (uint32_t i = 0; q->last != 0 && i < q->n; i++)
-        if (q->address[i] / m->w.line == q->last / m->w.line)
-            return i;
-    return 0;
-}
-
-/* The next read of a batch leaves, and the one behind it a cycle later. */
-static void batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
-{
-    struct hd_batch *b = &u->batch[batch];
-    uint32_t room = u->m->walk_cfg.batch, n = 0, lead, *link;
-    uint64_t *address = u->m->who, *app = address + room, *vpn = app + room;
-    uint64_t *pc = vpn + room, *walk = pc + room;
-    struct heddle_q_walk_reference q = {
-        .last = b->last, .address = address, .app = app, .vpn = vpn, .pc = pc};
-
-    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
-        const struct hd_walk *w = &u->walk[i];
-        uint32_t k = 0;
-        if (w->state != HD_WALK_TURN)
-            continue;
-        q.level = w->level;
-        while (k < n && address[k] != w->pte[w->level - 1].v)
-            k++;
-        if (k < n)
-            continue;
-        walk[n] = i;
-        address[n] = w->pte[w->level - 1].v;
-        app[n] = w->app;
-        pc[n] = hd_walk_pc(u, i);
-        vpn[n++] = w->vpn.v;
-    }
-    q.n = n;
-    lead = n > 1 ? (uint32_t)hd_ask_walk_reference(&u->m->reference, &q) : 0;
-    b->last = address[lead];
-    lead = (uint32_t)walk[lead];
-    link = &u->walk[lead].share;
-    for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer) {
-        struct hd_walk *w = &u->walk[i];
-        if (i == lead || w->state != HD_WALK_TURN ||
-            w->pte[w->level - 1].v != b->last)
-            continue;
-        w->state = HD_WALK_READS;
-        hd_walk_row(u, w->app)[HD_WALK_MERGED]++;
-        *link = i;
-        link = &w->share;
-    }
-    *link = HD_NONE;
-    hd_ptw_send(u, now, lead);
-    if (n > 1)
-        hd_walk_post(u, now + u->m->step_ticks, HD_PTW_READ, batch);
-}
-
 void hd_ptw_free(struct hd_unit *u, hd_time now)
 {
     u->s->walkers--;
@@ -624,15 +451,15 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
     else if (what == HD_PTW_DONE)
         walk_done(u, now, walk);
     else if (what == HD_PTW_GATHER)
-        batch_gather(u, now);
+        hd_batch_gather(u, now);
     else if (what == HD_PTW_READ)
-        batch_read(u, now, walk);
+        hd_batch_read(u, now, walk);
     else if (what == HD_PTW_EXTRA)
         hd_subregions_read(u, now, walk);
     else if (u->batch == NULL)
         hd_ptw_send(u, now, walk);
     else
-        batch_want(u, now, walk);
+        hd_batch_want(u, now, walk);
 }
 
 HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)

@@ -232,6 +232,12 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t walk,
 void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
 
+/* ---- batch.c ---------------------------------------------------------------
+ */
+
+/* The default of walk_reference: as long as there are some, those of a line. */
+int64_t hd_batch_reference_default(void *mmu, const void *question);
+
 /* ---- ptw.c -------------------------------------------------------------- */
 
 /* Whether one more walk can begin or wait. */
@@ -245,8 +251,6 @@ void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);
 /* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
 void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
-/* The default of walk_reference: as long as there are some, those of a line. */
-int64_t hd_ptw_reference_default(void *mmu, const void *question);
 /* A requester has its answer (struct hd_tbelow's heard). */
 void hd_ptw_heard(void *unit, uint32_t treq);
 

@@ -128,7 +128,27 @@ static inline bool hd_walk_by_prefix(const struct hd_unit *u)
 /* ---- ptw.c ----------------------------------------------------------------
  */
 
+/* Which of the waiting walks starts, if more than one waits (walk_pick); takes
+ * the i-th of them out of the queue. */
+uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now);
+uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i);
+/* A walker takes a walk up; sends the read of w->level. */
+void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk);
 /* A walker that had extra reads is free. */
 void hd_ptw_free(struct hd_unit *u, hd_time now);
+
+/* ---- batch.c ---------------------------------------------------------------
+ */
+
+/* A free walker takes walks that wait as a batch, behind whatever comes at the
+ * same instant; it does. */
+void hd_batch_call(struct hd_unit *u, hd_time at);
+void hd_batch_gather(struct hd_unit *u, hd_time now);
+/* A walk of a batch needs the entry of its level; it has ended. */
+void hd_batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk);
+/* The next read of a batch leaves, and the one behind it a cycle later. */
+void hd_batch_read(struct hd_unit *u, hd_time now, uint32_t batch);
 
 #endif
