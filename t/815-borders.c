@@ -28,7 +28,7 @@
 
 static void hears(struct hd_env *env) /* a core's business with the MMU */
 {
-    hd_cross(env, HD_BORDER_heard);
+    hd_cross(env, HD_BORDER_notified);
     hd_at_home(env, HD_SIDE_MMU);
 }
 
@@ -45,7 +45,7 @@ static void hears_and_issues(struct hd_env *env)
 
 static void issues_over_there(struct hd_env *env)
 {
-    hd_cross(env, HD_BORDER_heard);
+    hd_cross(env, HD_BORDER_notified);
     issues(env);
 }
 

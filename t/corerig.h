@@ -160,7 +160,7 @@ static void below_event(void *self, hd_time now, uint32_t what, uint32_t treq,
     r->tclient.reply(r->tclient.self, now, treq);
 }
 
-static void below_heard(void *self, uint32_t treq)
+static void below_notified(void *self, uint32_t treq)
 {
     (void)self, (void)treq;
 }
@@ -223,7 +223,8 @@ static inline struct rig *rig_build(const struct programs *programs,
     r->g.memory.self = r;
     r->client = hd_core_client(&r->g.core[0]);
     r->tclient = hd_core_tclient(&r->g.core[0], HD_MSG_XLATE);
-    r->g.core[0].below_tlb = (struct hd_tbelow){below_send, below_heard, r, NULL};
+    r->g.core[0].below_tlb =
+        (struct hd_tbelow){below_send, below_notified, r, NULL};
     r->g.dispatch = hd_dispatch_open(&r->g);
     return r;
 }

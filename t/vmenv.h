@@ -79,11 +79,11 @@ static void vm_driver(void *self, hd_time now, uint32_t what, uint32_t a,
     below.send(below.self, now, t);
 }
 
-static void heard(struct vm *v, uint32_t treq)
+static void notify(struct vm *v, uint32_t treq)
 {
     struct hd_tbelow below = hd_mmu_below(v->mmu, v->treqs.v[treq].core);
 
-    below.heard(below.self, treq);
+    below.notified(below.self, treq);
 }
 
 static void vm_reply(void *self, hd_time at, uint32_t treq)
@@ -102,7 +102,7 @@ static void vm_reply(void *self, hd_time at, uint32_t treq)
                            q->hit,
                            q->references,
                            q->walk};
-    heard(v, treq);
+    notify(v, treq);
     hd_treq_give(&v->treqs, treq);
 }
 
@@ -120,7 +120,7 @@ static void vm_core(void *self, hd_time now, uint32_t what, uint32_t a,
                     uint64_t b)
 {
     (void)now, (void)what, (void)b;
-    heard(self, a);
+    notify(self, a);
 }
 
 static void vm_memory_send(void *self, hd_time now, uint32_t req)

@@ -24,14 +24,14 @@
  *
  * A page that has to come from the host (vm.paging=fault) takes far too long to
  * hold an MSHR: when the unit below says that the request waits there, the
- * entry is lent (memory/mshr.h), and the miss no longer counts as outstanding. Its
- * lines stay with it, and later misses of the page join as ever.  So it is
+ * entry is lent (memory/mshr.h), and the miss no longer counts as outstanding.
+ * Its lines stay with it, and later misses of the page join as ever.  So it is
  * where an entry of a coalesced region hits, and the page is still on the host
  * (find).
  *
  * That the answer was heard reaches the unit below at once, without an instant
- * (hd_tbelow.heard ends the account of the walk, with the misses that joined up
- * to then): a message would be counted after an epoch that lies between.  So
+ * (hd_tbelow.notified ends the account of the walk, with the misses that joined
+ * up to then): a message would be counted after an epoch that lies between.  So
  * would the most misses that one translation ended (hd_gpu.stalled, which a
  * policy's epoch reads).
  *
@@ -163,7 +163,7 @@ static void l1side_notified(void *core, uint32_t treq)
 {
     const struct hd_core *c = core;
 
-    c->below_side.heard(c->below_side.self, treq);
+    c->below_side.notified(c->below_side.self, treq);
 }
 
 void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
@@ -702,7 +702,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     if (HD_UNLIKELY(*g->changes != 0))
         holds = l1tlb_refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;
-    if (HD_UNLIKELY(c->l1tlb.heard)) {
+    if (HD_UNLIKELY(c->l1tlb.observed)) {
         c->hand = l1tlb_first_pc(c, m);
         if (c->l1tlb.watched[HEDDLE_NOTE_translated] != 0)
             l1tlb_tell_translated(c, q, pfn, t);
@@ -717,7 +717,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
                                                   : HEDDLE_INSERT_CAUSE_HIT);
         c->tlb_count[HD_L1TLB_FILLS] += in;
     }
-    if (HD_UNLIKELY(c->l1tlb.heard))
+    if (HD_UNLIKELY(c->l1tlb.observed))
         l1tlb_filled(c, q->vpn, in);
     q->merged = l1tlb_merged(m);
     if (HD_UNLIKELY(q->merged >= g->stalled[c->app]))
@@ -731,7 +731,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     hd_mshr_give(&c->tlb_mshr, i);
     s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     l1tlb_call_parked(c, t);
-    c->below_tlb.heard(c->below_tlb.self, treq);
+    c->below_tlb.notified(c->below_tlb.self, treq);
     hd_treq_give(g->treqs, treq);
 }
 
@@ -810,7 +810,7 @@ void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_treq *q = &c->gpu->treqs->v[treq];
 
     q->merged = l1tlb_merged(&c->tlb_mshr.v[q->tag]);
-    c->below_tlb.heard(c->below_tlb.self, treq);
+    c->below_tlb.notified(c->below_tlb.self, treq);
     hd_mshr_lend(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     l1tlb_call_parked(c, t);

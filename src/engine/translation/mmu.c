@@ -52,9 +52,8 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
 
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
-    return (struct hd_tbelow){hd_l2tlb_take, hd_ptw_heard,
-                              &m->unit[m->units > 1 ? core : 0],
-                              hd_l2tlb_warm};
+    return (struct hd_tbelow){hd_l2tlb_take, hd_requesters_notified,
+                              &m->unit[m->units > 1 ? core : 0], hd_l2tlb_warm};
 }
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)
@@ -304,14 +303,15 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
                 (w->l2tlb->serial && w->l2tlb->large_entries != 0);
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);
-    m->party_of = hd_arena_take(env->arena, treqs, sizeof *m->party_of);
-    m->parties = hd_arena_take(env->arena, treqs, sizeof *m->parties);
+    m->requesters_of =
+        hd_arena_take(env->arena, treqs, sizeof *m->requesters_of);
+    m->requesters = hd_arena_take(env->arena, treqs, sizeof *m->requesters);
     m->who = calloc(who, sizeof *m->who);
     m->port = calloc(w->cores, sizeof *m->port);
     if (m->who == NULL || m->port == NULL || m->recent == NULL ||
-        m->party_of == NULL || m->parties == NULL ||
-        hd_numbers_open(&m->party_numbers, env->arena, w->treqs->numbers.room) <
-            0) {
+        m->requesters_of == NULL || m->requesters == NULL ||
+        hd_numbers_open(&m->requester_numbers, env->arena,
+                        w->treqs->numbers.room) < 0) {
         hd_mmu_close(m);
         return NULL;
     }

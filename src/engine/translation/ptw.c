@@ -187,51 +187,6 @@ static HD_APART void walk_tell_done(struct hd_unit *u, hd_time now,
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
 }
 
-/* A request leaves its party, if it is in one. */
-static HD_HOT void walk_part(struct hd_unit *u, uint32_t treq)
-{
-    struct hd_mmu *m = u->m;
-    uint32_t i = m->party_of[treq], *stalled;
-    struct hd_party *p;
-
-    if (i == 0) /* it hit, or its walk is not done */
-        return;
-    p = &m->parties[i - 1];
-    m->party_of[treq] = 0;
-    p->warps += 1u + u->treq[treq].merged;
-    if (--p->left > 0)
-        return;
-    hd_walk_row(u, p->app)[HD_WALK_WARPS] += p->warps;
-    hd_hist_add(&m->walk_warps[p->app], p->warps);
-    stalled = &m->recent[p->app].stalled;
-    *stalled = (uint32_t)hd_max_u64(*stalled, p->warps);
-    hd_numbers_give(&m->party_numbers, i - 1);
-}
-
-HD_HOT void hd_ptw_heard(void *self, uint32_t treq)
-{
-    struct hd_unit *u = self;
-
-    hd_cross(u->m->env, HD_BORDER_heard);
-    walk_part(u, treq);
-}
-
-/* The requests of a walk that is done make a party.  One whose page was absent
- * more than once may still be in that of its last walk. */
-static void walk_gather(struct hd_unit *u, const struct hd_mshr_entry *e,
-                        uint32_t app)
-{
-    struct hd_mmu *m = u->m;
-    uint32_t i;
-
-    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
-        walk_part(u, t);
-    i = hd_numbers_take(&m->party_numbers);
-    m->parties[i] = (struct hd_party){e->n, 0, app};
-    for (uint32_t t = e->first; t != HD_NONE; t = m->w.treqs->v[t].next)
-        m->party_of[t] = i + 1;
-}
-
 static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     struct hd_mmu *m = u->m;
@@ -242,7 +197,7 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
     if (HD_LIKELY(e->n != 0))
-        walk_gather(u, e, w->app);
+        hd_requesters_form(u, e, w->app);
     c[HD_WALK_WALKS]++;
     c[HD_WALK_REQUESTERS] += e->n;
     c[HD_WALK_BUSY_CYCLES] += busy;

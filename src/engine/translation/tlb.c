@@ -739,8 +739,8 @@ void hd_tlb_bound(struct hd_tlb *t)
                t->watched[HEDDLE_NOTE_tlb_evict] == 0;
     t->other = !t->quiet || t->cfg.sub_ways != 0 || t->cfg.group_index ||
                t->insert.bound;
-    t->heard = t->other || t->side != NULL ||
-               t->watched[HEDDLE_NOTE_translated] != 0;
+    t->observed =
+        t->other || t->side != NULL || t->watched[HEDDLE_NOTE_translated] != 0;
     if (quiet && !t->quiet) /* nobody has said who brought what is there */
         memset(t->from, 0, tlb_entries(t) * sizeof *t->from);
 }

@@ -101,7 +101,8 @@ struct hd_tlb {
                        large entries, then a bit set of classes present */
     bool other; /* fills are not of pages of 4 KB alone, or it is not quiet */
     bool quiet; /* nobody but the owner is concerned with look-ups and fills */
-    bool heard; /* somebody is, or with what comes, or it has a buffer beside */
+    bool observed; /* not quiet, or a watcher is told of what comes, or it has a
+                      buffer next to it */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t base_n;                /* entries of the base array */
     uint32_t instance;              /* core, or 0 */

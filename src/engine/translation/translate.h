@@ -59,7 +59,7 @@ struct hd_treq {
     uint16_t references; /* memory references that the walk made */
     uint8_t app;
     uint8_t merged; /* the requester's count of merged misses, up to 255, when
-                       it has heard */
+                       it notifies the level below */
     uint8_t hit;    /* enum hd_treq_hit */
     uint8_t writes; /* 1: it is for a store or an atomic */
 };
@@ -118,7 +118,7 @@ static inline void hd_treq_append(const struct hd_treqs *p, uint32_t *first,
  */
 struct hd_tbelow {
     void (*send)(void *self, hd_time now, uint32_t treq);
-    void (*heard)(void *self, uint32_t treq);
+    void (*notified)(void *self, uint32_t treq);
     void *self;
     /* Answers at once, without time, and leaves what an answered request would
      * in its arrays (functional warming).  Of q it takes vpn, core, warp, app

@@ -89,15 +89,11 @@ struct hd_unit_state {
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
 
-/*
- * The requests that one walk answered, until all of them have been heard: a
- * core merges misses with its request until it has the answer, so that is when
- * it is certain how many there were.  (To read the number when the walk ends
- * would count those of cores that have run ahead, and not those of others.)
- */
-struct hd_party {
-    uint32_t left; /* requests */
-    uint32_t warps;
+/* The requests that one walk answered, until the unit has been notified by all
+ * of them (requesters.c). */
+struct hd_requesters {
+    uint32_t left;  /* requests */
+    uint32_t warps; /* misses so far, merged ones included */
     uint32_t app;
 };
 
@@ -136,9 +132,9 @@ struct hd_mmu {
     const uint32_t *watched;      /* [note] watchers */
     const struct hd_steer *steer; /* arena; NULL: nobody can steer */
     struct hd_mmu_recent *recent; /* arena: [app] */
-    uint32_t *party_of;           /* arena: [treq], its party + 1; 0: in none */
-    struct hd_party *parties;     /* arena */
-    struct hd_numbers party_numbers;
+    uint32_t *requesters_of; /* arena: [treq], its record + 1; 0: in none */
+    struct hd_requesters *requesters; /* arena */
+    struct hd_numbers requester_numbers;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
     uint32_t *port; /* [core]: sender's rank of its requests */
@@ -238,6 +234,12 @@ void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
 /* The default of walk_reference: as long as there are some, those of a line. */
 int64_t hd_batch_reference_default(void *mmu, const void *question);
 
+/* ---- requesters.c ----------------------------------------------------------
+ */
+
+/* A requester has its answer (struct hd_tbelow's notified). */
+void hd_requesters_notified(void *unit, uint32_t treq);
+
 /* ---- ptw.c -------------------------------------------------------------- */
 
 /* Whether one more walk can begin or wait. */
@@ -251,8 +253,6 @@ void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);
 /* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
 void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
-/* A requester has its answer (struct hd_tbelow's heard). */
-void hd_ptw_heard(void *unit, uint32_t treq);
 
 void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);

@@ -138,6 +138,14 @@ void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk);
 /* A walker that had extra reads is free. */
 void hd_ptw_free(struct hd_unit *u, hd_time now);
 
+/* ---- requesters.c -----------------------------------------------------------
+ */
+
+/* A walk of an application is done: its requests, the list of e, stay together
+ * until each has notified the unit. */
+void hd_requesters_form(struct hd_unit *u, const struct hd_mshr_entry *e,
+                        uint32_t app);
+
 /* ---- batch.c ---------------------------------------------------------------
  */
 
