@@ -21,16 +21,11 @@
  * two requests for one page make one walk.  A real TLB does not know the size
  * before the walk; papers that use one size throughout do.
  *
- * A walk's result goes where tlb_fill says.  By default that is MASK's rule
- * over the steering tables: to the L2 TLB if any of the requesters' warps may
- * fill, else where `tlb_fill_without` says.  The bypass cache (MASK 5.2) is
- * probed beside the L2 TLB at no extra time; a hit there counts as a hit.
- *
- * An entry of a coalesced region may be there before all of its pages are
- * (ptable.c).  A request for one that is still on the host is no hit, whatever
- * entry covers it, and needs no walk: it faults when the look-up ends.  A walk
- * for any page of a coalesced region answers for all; those of its requests
- * whose pages are not there fault then.
+ * What others add stands in files of their own: where a walk's result goes, and
+ * the bypass cache (bypass.c); pages that are not resident (nonresident.c);
+ * entries of subregions (subregions.c); translations that policies start
+ * (paging/prefetch.c); runs without time (warm.c); looking and checking
+ * (look.c).
  *
  * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
  * and the MSHRs are the walk queue, where misses to one page merge.
@@ -41,45 +36,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include "unit.h"
-
-static uint64_t *l2tlb_row(const struct hd_unit *u, uint32_t app)
-{
-    return hd_count_row(&u->stat, u->instance, app);
-}
-
-static uint32_t *l2tlb_input(const struct hd_unit *u, uint32_t i)
-{
-    return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
-}
-
-/* The MSHRs are what is short, and not the walk queue.  Of both, no more are
- * built than can be in use. */
-static bool l2tlb_mshrs_full(const struct hd_unit *u)
-{
-    return u->m->tlb_cfg.mode.kind == HD_FULL &&
-           hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
-}
-
-/* Whether the page of a request is there, which a translation covers. */
-static bool l2tlb_resident(const struct hd_unit *u, const struct hd_treq *q,
-                           const struct hd_xlate *x)
-{
-    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
-}
-
-/* The translation from the page table; false: not mapped. */
-static bool l2tlb_translate(const struct hd_unit *u, uint32_t app, hd_vpn vpn,
-                            struct hd_xlate *x)
-{
-    const struct hd_mmu *m = u->m;
-
-    if (!hd_ptables_find(m->w.tables, app, vpn, x))
-        return false;
-    if (HD_UNLIKELY(u->tlb.merge.bound || u->bypass.merge.bound ||
-                    (m->w.merge != NULL && m->w.merge->bound)))
-        hd_ptables_run(m->w.tables, app, vpn, 16, x);
-    return true;
-}
 
 /* ---- answering -------------------------------------------------------- */
 
@@ -104,15 +60,12 @@ static hd_time l2tlb_lookup_span(const struct hd_mmu *m,
     return m->serial && second ? 2 * m->lookup : m->lookup;
 }
 
-/* Counts the stages of a request that is answered with x at `at`, or faults
- * then (NULL: if an entry covered its page, that was a large one).  `joined`:
- * when it entered an MSHR; a hit: `at`. */
-static HD_HOT void l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
-                                 const struct hd_xlate *x, hd_time joined,
-                                 hd_time at)
+HD_HOT void hd_l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
+                             const struct hd_xlate *x, hd_time joined,
+                             hd_time at)
 {
     const struct hd_mmu *m = u->m;
-    uint64_t *n = l2tlb_row(u, q->app);
+    uint64_t *n = hd_l2tlb_row(u, q->app);
     hd_time looked = q->looked, begin = looked - l2tlb_lookup_span(m, q, x);
     hd_time walk = at, queued = at;
 
@@ -135,23 +88,6 @@ static HD_HOT void l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
                    q->app, (unsigned long long)q->vpn.v);
 }
 
-/* --check: a translation equals the page table's. */
-static HD_APART void l2tlb_verify(const struct hd_unit *u,
-                                  const struct hd_treq *q,
-                                  const struct hd_xlate *given)
-{
-    struct hd_xlate x;
-
-    if (!hd_ptables_find(u->m->w.tables, q->app, q->vpn, &x) ||
-        q->vpn.v - given->vpn.v >= given->pages ||
-        hd_xlate_frame(&x, q->vpn).v != hd_xlate_frame(given, q->vpn).v)
-        hd_err_set(u->m->env->err, HEDDLE_ECHECK,
-                   "L2 TLB: application %u, page 0x%llx: frame %llu was given, "
-                   "the page table says otherwise",
-                   q->app, (unsigned long long)q->vpn.v,
-                   (unsigned long long)hd_xlate_frame(given, q->vpn).v);
-}
-
 /* Answers a request for the instant `at`; as account. */
 static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
                                const struct hd_xlate *x, hd_time joined,
@@ -160,9 +96,9 @@ static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
     struct hd_treq *q = &u->treq[treq];
     const struct hd_tclient *c = &u->m->w.clients[q->client];
 
-    l2tlb_account(u, q, x, joined, at);
+    hd_l2tlb_account(u, q, x, joined, at);
     if (HD_UNLIKELY(u->m->env->check))
-        l2tlb_verify(u, q, x);
+        hd_l2tlb_verify(u, q, x);
     q->x = *x; /* from here on, `arrived` and `looked` are gone */
     if (HD_UNLIKELY(hd_xlate_subs(x))) { /* what a line of entries would be */
         q->x.vpn.v = q->vpn.v & ~15ull;
@@ -172,60 +108,6 @@ static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
     c->reply(c->self, at, treq);
 }
 
-/* Splits a list: those that wait together with the first, of which there are
- * *n, stay in it; returns the first of the others, or HD_NONE. */
-static uint32_t l2tlb_same_page(struct hd_unit *u, uint32_t first, uint32_t *n)
-{
-    const struct hd_treq *one = &u->treq[first];
-    uint32_t t = one->next, end = first, left = HD_NONE, left_end;
-
-    *n = 1;
-    u->treq[first].next = HD_NONE;
-    for (uint32_t next; t != HD_NONE; t = next) {
-        const struct hd_treq *q = &u->treq[t];
-        bool with =
-            hd_faults_together(u->m->w.faults, one->app, one->vpn, q->vpn);
-        next = q->next;
-        hd_treq_append(u->m->w.treqs, with ? &first : &left,
-                       with ? &end : &left_end, t);
-        *n += with;
-    }
-    return left;
-}
-
-/* Requests of a list found their pages not mapped, by a walk that began at
- * `began`, or by an entry that a look-up found then: the pages are absent, and
- * the requests wait for them elsewhere; or there are no such pages. */
-static void l2tlb_fault(struct hd_unit *u, hd_time now, uint32_t first,
-                        hd_time began)
-{
-    struct hd_faults *f = u->m->w.faults;
-    struct hd_xlate x;
-
-    for (uint32_t n, left; first != HD_NONE; first = left) {
-        const struct hd_treq *one = &u->treq[first];
-        uint32_t t = first;
-
-        if (f == NULL ||
-            !hd_ptables_absent(u->m->w.tables, one->app, one->vpn, &x)) {
-            hd_err_set(u->m->env->err, HEDDLE_EDATA,
-                       "application %u: address 0x%llx lies in no allocation",
-                       one->app,
-                       (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
-            return;
-        }
-        left = l2tlb_same_page(u, first, &n);
-        for (uint32_t i = 0; i < n; i++, t = u->treq[t].next) {
-            struct hd_treq *q = &u->treq[t];
-            hd_time joined = q->walk;
-
-            q->walk = began;
-            l2tlb_account(u, q, NULL, joined, hd_max_u64(now, q->looked));
-        }
-        hd_faults_enter(f, now, first, n);
-    }
-}
-
 /* A request that needs no walk: it hits with x at `at`, or its page is on the
  * host although an entry covers it (or, NULL, is not mapped). */
 static void l2tlb_settle(struct hd_unit *u, uint32_t treq,
@@ -233,14 +115,14 @@ static void l2tlb_settle(struct hd_unit *u, uint32_t treq,
 {
     struct hd_treq *q = &u->treq[treq];
 
-    if (HD_LIKELY(x != NULL && l2tlb_resident(u, q, x))) {
+    if (HD_LIKELY(x != NULL && hd_l2tlb_resident(u, q, x))) {
         l2tlb_reply(u, treq, x, at, at);
         return;
     }
-    l2tlb_row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
+    hd_l2tlb_row(u, q->app)[HD_MMU_ABSENT] += x != NULL;
     q->hit = HD_TREQ_HIT_L2;
     q->next = HD_NONE;
-    l2tlb_fault(u, q->looked, treq, q->looked);
+    hd_nonresident_enter(u, q->looked, treq, q->looked);
 }
 
 /* ---- looking up --------------------------------------------------------- */
@@ -273,12 +155,13 @@ static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
 
     if (hd_mshr_full(&u->miss) || !hd_ptw_room(u)) {
         if (!u->s->in_looked)
-            l2tlb_row(u, q->app)[l2tlb_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
-                                                     : HD_MMU_QUEUE_BLOCKS]++;
+            hd_l2tlb_row(
+                u, q->app)[hd_l2tlb_mshrs_full(u) ? HD_MMU_MSHR_BLOCKS
+                                                  : HD_MMU_QUEUE_BLOCKS]++;
         return false;
     }
     i = hd_mshr_take(&u->miss, key);
-    hd_unit_peak(&l2tlb_row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
+    hd_unit_peak(&hd_l2tlb_row(u, HD_APP_NONE)[HD_MMU_MSHR_PEAK],
                  hd_mshr_used(&u->miss));
     e = &u->miss.v[i];
     e->first = e->last = treq;
@@ -322,7 +205,7 @@ static HD_HOT bool l2tlb_miss(struct hd_unit *u, hd_time now, uint32_t treq)
     }
     e->last = treq;
     e->n++;
-    l2tlb_row(u, q->app)[HD_MMU_MERGES]++;
+    hd_l2tlb_row(u, q->app)[HD_MMU_MERGES]++;
     return true;
 }
 
@@ -339,8 +222,8 @@ static bool l2tlb_admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
         return l2tlb_miss(u, now, treq);
     q->looked += m->tlb_cfg.mode.kind == HD_FIXED ? m->fixed : m->lookup;
     q->hit = HD_TREQ_HIT_L2;
-    found = l2tlb_translate(u, q->app, q->vpn, &x);
-    l2tlb_row(u, q->app)[HD_MMU_HITS] += found;
+    found = hd_l2tlb_translate(u, q->app, q->vpn, &x);
+    hd_l2tlb_row(u, q->app)[HD_MMU_HITS] += found;
     l2tlb_settle(u, treq, found ? &x : NULL, q->looked);
     return true;
 }
@@ -350,7 +233,7 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = &u->treq[treq];
-    uint64_t *n = l2tlb_row(u, q->app);
+    uint64_t *n = hd_l2tlb_row(u, q->app);
     struct hd_xlate x;
 
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
@@ -361,11 +244,8 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
     if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
         hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
         q->looked += m->serial ? m->lookup : 0;
-        if (m->bypass_cfg.entries == 0 ||
-            !hd_tlb_lookup(&u->bypass, q->app, q->vpn, q->core, q->warp, &x,
-                           NULL)) {
-            if (m->bypass_cfg.entries != 0)
-                hd_tlb_missed(&u->bypass, q->app, q->vpn, q->core, q->warp);
+        if (HD_LIKELY(m->bypass_cfg.entries == 0) ||
+            !hd_bypass_find(u, q, &x)) {
             n[HD_MMU_MISSES]++;
             return l2tlb_miss(u, now, treq);
         }
@@ -373,7 +253,7 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
     } else if (m->serial && l2tlb_in_second(m, &x)) {
         q->looked += m->lookup;
     }
-    if (HD_LIKELY(l2tlb_resident(u, q, &x))) {
+    if (HD_LIKELY(hd_l2tlb_resident(u, q, &x))) {
         n[HD_MMU_BYPASS_HITS] += q->hit == HD_TREQ_HIT_BYPASS;
         n[HD_MMU_HITS]++;
     }
@@ -417,15 +297,15 @@ HD_HOT void hd_l2tlb_serve(void *self, hd_time now, uint32_t what,
     (void)what, (void)b;
     u->ticket = HD_UNIT_FOREIGN;
     q->arrived = now;
-    l2tlb_row(u, q->app)[HD_MMU_REQUESTS]++;
+    hd_l2tlb_row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0) {
         if (l2tlb_admit(u, now, treq))
             return;
         s->in_looked = 1;
     }
     hd_assert(s->in_count < u->in_room);
-    *l2tlb_input(u, s->in_count++) = treq;
-    hd_unit_peak(&l2tlb_row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
+    *hd_l2tlb_input(u, s->in_count++) = treq;
+    hd_unit_peak(&hd_l2tlb_row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
 }
 
 HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
@@ -435,7 +315,7 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
     u->starting = true; /* no walk may end while its request is the head */
     while (s->in_count != 0 && HD_LIKELY(!hd_err_ends(u->m->env->err->code))) {
-        uint32_t treq = *l2tlb_input(u, 0);
+        uint32_t treq = *hd_l2tlb_input(u, 0);
 
         if (!(s->in_looked ? l2tlb_retry(u, now, treq)
                            : l2tlb_admit(u, now, treq))) {
@@ -453,59 +333,17 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
 
 /* ---- filling ---------------------------------------------------------- */
 
-/* Whether a warp may fill the L2 TLB, by the steering tables. */
-static bool l2tlb_may_fill(const struct hd_steer *s, uint64_t app,
-                           uint64_t core, uint64_t warp)
-{
-    return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
-           s->tlb_fill[app][core] >> warp & 1;
-}
-
-int64_t hd_l2tlb_fill_default(void *mmu, const void *question)
-{
-    const struct hd_mmu *m = mmu;
-    const struct heddle_q_tlb_fill *q = question;
-
-    for (uint64_t i = 0; i < q->requesters; i++)
-        if (l2tlb_may_fill(m->steer, q->app, q->who[i] >> 16,
-                           q->who[i] & 0xffff))
-            return HEDDLE_TLB_FILL_L2TLB;
-    return m->steer->tlb_fill_without[q->app][0];
-}
-
-/* Asks where the result of a walk for a list of requests goes. */
-static uint32_t l2tlb_ask_fill(struct hd_unit *u, const struct hd_treq *first,
-                               const struct hd_xlate *x)
-{
-    struct heddle_q_tlb_fill q = {.app = first->app,
-                                  .core = first->core,
-                                  .warp = first->warp,
-                                  .vpn = first->vpn.v,
-                                  .pages = x->pages,
-                                  .pc = first->pc,
-                                  .who = u->m->who};
-
-    for (const struct hd_treq *t = first;; t = &u->treq[t->next]) {
-        u->m->who[q.requesters++] = (uint64_t)t->core << 16 | t->warp;
-        if (t->next == HD_NONE)
-            break;
-    }
-    return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
-}
-
-/* The result of a walk for a list of requests, q the first of them; walk NULL:
- * it took no time. */
-static HD_HOT void l2tlb_fill(struct hd_unit *u, hd_time now,
-                              const struct hd_walk *walk,
-                              const struct hd_treq *q, const struct hd_xlate *x)
+HD_HOT void hd_l2tlb_fill(struct hd_unit *u, hd_time now,
+                          const struct hd_walk *walk, const struct hd_treq *q,
+                          const struct hd_xlate *x)
 {
     uint32_t where = HEDDLE_TLB_FILL_L2TLB, counter = HD_MMU_UNFILLED;
     struct hd_tlb *t = NULL;
 
     u->hand = q;
     if (u->m->fill.bound ||
-        !l2tlb_may_fill(u->m->steer, q->app, q->core, q->warp))
-        where = l2tlb_ask_fill(u, q, x);
+        !hd_l2tlb_may_fill(u->m->steer, q->app, q->core, q->warp))
+        where = hd_bypass_ask(u, q, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;
@@ -517,7 +355,7 @@ static HD_HOT void l2tlb_fill(struct hd_unit *u, hd_time now,
     if (t != NULL && (HD_LIKELY(u->subs.extra == NULL) || t != &u->tlb ||
                       walk == NULL || !hd_subregions_stay(u, now, walk, q)))
         hd_tlb_fill(t, q->app, q->core, q->warp, q->vpn, x, 0);
-    l2tlb_row(u, q->app)[counter]++;
+    hd_l2tlb_row(u, q->app)[counter]++;
 }
 
 HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -527,7 +365,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = (HD_UNLIKELY(w->bits != 0) && hd_subregions_found(u, w, &x)) ||
-                 l2tlb_translate(u, w->app, w->vpn, &x) ||
+                 hd_l2tlb_translate(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
@@ -537,7 +375,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         return;
     }
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
-        l2tlb_fill(u, now, w, &u->treq[t], &x);
+        hd_l2tlb_fill(u, now, w, &u->treq[t], &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
         hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {
@@ -547,8 +385,8 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         struct hd_xlate own = x; /* unless the page was split under the walk */
 
         if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages &&
-                      l2tlb_resident(u, q, &x)) ||
-            l2tlb_translate(u, q->app, q->vpn, &own)) {
+                      hd_l2tlb_resident(u, q, &x)) ||
+            hd_l2tlb_translate(u, q->app, q->vpn, &own)) {
             q->walk = began;
             q->references = w->references;
             l2tlb_reply(u, t, &own, joined, hd_max_u64(now, q->looked));
@@ -559,148 +397,5 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     }
     hd_mshr_give(&u->miss, walk);
     if (HD_UNLIKELY(absent != HD_NONE))
-        l2tlb_fault(u, now, absent, began);
-}
-
-/* ---- functional warming ------------------------------------------------- */
-
-/* Looks a request up in the L2 TLB and the bypass cache, as l2tlb_admit() does.
- */
-static bool l2tlb_find(struct hd_unit *u, const struct hd_treq *q,
-                       struct hd_xlate *x)
-{
-    struct hd_tlb *t[] = {&u->tlb, &u->bypass};
-
-    for (uint32_t i = 0; i < 1u + (u->m->bypass_cfg.entries != 0); i++) {
-        if (hd_tlb_lookup(t[i], q->app, q->vpn, q->core, q->warp, x, NULL))
-            return l2tlb_resident(u, q, x);
-        hd_tlb_missed(t[i], q->app, q->vpn, q->core, q->warp);
-    }
-    return false;
-}
-
-uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
-{
-    struct hd_unit *u = self;
-    const struct hd_mmu *m = u->m;
-    bool full = m->tlb_cfg.mode.kind == HD_FULL;
-
-    u->hand = q;
-    if (full && l2tlb_find(u, q, x))
-        return HD_TREQ_HIT_L2;
-    if (full || m->tlb_cfg.mode.kind == HD_OFF)
-        hd_ptw_warm(u, q);
-    if (!l2tlb_translate(u, q->app, q->vpn, x) &&
-        (m->w.faults == NULL || !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
-         !l2tlb_translate(u, q->app, q->vpn, x))) {
-        hd_err_set(m->env->err, HEDDLE_EDATA,
-                   "application %u: address 0x%llx lies in no allocation",
-                   q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
-        return HD_TREQ_WALKED;
-    }
-    if (full)
-        l2tlb_fill(u, 0, NULL, q, x);
-    if (m->w.evict != NULL)
-        hd_evict_touch(m->w.evict, hd_events_now(m->env->ev), q->app, q->vpn);
-    return full || m->tlb_cfg.mode.kind == HD_OFF ? HD_TREQ_WALKED
-                                                  : HD_TREQ_HIT_L2;
-}
-
-/* ---- looking ------------------------------------------------------------ */
-
-void hd_l2tlb_look(void *mmu, uint32_t i, struct heddle_visitor *v)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-
-    if (u->m->tlb_cfg.mode.kind == HD_FULL)
-        hd_tlb_look(&u->tlb, v);
-    for (uint32_t k = 0; k < u->s->in_count; k++) {
-        const struct hd_treq *q = &u->treq[*l2tlb_input(u, k)];
-        v->row(v->ud, "input");
-        v->number(v->ud, "app", q->app);
-        v->number(v->ud, "vpn", q->vpn.v);
-        v->number(v->ud, "core", q->core);
-        v->number(v->ud, "warp", q->warp);
-        v->number(v->ud, "since", hd_unit_cycles(u->m, q->arrived));
-    }
-}
-
-void hd_l2tlb_look_bypass(void *mmu, uint32_t i, struct heddle_visitor *v)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-
-    if (u->m->bypass_cfg.entries != 0)
-        hd_tlb_look(&u->bypass, v);
-}
-
-void hd_l2tlb_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-    const struct hd_treq *q;
-
-    if (u->s->in_count == 0)
-        return;
-    q = &u->treq[*l2tlb_input(u, 0)];
-    hd_show_wait(v, "mmu input", i,
-                 l2tlb_mshrs_full(u) ? "a free MSHR"
-                                     : "room in the walk queue");
-    v->number(v->ud, "app", q->app);
-    v->number(v->ud, "vpn", q->vpn.v);
-}
-
-/* Whose entries are checked, and where the verdict goes. */
-struct verdict {
-    const struct hd_mmu *m;
-    struct hd_err *err;
-    const char *name;
-};
-
-/* A translation held equals the page table's, from end to end; a large one may
- * hold pages that a coalesced region has lost. */
-static void l2tlb_check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
-{
-    struct verdict *c = ud;
-    const struct hd_ptables *tables = c->m->w.tables;
-    struct hd_xlate y;
-
-    for (uint32_t i = 0; i < x->pages; i++) {
-        hd_vpn vpn = {x->vpn.v + i};
-        if (x->page_pages == HD_LARGE_PAGES && app < c->m->env->apps &&
-            hd_ptables_large(tables, app, vpn, &y) && y.pfn.v == x->pfn.v)
-            return;
-        if (app >= c->m->env->apps || !hd_ptables_find(tables, app, vpn, &y) ||
-            hd_xlate_frame(&y, vpn).v != hd_xlate_frame(x, vpn).v) {
-            hd_err_set(c->err, HEDDLE_ECHECK,
-                       "%s holds application %u, page 0x%llx in frame %llu: "
-                       "not what the page table says",
-                       c->name, app, (unsigned long long)vpn.v,
-                       (unsigned long long)hd_xlate_frame(x, vpn).v);
-            return;
-        }
-    }
-}
-
-void hd_l2tlb_check(void *mmu, uint32_t i, struct hd_err *err)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-    struct verdict c = {u->m, err, "l2tlb"};
-
-    if (u->m->tlb_cfg.mode.kind == HD_FULL)
-        hd_tlb_each(&u->tlb, l2tlb_check_entry, &c);
-    c.name = "bypass";
-    if (u->m->bypass_cfg.entries != 0)
-        hd_tlb_each(&u->bypass, l2tlb_check_entry, &c);
-    for (uint32_t e = 0; e < u->miss.room; e++) {
-        uint32_t n = 0;
-        if (!u->miss.v[e].live)
-            continue;
-        for (uint32_t t = u->miss.v[e].first; t != HD_NONE; t = u->treq[t].next)
-            n++;
-        if (n != u->miss.v[e].n)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "mmu: MSHR %u counts %u requests, %u wait", e,
-                       u->miss.v[e].n, n);
-    }
-    if (!hd_mshr_sane(&u->miss))
-        hd_err_set(err, HEDDLE_ECHECK, "mmu: the MSHRs' lists are broken");
+        hd_nonresident_enter(u, now, absent, began);
 }

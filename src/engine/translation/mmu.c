@@ -401,7 +401,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         return NULL;
     }
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
-                   hd_l2tlb_fill_default, m);
+                   hd_bypass_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step,
                    mmu_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick,

@@ -3,7 +3,7 @@
  *
  * A walk waits in the queue until a walker is free and then goes down the
  * page table: for each level the walk cache is asked (physical style) or was
- * asked once at the start (prefix style), and an entry that is not there is
+ * asked once at the start (prefix style), and an entry that it does not hold is
  * read from memory at its real physical address, 8 bytes, through the L2 data
  * cache like any other read.  After Power, Hill, Wood (HPCA 2014): a pool of
  * walkers, each with one walk; MASK and Mosaic have 64, MESC 16, Pichai one a
@@ -18,28 +18,27 @@
  * look-up in the walk cache comes before a read.  Reads that need no wait are
  * sent in the event that finds them necessary.
  *
- * Without a walk cache, and with nobody asked at each step, an entry above the
- * leaf does nothing but send the next read.  That read is then sent when the
- * answer is known to be under way, at the later instant and in the place among
- * the reads of that instant that its event would have had: reads are numbered
- * like the events that send them (hd_ptw_answer).  Those that leave between two
- * L2 edges, or with the arrival of a request, go before those of the edge.  A
- * read counts from the instant at which it leaves.
+ * Without a walk cache, and with no policy of walk_step, an entry above the
+ * leaf does nothing but send the next read.  That read is then sent as soon as
+ * the instant of the answer is known, at the later instant and in the place
+ * among the reads of that instant that its event would have had: reads are
+ * numbered like the events that send them (hd_ptw_answer).  Those that leave
+ * between two L2 edges, or with the arrival of a request, go before those of
+ * the edge.  A read counts from the instant at which it leaves.
  *
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
  *
- * A walk that ends at a page on the host is over like any other; its requests
- * go to the fault buffer (l2tlb.c, fault.c).  A page that nobody has
- * mapped or reserved is an error.
+ * A walk that ends at a page that is not resident is over like any other; its
+ * requests go to the far-fault station (nonresident.c, paging/fault.c).
  *
- * With l2tlb.sub_ways a walker may read on after the answer (subregions.c), and
- * is free when it has.
+ * What papers add stands in files of its own: several walks a walker at once
+ * (batch.c), head PTEs and extra reads after the answer (subregions.c), whom a
+ * walk has answered (requesters.c); runs without time (warm.c), looking and
+ * checking (look.c).
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
-
 #include "walk.h"
 
 /* Counts the read under way, once; c: the counters of its application. */
@@ -355,37 +354,6 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     }
 }
 
-void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q)
-{
-    const struct hd_mmu *m = u->m;
-    struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
-    bool physical = hd_walk_by_address(u);
-
-    if (m->walk_cfg.mode.kind != HD_FULL)
-        return;
-    w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
-    if (w.leaf != 0 && hd_walk_by_prefix(u)) {
-        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
-        w.level = (uint8_t)(w.cached + 1);
-    }
-    for (; w.level <= w.leaf; w.level++) {
-        hd_pa pte = w.pte[w.level - 1];
-        struct hd_req r = {.pa = pte,
-                           .kind = HD_REQ_WALK,
-                           .app = w.app,
-                           .warp = HD_NO_WARP,
-                           .level = w.level,
-                           .flags = m->read_flags,
-                           .bytes = 8};
-
-        if (hd_walk_spared(u, &w, HD_NONE, q->pc, physical))
-            continue;
-        m->w.memory.warm(m->w.memory.self, &r);
-        if (hd_pwc_on(&u->pwc))
-            hd_pwc_fill(&u->pwc, w.app, w.vpn, w.level, w.leaf, pte);
-    }
-}
-
 void hd_ptw_free(struct hd_unit *u, hd_time now)
 {
     u->s->walkers--;
@@ -449,92 +417,6 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
 }
 
 /* ---- looking and checking --------------------------------------------- */
-
-static const char *const STATE[] = {"",      "waits", "runs",
-                                    "reads", "wants", "wants"};
-
-void hd_ptw_look(void *mmu, uint32_t i, struct heddle_visitor *v)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-
-    for (uint32_t e = 0; e < u->miss.room; e++) {
-        const struct hd_walk *w = &u->walk[e];
-        if (!u->miss.v[e].live)
-            continue;
-        v->row(v->ud, "walk");
-        v->text(v->ud, "state", STATE[w->state]);
-        v->number(v->ud, "app", w->app);
-        v->number(v->ud, "vpn", w->vpn.v);
-        v->number(v->ud, "level", w->level);
-        v->number(v->ud, "references",
-                  w->references + (w->req != HD_NONE && !w->counted));
-        v->number(v->ud, "requesters", u->miss.v[e].n);
-        v->number(v->ud, "since", hd_unit_cycles(u->m, w->ready));
-    }
-}
-
-void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-
-    for (uint32_t e = 0; e < u->miss.room; e++) {
-        const struct hd_walk *w = &u->walk[e];
-        char text[64] = "a free walker";
-        if (!u->miss.v[e].live)
-            continue;
-        if (w->state == HD_WALK_READS)
-            snprintf(text, sizeof text,
-                     "memory: the entry of level %u at 0x%llx", w->level,
-                     (unsigned long long)w->pte[w->level - 1].v);
-        else if (w->state == HD_WALK_RUNS)
-            snprintf(text, sizeof text, "its own next step, at level %u",
-                     w->level);
-        hd_show_wait(v, "walk", i, text);
-        v->number(v->ud, "app", w->app);
-        v->number(v->ud, "vpn", w->vpn.v);
-    }
-}
-
-void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
-{
-    struct hd_unit *u = hd_unit_of(mmu, i);
-    const struct hd_unit_state *s = u->s;
-    const struct hd_walk_cfg *c = &u->m->walk_cfg;
-    uint32_t waits = 0, busy = 0, called = 0;
-
-    for (uint32_t e = 0; e < u->miss.room; e++) {
-        if (!u->miss.v[e].live)
-            continue;
-        waits += u->walk[e].state == HD_WALK_WAITS;
-        busy += u->walk[e].state > HD_WALK_WAITS;
-    }
-    for (uint32_t k = 0; k < s->waiting; k++) {
-        uint32_t e = u->queue[hd_unit_place(s->queue_first, k, u->miss.room)];
-        if (!u->miss.v[e].live || u->walk[e].state != HD_WALK_WAITS)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "mmu: walk %u is in the queue and does not wait", e);
-    }
-    if (u->batch != NULL) { /* walkers without a batch are about to gather */
-        uint32_t batches = hd_numbers_live(&u->batches);
-        if (busy < batches || batches > s->walkers)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "mmu: %u walks run, in %u batches of %u walkers", busy,
-                       batches, s->walkers);
-        called = s->walkers - batches;
-        busy = s->walkers;
-    }
-    if (u->subs.extra != NULL)
-        busy += hd_numbers_live(&u->subs.extras);
-    if (waits != s->waiting || busy != s->walkers ||
-        (c->mode.kind != HD_IDEAL && busy > c->walkers))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "mmu: %u walks wait and %u run; %u and %u are counted, "
-                   "with %u walkers",
-                   waits, busy, s->waiting, s->walkers, c->walkers);
-    if (busy < c->walkers && waits > 0 && called == 0)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "mmu: a walker is free and %u walks wait", waits);
-}
 
 void hd_ptw_sync(void *mmu, hd_time now)
 {

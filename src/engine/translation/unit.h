@@ -189,26 +189,118 @@ static inline struct hd_unit *hd_unit_of(void *mmu, uint32_t i)
 
 /* ---- l2tlb.c ------------------------------------------------------------ */
 
+static inline uint64_t *hd_l2tlb_row(const struct hd_unit *u, uint32_t app)
+{
+    return hd_count_row(&u->stat, u->instance, app);
+}
+
+static inline uint32_t *hd_l2tlb_input(const struct hd_unit *u, uint32_t i)
+{
+    return &u->input[hd_unit_place(u->s->in_first, i, u->in_room)];
+}
+
+/* The MSHRs are what is short, and not the walk queue.  Of both, no more are
+ * built than can be in use. */
+static inline bool hd_l2tlb_mshrs_full(const struct hd_unit *u)
+{
+    return u->m->tlb_cfg.mode.kind == HD_FULL &&
+           hd_mshr_used(&u->miss) == u->m->tlb_cfg.mshrs;
+}
+
+/* Whether the page of a request is there, which a translation covers. */
+static inline bool hd_l2tlb_resident(const struct hd_unit *u,
+                                     const struct hd_treq *q,
+                                     const struct hd_xlate *x)
+{
+    return hd_faults_here(u->m->w.faults, u->m->w.tables, q->app, q->vpn, x);
+}
+
+/* The translation from the page table; false: not mapped. */
+static inline bool hd_l2tlb_translate(const struct hd_unit *u, uint32_t app,
+                                      hd_vpn vpn, struct hd_xlate *x)
+{
+    const struct hd_mmu *m = u->m;
+
+    if (!hd_ptables_find(m->w.tables, app, vpn, x))
+        return false;
+    if (HD_UNLIKELY(u->tlb.merge.bound || u->bypass.merge.bound ||
+                    (m->w.merge != NULL && m->w.merge->bound)))
+        hd_ptables_run(m->w.tables, app, vpn, 16, x);
+    return true;
+}
+
+/* Whether a warp may fill the L2 TLB, by the steering tables. */
+static inline bool hd_l2tlb_may_fill(const struct hd_steer *s, uint64_t app,
+                                     uint64_t core, uint64_t warp)
+{
+    return s == NULL || core >= HD_LEN(s->tlb_fill[0]) || warp > 63 ||
+           s->tlb_fill[app][core] >> warp & 1;
+}
+
 /* A core sends a request (struct hd_tbelow's send); it has arrived, an event of
  * u->input_rank. */
 void hd_l2tlb_take(void *unit, hd_time now, uint32_t treq);
 void hd_l2tlb_serve(void *unit, hd_time now, uint32_t what, uint32_t treq,
                     uint64_t b);
-/* A request is answered at once (struct hd_tbelow's warm). */
-uint32_t hd_l2tlb_warm(void *unit, const struct hd_treq *q, struct hd_xlate *x);
 /* A walk has ended: its requests are answered, and its MSHR is free. */
 void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk);
 /* An MSHR or room in the walk queue came free. */
 void hd_l2tlb_unblock(struct hd_unit *u, hd_time now);
-int64_t hd_l2tlb_fill_default(void *mmu, const void *question);
+/* Counts the stages of a request that is answered with x at `at`, or faults
+ * then (NULL: if an entry covered its page, that was a large one).  `joined`:
+ * when it entered an MSHR; a hit: `at`. */
+void hd_l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
+                      const struct hd_xlate *x, hd_time joined, hd_time at);
+/* The result x of a walk for a list of requests, q the first of them, goes
+ * where it is to go; walk NULL: it took no time. */
+void hd_l2tlb_fill(struct hd_unit *u, hd_time now, const struct hd_walk *walk,
+                   const struct hd_treq *q, const struct hd_xlate *x);
+
+/* Takes a port for a look-up that is here now: when it begins. */
+hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
+
+/* ---- bypass.c --------------------------------------------------------------
+ */
+
+/* The default of tlb_fill; asks where the result x of a walk for a list of
+ * requests goes. */
+int64_t hd_bypass_default(void *mmu, const void *question);
+uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_treq *first,
+                       const struct hd_xlate *x);
+/* Looks a request that missed the L2 TLB up in the bypass cache; there is one.
+ */
+bool hd_bypass_find(struct hd_unit *u, const struct hd_treq *q,
+                    struct hd_xlate *x);
+
+/* ---- nonresident.c ---------------------------------------------------------
+ */
+
+/* Requests of a list found their pages not mapped, by a walk that began at
+ * `began`, or by an entry that a look-up found then: the pages are on the host,
+ * and the requests wait for them elsewhere; or there are no such pages. */
+void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
+                          hd_time began);
+
+/* ---- warm.c ----------------------------------------------------------------
+ */
+
+/* A request is answered at once (struct hd_tbelow's warm). */
+uint32_t hd_l2tlb_warm(void *unit, const struct hd_treq *q, struct hd_xlate *x);
+
+/* ---- look.c ----------------------------------------------------------------
+ */
+
+/* --check: a translation that a request is given equals the page table's. */
+void hd_l2tlb_verify(const struct hd_unit *u, const struct hd_treq *q,
+                     const struct hd_xlate *given);
 
 void hd_l2tlb_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_look_bypass(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_check(void *mmu, uint32_t unit, struct hd_err *err);
-
-/* Takes a port for a look-up that is here now: when it begins. */
-hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
+void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_ptw_check(void *mmu, uint32_t unit, struct hd_err *err);
 
 /* ---- prefetch.c ---------------------------------------------------------- */
 
@@ -246,17 +338,12 @@ void hd_requesters_notified(void *unit, uint32_t treq);
 bool hd_ptw_room(const struct hd_unit *u);
 /* Takes a walk, whose vpn, app and instant `ready` are set. */
 void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk);
-/* What a walk for a request leaves behind, at once (functional warming). */
-void hd_ptw_warm(struct hd_unit *u, const struct hd_treq *q);
 /* An event of u->rank. */
 void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
                   uint64_t number);
 /* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
 void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
 
-void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_ptw_check(void *mmu, uint32_t unit, struct hd_err *err);
 /* Counts the reads that were sent ahead of their time and have left since. */
 void hd_ptw_sync(void *mmu, hd_time now);
 

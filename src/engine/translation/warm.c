@@ -1,0 +1,84 @@
+/*
+ * warm.c - functional warming of a unit: a request is answered at once, and
+ * leaves in the L2 TLB, the walk cache and the caches what an answered request
+ * would leave there.
+ *
+ * Sampled runs (sample.every) call it between what they simulate; nothing else
+ * does.  No event is posted and no time passes: no port, MSHR, queue or walker
+ * is taken.  Which arrays are asked, in which order, and where the result of a
+ * walk goes, is as in l2tlb.c and ptw.c, whose functions are called where they
+ * have no time in them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "walk.h"
+
+/* What a walk for a request leaves behind. */
+static void warm_walk(struct hd_unit *u, const struct hd_treq *q)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
+    bool physical = hd_walk_by_address(u);
+
+    if (m->walk_cfg.mode.kind != HD_FULL)
+        return;
+    w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
+    if (w.leaf != 0 && hd_walk_by_prefix(u)) {
+        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
+        w.level = (uint8_t)(w.cached + 1);
+    }
+    for (; w.level <= w.leaf; w.level++) {
+        hd_pa pte = w.pte[w.level - 1];
+        struct hd_req r = {.pa = pte,
+                           .kind = HD_REQ_WALK,
+                           .app = w.app,
+                           .warp = HD_NO_WARP,
+                           .level = w.level,
+                           .flags = m->read_flags,
+                           .bytes = 8};
+
+        if (hd_walk_spared(u, &w, HD_NONE, q->pc, physical))
+            continue;
+        m->w.memory.warm(m->w.memory.self, &r);
+        if (hd_pwc_on(&u->pwc))
+            hd_pwc_fill(&u->pwc, w.app, w.vpn, w.level, w.leaf, pte);
+    }
+}
+
+/* Looks a request up in the L2 TLB and the bypass cache. */
+static bool warm_find(struct hd_unit *u, const struct hd_treq *q,
+                      struct hd_xlate *x)
+{
+    if (hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, x, NULL))
+        return hd_l2tlb_resident(u, q, x);
+    hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
+    return u->m->bypass_cfg.entries != 0 && hd_bypass_find(u, q, x) &&
+           hd_l2tlb_resident(u, q, x);
+}
+
+uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
+{
+    struct hd_unit *u = self;
+    const struct hd_mmu *m = u->m;
+    bool full = m->tlb_cfg.mode.kind == HD_FULL;
+
+    u->hand = q;
+    if (full && warm_find(u, q, x))
+        return HD_TREQ_HIT_L2;
+    if (full || m->tlb_cfg.mode.kind == HD_OFF)
+        warm_walk(u, q);
+    if (!hd_l2tlb_translate(u, q->app, q->vpn, x) &&
+        (m->w.faults == NULL || !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
+         !hd_l2tlb_translate(u, q->app, q->vpn, x))) {
+        hd_err_set(m->env->err, HEDDLE_EDATA,
+                   "application %u: address 0x%llx lies in no allocation",
+                   q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
+        return HD_TREQ_WALKED;
+    }
+    if (full)
+        hd_l2tlb_fill(u, 0, NULL, q, x);
+    if (m->w.evict != NULL)
+        hd_evict_touch(m->w.evict, hd_events_now(m->env->ev), q->app, q->vpn);
+    return full || m->tlb_cfg.mode.kind == HD_OFF ? HD_TREQ_WALKED
+                                                  : HD_TREQ_HIT_L2;
+}
