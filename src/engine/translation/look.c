@@ -12,7 +12,51 @@
  */
 #include <stdio.h>
 
+#include "tlbstate.h"
 #include "walk.h"
+
+/* ---- a TLB
+ * -------------------------------------------------------------------- */
+
+void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
+{
+    for (uint32_t e = 0; e < hd_tlb_entries(t); e++) {
+        uint64_t key = hd_tlb_key_at(t, e);
+        uint32_t i = e;
+        const struct hd_assoc *a = hd_tlb_array_of(t, &i);
+        struct hd_xlate x;
+        if (key == HD_KEY_NONE)
+            continue;
+        x = hd_tlb_x_of(t, e);
+        v->row(v->ud, hd_tlb_class_of(key) == HD_TLB_SUBS ? "subregions"
+                      : x.pages > x.page_pages            ? "merged"
+                      : hd_tlb_is_large(t, e)             ? "large"
+                                                          : "entry");
+        v->number(v->ud, "set", i / a->ways);
+        v->number(v->ud, "way", i % a->ways);
+        v->number(v->ud, "app", hd_tlb_app_of(key));
+        v->number(v->ud, "vpn", x.vpn.v);
+        v->number(v->ud, "pfn", x.pfn.v);
+        v->number(v->ud, "pages", x.pages);
+        v->number(v->ud, "depth", hd_assoc_depth(a, i));
+        v->number(v->ud, "core", t->entry[e].core);
+        v->number(v->ud, "warp", t->entry[e].warp);
+    }
+}
+
+void hd_tlb_each(const struct hd_tlb *t,
+                 void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
+                 void *ud)
+{
+    for (uint32_t e = 0; e < hd_tlb_entries(t); e++) {
+        uint64_t key = hd_tlb_key_at(t, e);
+        struct hd_xlate x;
+        if (key == HD_KEY_NONE)
+            continue;
+        x = hd_tlb_x_of(t, e);
+        fn(ud, hd_tlb_app_of(key), &x);
+    }
+}
 
 /* ---- the L2 TLB -----------------------------------------------------------
  */
