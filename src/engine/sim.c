@@ -226,7 +226,7 @@ static int build_paging(heddle_sim *s)
 
     if (m->vm.paging == HD_PAGING_NONE)
         return 0;
-    s->link = hd_link_open(s->env, &m->link, w.room + HD_FAULT_AHEAD + s->apps);
+    s->link = hd_link_open(s->env, &m->link, w.room + HD_FAULT_PREFETCHES + s->apps);
     s->gpu.link = w.link = s->link;
     if (s->link == NULL)
         return no_memory(s);

@@ -42,9 +42,9 @@
  * that leaves before faults again.
  *
  * Where a page finds no frame and somebody compacts memory for it, its batch
- * waits a few cycles for an instant at which mappings may change (manage.c), and
- * goes on from that page; those before it are on the link meanwhile.  That wait
- * counts as one for frames.
+ * waits a few cycles for an instant at which mappings may change (manage.c),
+ * and goes on from that page; those before it are on the link meanwhile.  That
+ * wait counts as one for frames.
  *
  * Where a page still finds none, others leave memory first (evict.c).  Faults
  * that wait for frames do so in one queue, in the order in which the host came
@@ -86,16 +86,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "fault.h"
+#include "faultstate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/mshr.h"
 #include "kit/bits.h"
-#include "kit/rng.h"
-#include "points/slots.h"
 #include "pages/ptstate.h"
 #include "tree.h"
 
@@ -110,104 +106,6 @@ enum {
 };
 
 enum { STREAM_PREFETCH = 0x70666368 };
-
-enum { EV_DRIVE, EV_BASE, EV_PAGE, EV_OVER, EV_SERVED, EV_SEND, EV_NOTICE };
-
-enum fault_state { WAITS, HOST, LINK, HERE };
-
-/* A page that faulted, or what comes around it: entry of the MSHRs with the
- * same index, whose list holds its requests. */
-struct fault {
-    hd_vpn vpn; /* first of its page, or of what comes */
-    hd_time born, began, driven, sent, here;
-    hd_time crosses, ends; /* its transfer is on the link between these */
-    hd_time due;           /* its next page will be mapped */
-    uint32_t pages;
-    uint32_t span;       /* base pages from its first to its transfer's last */
-    uint32_t total;      /* base pages of its transfer */
-    uint64_t bytes;      /* of those, on the link */
-    uint32_t crossed;    /* of those: have when its next page is mapped */
-    uint32_t at;         /* those before this one have */
-    uint32_t more;       /* the next of its transfer */
-    uint32_t requesters; /* of its requests: went on before its end */
-    uint32_t next;       /* of the buffer, or of its batch */
-    uint32_t head;       /* first fault of its batch */
-    uint32_t left;       /* of a batch's first: transfers that are not over */
-    uint32_t behind;     /* the next that waits for frames */
-    uint8_t app, state;
-    uint8_t ahead; /* enum unasked; 0: it faulted */
-    uint32_t far;  /* answer of `migrate`, + 1; 0: not asked yet */
-};
-
-/* Nobody waited for it when it was sent for: it is prefetched; it was used on
- * the host; the application's host prefetches it. */
-enum unasked { PREFETCHED = 1, RECALLED, SENT };
-
-/* What the host of an application sends. */
-struct sends {
-    uint64_t vpn, end; /* what it has not come to */
-    uint32_t left;     /* entries that are not over */
-    uint32_t state;
-};
-
-enum { SENT_ALL, SENDS, SENDING };
-
-/* What a request has waited for faults; by its number in the pool. */
-struct parked {
-    hd_time since;  /* the beginning of the wait under way, or HD_NEVER */
-    hd_time total;  /* the waits that are over */
-    uint64_t pin;   /* page that it pins, + 1; 0: none */
-    uint32_t loose; /* 1: it has been issued again */
-};
-
-struct state {
-    uint32_t first, last, waiting;    /* the buffer */
-    uint32_t serving;                 /* batches under way */
-    uint32_t ahead;                   /* entries that nobody had touched */
-    uint32_t starving, starving_last; /* they wait for frames, HD_NONE: none */
-    hd_time next;                     /* hd_faults_next */
-    struct hd_rng draws;              /* of fault.prefetch=random */
-    /* Driver mode: requests that wait for a replay; whether the driver is at
-     * work; faults of its batch whose blocks have not had their turn, and those
-     * that wait for the replay. */
-    uint32_t parked, parked_last, requests;
-    uint32_t busy;
-    uint32_t todo, done;
-    uint32_t recalled; /* pages that come for a notification */
-    uint64_t notices;  /* notifications served so far */
-    uint32_t sending;  /* applications whose hosts send */
-    struct sends sends[HD_MAX_APPS];
-};
-
-struct hd_faults {
-    struct hd_env *env;
-    struct hd_fault_wiring w;
-    struct hd_fault_cfg cfg;
-    struct hd_fault_client user;
-    struct state *s;          /* arena */
-    struct hd_mshr open;      /* by page */
-    struct fault *v;          /* arena: [entry] */
-    struct parked *wait;      /* arena: [treqs->room] */
-    struct hd_driver *driver; /* NULL: paper mode */
-    struct hd_slot batch, prefetch;
-    struct hd_stat stat;
-    struct hd_hist *latency, *requesters;
-    uint64_t *ask; /* scratch for questions */
-    hd_time cycle;
-    hd_time base, block; /* driver mode: a batch, and a block of it */
-    uint32_t rank, client;
-    uint32_t how; /* enum hd_fault_prefetch */
-};
-
-static uint64_t cycles(const struct hd_faults *f, hd_time span)
-{
-    return span / f->cycle;
-}
-
-static uint64_t *row(const struct hd_faults *f, uint32_t app)
-{
-    return hd_count_row(&f->stat, 0, app);
-}
 
 /* What comes with an absent page: it, or so much around it. */
 static struct hd_xlate reach(const struct hd_faults *f,
@@ -253,11 +151,12 @@ const hd_time *hd_faults_next(const struct hd_faults *f)
 static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
                  hd_vpn vpn, uint32_t pages, hd_time now)
 {
-    const struct fault *x = &f->v[entry];
+    const struct hd_fault *x = &f->v[entry];
     struct heddle_n_page_fault n = {.app = x->app,
                                     .vpn = vpn.v,
                                     .pages = pages,
-                                    .cycles = cycles(f, now - x->born)};
+                                    .cycles =
+                                        hd_fault_cycles(f, now - x->born)};
 
     if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
         hd_slots_note(f->env->slots, note, &n);
@@ -295,7 +194,7 @@ static uint32_t ask(struct hd_faults *f, hd_time now)
         a[i] = f->v[e].app;
         a[n + i] = f->v[e].vpn.v;
         a[2 * n + i] = f->v[e].pages;
-        a[3 * n + i] = cycles(f, now - f->v[e].born);
+        a[3 * n + i] = hd_fault_cycles(f, now - f->v[e].born);
     }
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
@@ -308,7 +207,7 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
     for (uint32_t i = 0; i < n; i++, e = f->v[e].next) {
         f->v[e].head = head;
         f->v[e].began = now;
-        f->v[e].state = HOST;
+        f->v[e].state = HD_FAULT_AT_HOST;
         last = e;
     }
     f->s->first = e;
@@ -316,9 +215,9 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
     f->v[last].next = HD_NONE;
     f->v[head].left = n;
     f->s->serving++;
-    row(f, f->v[head].app)[HD_FAULT_BATCHES]++;
+    hd_fault_row(f, f->v[head].app)[HD_FAULT_BATCHES]++;
     hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
-            EV_DRIVE, head, 0);
+            HD_FAULT_EV_DRIVE, head, 0);
 }
 
 /* No fault is to be served, and nothing is under way. */
@@ -328,7 +227,7 @@ static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
         hd_err_set(f->env->err, HEDDLE_EPOLICY,
                    "point fault_batch: 0 of %u faults at cycle %llu, and no "
                    "batch is under way: nothing would ever be served",
-                   waiting, (unsigned long long)cycles(f, now));
+                   waiting, (unsigned long long)hd_fault_cycles(f, now));
 }
 
 /* Has as many faults served as may be now. */
@@ -350,7 +249,7 @@ static void serve(struct hd_faults *f, hd_time now)
 
 /* The first page of a transfer, from its page `at` on, whose data are on their
  * way; false: there is none. */
-static bool next_coming(const struct hd_faults *f, struct fault *x,
+static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
                         struct hd_xlate *page)
 {
     for (; x->at < x->span; x->at++) {
@@ -365,19 +264,19 @@ static bool next_coming(const struct hd_faults *f, struct fault *x,
  * when the transfer is over. */
 static void expect(struct hd_faults *f, uint32_t e)
 {
-    struct fault *x = &f->v[e];
+    struct hd_fault *x = &f->v[e];
     struct hd_xlate page;
 
-    x->due = x->ends;
+    x->due = x->link_end;
     if (!next_coming(f, x, &page))
         return;               /* its allocation has gone meanwhile */
     x->crossed += page.pages; /* whether or not it goes before it is mapped */
     if (x->crossed >= x->total)
         return;
-    x->due =
-        x->crosses + hd_link_part(f->w.link, HD_LINK_IN,
-                                  x->bytes * x->crossed / x->total, x->bytes);
-    hd_post(f->env->ev, f->rank, f->rank, x->due, EV_PAGE, e, 0);
+    x->due = x->link_begin + hd_link_part(f->w.link, HD_LINK_IN,
+                                          x->bytes * x->crossed / x->total,
+                                          x->bytes);
+    hd_post(f->env->ev, f->rank, f->rank, x->due, HD_FAULT_EV_PAGE, e, 0);
 }
 
 /* Keeps what hd_faults_next says. */
@@ -395,7 +294,7 @@ enum { WANTS_COMPACT = UINT32_MAX - 1, WANTS_EVICT };
 /* The absent pages of a fault get their frames.  Base pages; 0 on error, or
  * what has to be done because some have none yet.  `again`: memory was
  * compacted for the first of these. */
-static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
+static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
 {
     uint32_t n = 0;
 
@@ -419,39 +318,39 @@ static uint32_t place(struct hd_faults *f, const struct fault *x, bool again)
         n += page.pages;
         i += page.pages;
     }
-    if (n == 0 && !x->ahead)
+    if (n == 0 && !x->prefetched)
         hd_err_set(f->env->err, HEDDLE_ECHECK,
                    "fault of page 0x%llx: nothing of it is absent",
                    (unsigned long long)x->vpn.v);
-    if (HD_UNLIKELY(x->ahead == SENT))
-        row(f, x->app)[HD_FAULT_PREFETCHED] += n;
+    if (HD_UNLIKELY(x->prefetched == HD_FAULT_BY_HOST))
+        hd_fault_row(f, x->app)[HD_FAULT_PREFETCHED] += n;
     return n;
 }
 
 /* Whether a fault of a batch, and those behind it, wait for frames. */
 static bool starves(const struct hd_faults *f)
 {
-    return f->s->starving != HD_NONE;
+    return f->s->frame_first != HD_NONE;
 }
 
 /* A fault waits for frames behind the others. */
 static void queue(struct hd_faults *f, uint32_t e)
 {
-    f->v[e].behind = HD_NONE;
+    f->v[e].frame_next = HD_NONE;
     if (starves(f))
-        f->v[f->s->starving_last].behind = e;
+        f->v[f->s->frame_last].frame_next = e;
     else
-        f->s->starving = e;
-    f->s->starving_last = e;
+        f->s->frame_first = e;
+    f->s->frame_last = e;
 }
 
 /* A fault waits for frames, or goes on waiting, before all others. */
 static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
 {
-    f->v[e].behind = f->s->starving;
+    f->v[e].frame_next = f->s->frame_first;
     if (!starves(f))
-        f->s->starving_last = e;
-    f->s->starving = e;
+        f->s->frame_last = e;
+    f->s->frame_first = e;
     if (wants == WANTS_COMPACT)
         f->w.make_room(f->w.manager, now, f->v[e].app, e);
     else
@@ -528,7 +427,8 @@ static void send_on(struct hd_faults *f, hd_time now);
 static void next_notice(struct hd_faults *f, hd_time now);
 
 /* The pages of a fault that are sent for are events of thrashing. */
-static void tell_thrash(struct hd_faults *f, hd_time now, const struct fault *x)
+static void tell_thrash(struct hd_faults *f, hd_time now,
+                        const struct hd_fault *x)
 {
     for (uint32_t i = 0; i < x->pages;) {
         struct hd_xlate page;
@@ -543,11 +443,11 @@ static void tell_thrash(struct hd_faults *f, hd_time now, const struct fault *x)
 }
 
 /* What so many pages of a transfer are on the link. */
-static uint64_t bytes_of(const struct hd_faults *f, const struct fault *x,
+static uint64_t bytes_of(const struct hd_faults *f, const struct hd_fault *x,
                          uint32_t pages)
 {
     uint64_t sum = 0;
-    struct fault i = *x;
+    struct hd_fault i = *x;
     struct hd_xlate page;
 
     if (HD_LIKELY(f->w.tables->compress == NULL))
@@ -561,22 +461,23 @@ static uint64_t bytes_of(const struct hd_faults *f, const struct fault *x,
  * have their frames. */
 static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 {
-    struct fault *x = &f->v[e], *last = x;
+    struct hd_fault *x = &f->v[e], *last = x;
     uint64_t bytes;
 
     for (uint32_t i = e; i != HD_NONE; i = last->more) {
         last = &f->v[i];
         last->sent = now;
-        last->state = LINK;
-        if (HD_UNLIKELY(f->w.thrash != NULL) && last->ahead != SENT)
+        last->state = HD_FAULT_ON_LINK;
+        if (HD_UNLIKELY(f->w.thrash != NULL) &&
+            last->prefetched != HD_FAULT_BY_HOST)
             tell_thrash(f, now, last);
     }
     x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
     x->total = pages;
     x->bytes = bytes = bytes_of(f, x, pages);
-    x->ends =
+    x->link_end =
         hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
-    x->crosses = x->ends - hd_link_span(f->w.link, HD_LINK_IN, bytes);
+    x->link_begin = x->link_end - hd_link_span(f->w.link, HD_LINK_IN, bytes);
     expect(f, e);
 }
 
@@ -610,7 +511,7 @@ static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
             continue;
         }
         for (; i < HD_LEN(g->at) && (e = g->at[i]) != HD_NONE; last = e) {
-            struct fault *x = &f->v[e];
+            struct hd_fault *x = &f->v[e];
             x->head = head != HD_NONE ? head : first;
             if (last != HD_NONE)
                 f->v[last].more = e;
@@ -627,31 +528,31 @@ static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
 
 /* The entry of pages that come without a fault. */
 static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
-                        const struct hd_xlate *all, enum unasked why)
+                        const struct hd_xlate *all, enum hd_fault_cause why)
 {
     uint32_t e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
 
-    f->v[e] = (struct fault){.vpn = all->vpn,
-                             .born = now,
-                             .began = now,
-                             .driven = now,
-                             .pages = all->pages,
-                             .more = HD_NONE,
-                             .next = HD_NONE,
-                             .head = e,
-                             .app = (uint8_t)app,
-                             .state = HOST,
-                             .ahead = (uint8_t)why};
-    f->s->ahead++;
-    f->s->recalled += why == RECALLED;
-    f->s->sends[app].left += why == SENT;
+    f->v[e] = (struct hd_fault){.vpn = all->vpn,
+                                .born = now,
+                                .began = now,
+                                .driven = now,
+                                .pages = all->pages,
+                                .more = HD_NONE,
+                                .next = HD_NONE,
+                                .head = e,
+                                .app = (uint8_t)app,
+                                .state = HD_FAULT_AT_HOST,
+                                .prefetched = (uint8_t)why};
+    f->s->prefetches++;
+    f->s->by_counter += why == HD_FAULT_BY_COUNTER;
+    f->s->range[app].left += why == HD_FAULT_BY_HOST;
     return e;
 }
 
 /* What a page is of comes without a fault, as far as there are frames: its
  * entry, or HD_NONE. */
 static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *all, enum unasked why)
+                      const struct hd_xlate *all, enum hd_fault_cause why)
 {
     uint32_t n = 0, e;
 
@@ -671,7 +572,8 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
         return HD_NONE;
     e = unasked(f, now, app, all, why);
     f->v[e].total = n;
-    row(f, app)[HD_FAULT_PREFETCHED] += why == RECALLED ? 0 : n;
+    hd_fault_row(f, app)[HD_FAULT_PREFETCHED] +=
+        why == HD_FAULT_BY_COUNTER ? 0 : n;
     return e;
 }
 
@@ -687,7 +589,7 @@ struct around {
  * the same 2 MB. */
 static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
 {
-    const struct fault *x = &f->v[e];
+    const struct hd_fault *x = &f->v[e];
     uint64_t region = x->vpn.v / HD_LARGE_PAGES;
     uint32_t n = 0;
 
@@ -716,7 +618,7 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
 static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
                        uint64_t *end)
 {
-    const struct fault *x = &f->v[e];
+    const struct hd_fault *x = &f->v[e];
     uint64_t v = x->vpn.v + x->pages, a, base = x->vpn.v & ~511ull, first;
     hd_vpn limit;
 
@@ -758,7 +660,7 @@ static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
         return false;
     *all = reach(f, &page);
     *v = all->vpn.v + all->pages;
-    return hd_mshr_find(&f->open, all->vpn.v | (uint64_t)app << 52) == HD_NONE;
+    return hd_fault_find(f, app, all->vpn) == HD_NONE;
 }
 
 /* Whether one of so many pages thrashes. */
@@ -774,12 +676,12 @@ static bool thrashes(const struct hd_faults *f, uint32_t app, hd_vpn vpn,
 /* Gathers pages of a range that are on the host, as far as there are frames;
  * s: NULL where nobody asked.  Returns where it has come to. */
 static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
-                       uint64_t v, uint64_t end, enum unasked why,
+                       uint64_t v, uint64_t end, enum hd_fault_cause why,
                        struct around *s, struct gather *g)
 {
     uint32_t made;
 
-    while (v < end && f->s->ahead < HD_FAULT_AHEAD && !starves(f)) {
+    while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES && !starves(f)) {
         struct hd_xlate all;
         uint64_t at = v;
         if (!unsent(f, app, &v, &all) ||
@@ -805,7 +707,7 @@ static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
     if (thrashes(f, f->v[e].app, f->v[e].vpn, f->v[e].pages))
         return;
     v = wanted(f, e, s, &end);
-    gather(f, now, f->v[e].app, v, end, PREFETCHED, s, g);
+    gather(f, now, f->v[e].app, v, end, HD_FAULT_BY_PREFETCHER, s, g);
 }
 
 static bool prefetches(const struct hd_faults *f)
@@ -832,11 +734,11 @@ static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
     uint32_t head = f->v[e].head, *p = &head, left = f->v[head].left;
 
     if (f->driver != NULL) { /* nothing comes: it faults again */
-        f->v[e].sent = f->v[e].here = now;
-        f->v[e].state = HERE;
+        f->v[e].sent = f->v[e].arrived = now;
+        f->v[e].state = HD_FAULT_ARRIVED;
         return;
     }
-    hd_post(f->env->ev, f->rank, f->rank, until, EV_DRIVE, e, 0);
+    hd_post(f->env->ev, f->rank, f->rank, until, HD_FAULT_EV_DRIVE, e, 0);
     if (f->v[e].next == HD_NONE && head == e)
         return;
     while (*p != e)
@@ -857,16 +759,16 @@ static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
 static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
                                   bool far, hd_time *until)
 {
-    const struct fault *x = &f->v[e];
+    const struct hd_fault *x = &f->v[e];
     struct hd_xlate page = {.vpn = x->vpn};
 
     for (uint32_t i = 0; i < x->pages; i++)
         if (hd_ptables_absent(f->w.tables, x->app, (hd_vpn){x->vpn.v + i},
                               &page))
-            return hd_thrash_ask(
-                f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app, page.vpn,
-                (uint32_t)(x->vpn.v + x->pages - page.vpn.v), writes(f, e), far,
-                until);
+            return hd_thrash_ask(f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app,
+                                 page.vpn,
+                                 (uint32_t)(x->vpn.v + x->pages - page.vpn.v),
+                                 writes(f, e), far, until);
     return HEDDLE_THRASH_MIGRATE;
 }
 
@@ -874,44 +776,45 @@ static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
  * instant of the manager, or, HD_FAR_LATER, after an eviction. */
 static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct fault *x = &f->v[e];
+    struct hd_fault *x = &f->v[e];
     enum hd_far can = HD_FAR_NEVER;
 
     if (HD_LIKELY((f->w.remote == NULL || !hd_remote_asks(f->w.remote)) &&
                   f->w.thrash == NULL) ||
-        x->ahead)
+        x->prefetched)
         return HD_FAR_NEVER;
     for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
         enum hd_far c =
             hd_ptables_can_far(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
         can = c == HD_FAR_NEVER ? can : c;
     }
-    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far == 0) {
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote == 0) {
         hd_time until;
         switch (control(f, now, e, can != HD_FAR_NEVER, &until)) {
         case HEDDLE_THRASH_THROTTLE:
             pass(f, now, hd_max_u64(until, now + 1), e);
             return HD_FAR_CAN;
         case HEDDLE_THRASH_HOST:
-            x->far = 1 + HD_COUNTER_NEVER;
+            x->remote = 1 + HD_COUNTER_NEVER;
             break;
         case HEDDLE_THRASH_GPU:
-            x->far = 1;
+            x->remote = 1;
         default:
             break;
         }
     }
-    if (can != HD_FAR_NEVER && x->far == 0)
-        x->far = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
-                                   writes(f, e));
-    if (HD_UNLIKELY(f->w.thrash != NULL) && x->far > 1 && can == HD_FAR_LATER) {
-        x->far = 0; /* a pin may be over until then */
+    if (can != HD_FAR_NEVER && x->remote == 0)
+        x->remote = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
+                                      writes(f, e));
+    if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote > 1 &&
+        can == HD_FAR_LATER) {
+        x->remote = 0; /* a pin may be over until then */
         return HD_FAR_LATER;
     }
-    if (x->far <= 1 || can != HD_FAR_CAN)
-        return x->far <= 1 ? HD_FAR_NEVER : can;
+    if (x->remote <= 1 || can != HD_FAR_CAN)
+        return x->remote <= 1 ? HD_FAR_NEVER : can;
     x->sent = now;
-    x->state = LINK;
+    x->state = HD_FAULT_ON_LINK;
     f->w.map_far(f->w.manager, now, e);
     return HD_FAR_CAN;
 }
@@ -931,7 +834,7 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
         enum hd_far how = stays(f, now, e);
         uint32_t n;
         if (how == HD_FAR_CAN) {
-            f->v[head].left += f->v[e].state == LINK;
+            f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
             continue;
         }
         n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
@@ -949,9 +852,9 @@ static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
         f->v[e].total = n;
         add(f, &g, e);
     }
-    for (e = head; prefetches(f) && !f->v[head].ahead && e != HD_NONE;
+    for (e = head; prefetches(f) && !f->v[head].prefetched && e != HD_NONE;
          e = f->v[e].next)
-        if (f->v[e].far <= 1)
+        if (f->v[e].remote <= 1)
             ask_ahead(f, now, e, &s, &g);
     send_all(f, now, &g, head);
     if (--f->v[head].left == 0) /* nothing more comes */
@@ -975,7 +878,8 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 
         next = f->v[e].next;
         how = stays(f, now, e);
-        if (how == HD_FAR_CAN && f->v[e].state == HOST && e == first)
+        if (how == HD_FAR_CAN && f->v[e].state == HD_FAULT_AT_HOST &&
+            e == first)
             first = next; /* it naps */
         if (how == HD_FAR_CAN)
             continue;
@@ -992,7 +896,8 @@ static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     }
     for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
          first = f->v[first].next) {
-        if (f->v[first].far > 1 || f->v[first].ahead == SENT)
+        if (f->v[first].remote > 1 ||
+            f->v[first].prefetched == HD_FAULT_BY_HOST)
             continue;
         empty(&g, f->v[first].vpn);
         ask_ahead(f, now, first, &s, &g);
@@ -1027,10 +932,10 @@ static void go_on(struct hd_faults *f, hd_time now, bool again)
 {
     bool more = starves(f);
 
-    for (uint32_t e = f->s->starving; more; again = false) {
-        f->s->starving = f->v[e].behind;
+    for (uint32_t e = f->s->frame_first; more; again = false) {
+        f->s->frame_first = f->v[e].frame_next;
         more = transfer(f, now, e, again) && starves(f);
-        e = f->s->starving;
+        e = f->s->frame_first;
     }
     balance(f, now);
     look_ahead(f);
@@ -1038,7 +943,7 @@ static void go_on(struct hd_faults *f, hd_time now, bool again)
 
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
 {
-    if (f->s->starving == fault)
+    if (f->s->frame_first == fault)
         go_on(f, now, true);
 }
 
@@ -1087,13 +992,13 @@ static void unpin(struct hd_faults *f, hd_time now, uint32_t app, uint64_t vpn,
 void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
                       uint32_t treq)
 {
-    struct parked *x = &f->wait[treq];
+    struct hd_fault_wait *x = &f->wait[treq];
 
     if (x->pin == 0)
         return;
     /* a core may be ahead of the others: its word counts at its time */
-    hd_post(f->env->ev, src, f->rank, now, EV_SERVED, f->w.treqs->v[treq].app,
-            x->pin - 1);
+    hd_post(f->env->ev, src, f->rank, now, HD_FAULT_EV_ANSWERED,
+            f->w.treqs->v[treq].app, x->pin - 1);
     x->pin = 0;
 }
 
@@ -1103,7 +1008,7 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 /* The page at v, and what comes with it, comes without a fault, if it is absent
  * and not on its way; it waits for frames.  Returns what is behind it. */
 static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
-                      uint64_t v, enum unasked why)
+                      uint64_t v, enum hd_fault_cause why)
 {
     struct hd_xlate all;
     uint32_t e;
@@ -1121,19 +1026,19 @@ static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
  * there is none, a page that waits for one. */
 static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
 {
-    struct sends *x = &f->s->sends[app];
+    struct hd_fault_range *x = &f->s->range[app];
 
     while (x->vpn < x->end) {
         uint64_t end = hd_min_u64((x->vpn | (HD_LARGE_PAGES - 1)) + 1, x->end);
         struct gather g;
         empty(&g, (hd_vpn){x->vpn});
-        x->vpn = gather(f, now, app, x->vpn, end, SENT, NULL, &g);
+        x->vpn = gather(f, now, app, x->vpn, end, HD_FAULT_BY_HOST, NULL, &g);
         send_all(f, now, &g, HD_NONE);
         if (x->vpn < end)
             break;
     }
     if (x->left == 0 && x->vpn < x->end)
-        x->vpn = bring(f, now, app, x->vpn, SENT);
+        x->vpn = bring(f, now, app, x->vpn, HD_FAULT_BY_HOST);
 }
 
 /* Goes on with each application that has nothing in flight; one that has sent
@@ -1141,18 +1046,19 @@ static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
 static void send_on(struct hd_faults *f, hd_time now)
 {
     for (uint32_t app = 0; app < f->env->apps; app++) {
-        struct sends *x = &f->s->sends[app];
-        if (x->state != SENDS || x->left != 0)
+        struct hd_fault_range *x = &f->s->range[app];
+        if (x->state != HD_RANGE_OPEN || x->left != 0)
             continue;
-        x->state = SENDING; /* an end within is not a reason to go on */
+        x->state = HD_RANGE_BUSY; /* an end within is not a reason to go on */
         while (x->left == 0 && x->vpn < x->end &&
-               f->s->ahead < HD_FAULT_AHEAD && !hd_err_ends(f->env->err->code))
+               f->s->prefetches < HD_FAULT_PREFETCHES &&
+               !hd_err_ends(f->env->err->code))
             send_some(f, now, app);
-        x->state = SENDS;
+        x->state = HD_RANGE_OPEN;
         if (x->left != 0 || x->vpn < x->end)
             continue;
-        x->state = SENT_ALL;
-        f->s->sending--;
+        x->state = HD_RANGE_DONE;
+        f->s->ranges--;
         f->w.hinted(f->w.manager, now, app);
     }
     balance(f, now);
@@ -1162,16 +1068,17 @@ static void send_on(struct hd_faults *f, hd_time now)
 void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
                     uint32_t pages)
 {
-    f->s->sends[app] = (struct sends){.vpn = vpn.v, .end = vpn.v + pages};
+    f->s->range[app] =
+        (struct hd_fault_range){.vpn = vpn.v, .end = vpn.v + pages};
     hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
-            EV_SEND, app, 0);
+            HD_FAULT_EV_RANGE, app, 0);
 }
 
 /* Its latency is over. */
 static void send(struct hd_faults *f, hd_time now, uint32_t app)
 {
-    f->s->sends[app].state = SENDS;
-    f->s->sending++;
+    f->s->range[app].state = HD_RANGE_OPEN;
+    f->s->ranges++;
     send_on(f, now);
 }
 
@@ -1216,29 +1123,30 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
 /* The requests of a fault that still wait are issued again, and it is over. */
 static void replay(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct fault *x = &f->v[e];
-    uint64_t *c = row(f, x->app);
+    struct hd_fault *x = &f->v[e];
+    uint64_t *c = hd_fault_row(f, x->app);
 
-    if (x->ahead) {
+    if (x->prefetched) {
         uint32_t app = x->app;
-        bool last = x->ahead == RECALLED && --f->s->recalled == 0;
-        f->s->ahead--;
-        f->s->sends[app].left -= x->ahead == SENT;
+        bool last =
+            x->prefetched == HD_FAULT_BY_COUNTER && --f->s->by_counter == 0;
+        f->s->prefetches--;
+        f->s->range[app].left -= x->prefetched == HD_FAULT_BY_HOST;
         resume(f, now, e, x->vpn, x->pages);
         hd_mshr_give(&f->open, e);
-        if (HD_UNLIKELY(f->s->sending != 0))
+        if (HD_UNLIKELY(f->s->ranges != 0))
             send_on(f, now);
         if (last && f->driver != NULL)
             next_notice(f, now);
         return;
     }
-    c[HD_FAULT_WAIT_CYCLES] += cycles(f, x->began - x->born);
-    c[HD_FAULT_HOST_CYCLES] += cycles(f, x->driven - x->began);
-    c[HD_FAULT_ROOM_CYCLES] += cycles(f, x->sent - x->driven);
-    c[HD_FAULT_LINK_CYCLES] += cycles(f, x->here - x->sent);
-    c[HD_FAULT_BATCH_CYCLES] += cycles(f, now - x->here);
+    c[HD_FAULT_WAIT_CYCLES] += hd_fault_cycles(f, x->began - x->born);
+    c[HD_FAULT_HOST_CYCLES] += hd_fault_cycles(f, x->driven - x->began);
+    c[HD_FAULT_ROOM_CYCLES] += hd_fault_cycles(f, x->sent - x->driven);
+    c[HD_FAULT_LINK_CYCLES] += hd_fault_cycles(f, x->arrived - x->sent);
+    c[HD_FAULT_BATCH_CYCLES] += hd_fault_cycles(f, now - x->arrived);
     resume(f, now, e, x->vpn, x->pages);
-    hd_hist_add(&f->latency[x->app], cycles(f, now - x->born));
+    hd_hist_add(&f->latency[x->app], hd_fault_cycles(f, now - x->born));
     hd_hist_add(&f->requesters[x->app], x->requesters);
     hd_mshr_give(&f->open, e);
 }
@@ -1250,7 +1158,7 @@ static void mapped(struct hd_faults *f, hd_time now, uint32_t app,
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
     if (f->w.came != NULL)
         f->w.came(f->w.manager, now, app, page->vpn, page->pages);
-    row(f, app)[HD_FAULT_PAGES] += page->pages;
+    hd_fault_row(f, app)[HD_FAULT_PAGES] += page->pages;
 }
 
 bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
@@ -1261,16 +1169,17 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
 
     if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
         return false;
-    place = hd_ptables_coming(f->w.tables, app, page.vpn)
-                ? HD_PLACED /* what waits for it finds it here */
-                : hd_ptables_place(f->w.tables, app, page.vpn, false,
-                                   f->env->err);
+    place =
+        hd_ptables_coming(f->w.tables, app, page.vpn)
+            ? HD_PLACED /* what waits for it finds it here */
+            : hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
     if (place != HD_PLACED) {
-        hd_err_set(f->env->err, HEDDLE_ECONFIG,
-                   "sample.every: application %u, page 0x%llx finds no frame "
-                   "while instructions are skipped; vm.memory_bytes is expected "
-                   "to hold all that the application touches",
-                   app, (unsigned long long)page.vpn.v);
+        hd_err_set(
+            f->env->err, HEDDLE_ECONFIG,
+            "sample.every: application %u, page 0x%llx finds no frame "
+            "while instructions are skipped; vm.memory_bytes is expected "
+            "to hold all that the application touches",
+            app, (unsigned long long)page.vpn.v);
         return false;
     }
     if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
@@ -1284,7 +1193,7 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
 /* The next page of a fault has crossed the link. */
 static void map(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct fault *x = &f->v[e];
+    struct hd_fault *x = &f->v[e];
     struct hd_xlate page;
     bool before;
 
@@ -1296,7 +1205,8 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     x = &f->v[e];
     before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
-                           x->ahead == PREFETCHED || x->ahead == SENT))
+                           x->prefetched == HD_FAULT_BY_PREFETCHER ||
+                               x->prefetched == HD_FAULT_BY_HOST))
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
@@ -1304,7 +1214,7 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
     }
     mapped(f, now, x->app, &page);
     tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
-    if (f->cfg.replay == HD_REPLAY_PAGE || x->ahead)
+    if (f->cfg.replay == HD_REPLAY_PAGE || x->prefetched)
         resume(f, now, e, page.vpn, page.pages);
 }
 
@@ -1369,7 +1279,8 @@ static void next_block(struct hd_faults *f, hd_time now)
     f->v[last].next = HD_NONE;
     f->v[head].left = 1; /* until all have their frames */
     f->s->serving++;
-    hd_post(f->env->ev, f->rank, f->rank, now + f->block, EV_DRIVE, head, 0);
+    hd_post(f->env->ev, f->rank, f->rank, now + f->block, HD_FAULT_EV_DRIVE,
+            head, 0);
 }
 
 /* A block has come. */
@@ -1426,26 +1337,26 @@ static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
 
         hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
         e = hd_mshr_find(&f->open, key);
-        if (e != HD_NONE && f->v[e].ahead)
+        if (e != HD_NONE && f->v[e].prefetched)
             continue; /* the application's host sends it */
         if (e != HD_NONE)
             drop_done(f, now, e);
         e = hd_mshr_take(&f->open, key);
-        f->v[e] = (struct fault){.vpn = p->vpn,
-                                 .born = p->born,
-                                 .began = now,
-                                 .pages = page.pages,
-                                 .requesters = packets,
-                                 .more = HD_NONE,
-                                 .next = HD_NONE,
-                                 .head = HD_NONE,
-                                 .app = (uint8_t)p->app,
-                                 .state = HOST};
+        f->v[e] = (struct hd_fault){.vpn = p->vpn,
+                                    .born = p->born,
+                                    .began = now,
+                                    .pages = page.pages,
+                                    .requesters = packets,
+                                    .more = HD_NONE,
+                                    .next = HD_NONE,
+                                    .head = HD_NONE,
+                                    .app = (uint8_t)p->app,
+                                    .state = HD_FAULT_AT_HOST};
         *link = e;
         link = &f->v[e].next;
-        row(f, p->app)[HD_FAULT_FAULTS]++;
-        row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
-        peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+        hd_fault_row(f, p->app)[HD_FAULT_FAULTS]++;
+        hd_fault_row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
+        peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
         *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
         tell(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
     }
@@ -1470,7 +1381,7 @@ static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
         a[i] = p->app;
         a[n + i] = x.vpn.v;
         a[2 * (size_t)n + i] = x.pages;
-        a[3 * (size_t)n + i] = cycles(f, now - p->born);
+        a[3 * (size_t)n + i] = hd_fault_cycles(f, now - p->born);
     }
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
@@ -1489,7 +1400,7 @@ static void next_notice(struct hd_faults *f, hd_time now)
     }
     f->s->notices++;
     hd_post(f->env->ev, f->rank, f->rank, now + (block ? f->block : 0),
-            EV_NOTICE, g, 0);
+            HD_FAULT_EV_NOTICE, g, 0);
 }
 
 /* It has: its pages come, or it stays. */
@@ -1517,8 +1428,8 @@ static void driver_serve(struct hd_faults *f, hd_time now)
         hd_driver_between(f->driver)) {
         f->s->busy = 1;
         hd_remote_take(f->w.remote);
-        hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_NOTICE, HD_NONE,
-                0);
+        hd_post(f->env->ev, f->rank, f->rank, now + f->base, HD_FAULT_EV_NOTICE,
+                HD_NONE, 0);
         return;
     }
     if (known == 0)
@@ -1531,15 +1442,16 @@ static void driver_serve(struct hd_faults *f, hd_time now)
     f->s->busy = 1;
     enter_batch(f, now, hd_driver_take(f->driver, n, absent, f));
     if (f->s->todo != HD_NONE)
-        row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
-    hd_post(f->env->ev, f->rank, f->rank, now + f->base, EV_BASE, 0, 0);
+        hd_fault_row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->base, HD_FAULT_EV_BLOCK, 0,
+            0);
 }
 
 /* A request that was issued again waits once more: its page went with its
  * allocation. */
 static void unpin_lost(struct hd_faults *f, uint32_t treq)
 {
-    struct parked *x = &f->wait[treq];
+    struct hd_fault_wait *x = &f->wait[treq];
 
     if (x->pin != 0)
         unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
@@ -1567,10 +1479,11 @@ static void park(struct hd_faults *f, hd_time at, uint32_t treq)
 /* A fault is touched first: what came ahead was late. */
 static void touched(struct hd_faults *f, uint32_t e)
 {
-    const struct fault *x = &f->v[e];
+    const struct hd_fault *x = &f->v[e];
 
-    if (x->ahead == PREFETCHED || x->ahead == SENT)
-        row(f, x->app)[HD_FAULT_LATE] += x->pages;
+    if (x->prefetched == HD_FAULT_BY_PREFETCHER ||
+        x->prefetched == HD_FAULT_BY_HOST)
+        hd_fault_row(f, x->app)[HD_FAULT_LATE] += x->pages;
 }
 
 /* Requests fault: they wait for a replay, and packets are written. */
@@ -1579,9 +1492,9 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
 {
     for (uint32_t t = first, next; n > 0; n--, t = next) {
         const struct hd_treq *q = &f->w.treqs->v[t];
-        uint32_t e = hd_mshr_find(&f->open, q->vpn.v | (uint64_t)q->app << 52);
+        uint32_t e = hd_fault_find(f, q->app, q->vpn);
         next = q->next;
-        if (e != HD_NONE && f->v[e].ahead && f->v[e].requesters++ == 0)
+        if (e != HD_NONE && f->v[e].prefetched && f->v[e].requesters++ == 0)
             touched(f, e);
         hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
         f->s->requests++;
@@ -1599,7 +1512,7 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
 /* All of a batch has come. */
 static void finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
-    if (f->driver != NULL && !f->v[head].ahead) {
+    if (f->driver != NULL && !f->v[head].prefetched) {
         block_over(f, now, head);
         return;
     }
@@ -1616,8 +1529,8 @@ static void complete(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t head = f->v[e].head;
 
-    f->v[e].here = now;
-    f->v[e].state = HERE;
+    f->v[e].arrived = now;
+    f->v[e].state = HD_FAULT_ARRIVED;
     if (--f->v[head].left == 0)
         finish(f, now, head);
 }
@@ -1631,9 +1544,9 @@ static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
     look_ahead(f);
     for (uint32_t i = e, next; i != HD_NONE; i = next) {
         next = f->v[i].more;
-        f->v[i].here = now;
-        f->v[i].state = HERE;
-        if (f->driver != NULL && f->v[i].ahead && !f->v[head].ahead)
+        f->v[i].arrived = now;
+        f->v[i].state = HD_FAULT_ARRIVED;
+        if (f->driver != NULL && f->v[i].prefetched && !f->v[head].prefetched)
             replay(f, now, i);
     }
     if (--f->v[head].left == 0)
@@ -1655,7 +1568,7 @@ static void map_far(struct hd_faults *f, hd_time now, uint32_t app,
 
 void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    struct fault *x = &f->v[e];
+    struct hd_fault *x = &f->v[e];
 
     for (uint32_t i = 0; i < x->pages; i++) {
         struct hd_xlate page;
@@ -1663,7 +1576,7 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
         if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation has gone, or its region is coalesced */
-        map_far(f, now, x->app, &page, x->far - 1);
+        map_far(f, now, x->app, &page, x->remote - 1);
         if (f->cfg.replay == HD_REPLAY_PAGE)
             resume(f, now, e, page.vpn, page.pages);
     }
@@ -1678,14 +1591,14 @@ void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
 
     if (f->driver != NULL) {
         empty(&g, vpn);
-        v = gather(f, now, app, v, end, RECALLED, NULL, &g);
+        v = gather(f, now, app, v, end, HD_FAULT_BY_COUNTER, NULL, &g);
         send_all(f, now, &g, HD_NONE);
         balance(f, now);
         look_ahead(f);
     }
-    while (v < end && f->s->ahead < HD_FAULT_AHEAD)
-        v = bring(f, now, app, v, RECALLED);
-    if (f->driver != NULL && f->s->recalled == 0)
+    while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES)
+        v = bring(f, now, app, v, HD_FAULT_BY_COUNTER);
+    if (f->driver != NULL && f->s->by_counter == 0)
         next_notice(f, now); /* they have gone with their allocation */
 }
 
@@ -1700,7 +1613,7 @@ void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
             !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
         all = reach(f, &page);
-        if (hd_mshr_find(&f->open, all.vpn.v | (uint64_t)app << 52) != HD_NONE)
+        if (hd_fault_find(f, app, all.vpn) != HD_NONE)
             continue;
         answer =
             left ? hd_remote_evicted(f->w.remote)
@@ -1713,17 +1626,17 @@ void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
 static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
                    uint64_t b)
 {
-    if (what == EV_DRIVE)
+    if (what == HD_FAULT_EV_DRIVE)
         drive(self, now, e);
-    else if (what == EV_BASE)
+    else if (what == HD_FAULT_EV_BLOCK)
         next_block(self, now);
-    else if (what == EV_PAGE)
+    else if (what == HD_FAULT_EV_PAGE)
         one(self, now, e);
-    else if (what == EV_SEND)
+    else if (what == HD_FAULT_EV_RANGE)
         send(self, now, e);
-    else if (what == EV_OVER)
+    else if (what == HD_FAULT_EV_END)
         arrived(self, now, e);
-    else if (what == EV_NOTICE)
+    else if (what == HD_FAULT_EV_NOTICE)
         notice(self, now, e);
     else
         unpin(self, now, e, b, true);
@@ -1742,21 +1655,21 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     if (e != HD_NONE)
         return e;
     e = hd_mshr_take(&f->open, key);
-    f->v[e] = (struct fault){.vpn = all.vpn,
-                             .born = now,
-                             .pages = all.pages,
-                             .more = HD_NONE,
-                             .next = HD_NONE,
-                             .head = e,
-                             .app = (uint8_t)app,
-                             .state = WAITS};
+    f->v[e] = (struct hd_fault){.vpn = all.vpn,
+                                .born = now,
+                                .pages = all.pages,
+                                .more = HD_NONE,
+                                .next = HD_NONE,
+                                .head = e,
+                                .app = (uint8_t)app,
+                                .state = HD_FAULT_BUFFERED};
     if (f->s->waiting++ == 0)
         f->s->first = e;
     else
         f->v[f->s->last].next = e;
     f->s->last = e;
-    row(f, app)[HD_FAULT_FAULTS]++;
-    peak = &row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+    hd_fault_row(f, app)[HD_FAULT_FAULTS]++;
+    peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
     *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
     tell(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages, now);
     return e;
@@ -1766,7 +1679,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n)
 {
     struct hd_treq *q = &f->w.treqs->v[first];
-    uint64_t *c = row(f, q->app);
+    uint64_t *c = hd_fault_row(f, q->app);
     struct hd_mshr_entry *m;
     struct hd_xlate page;
     uint32_t t = first, e;
@@ -1784,7 +1697,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     e = entry(f, now, q->app, &page);
     m = &f->open.v[e];
     first_of = m->n + f->v[e].requesters == 0;
-    c[HD_FAULT_MERGES] += first_of && !f->v[e].ahead ? n - 1 : n;
+    c[HD_FAULT_MERGES] += first_of && !f->v[e].prefetched ? n - 1 : n;
     if (first_of)
         touched(f, e);
     m->n += n;
@@ -1799,7 +1712,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
 {
-    const struct parked *x = &f->wait[treq];
+    const struct hd_fault_wait *x = &f->wait[treq];
 
     hd_cross(f->env, HD_BORDER_waited);
     if (f->w.treqs->v[treq].client < f->w.replay_client)
@@ -1817,7 +1730,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 
     (void)instance;
     for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct fault *x = &f->v[e];
+        const struct hd_fault *x = &f->v[e];
         if (!f->open.v[e].live)
             continue;
         v->row(v->ud, "fault");
@@ -1826,7 +1739,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
         v->number(v->ud, "vpn", x->vpn.v);
         v->number(v->ud, "pages", x->pages);
         v->number(v->ud, "requesters", f->open.v[e].n);
-        v->number(v->ud, "since", cycles(f, x->born));
+        v->number(v->ud, "since", hd_fault_cycles(f, x->born));
     }
 }
 
@@ -1838,7 +1751,7 @@ static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
     const struct hd_faults *f = self;
 
     for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct fault *x = &f->v[e];
+        const struct hd_fault *x = &f->v[e];
         if (!f->open.v[e].live)
             continue;
         hd_show_wait(v, "fault", instance, what[x->state]);
@@ -1853,9 +1766,10 @@ static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 static void check_entry(const struct hd_faults *f, uint32_t e,
                         struct hd_err *err)
 {
-    const struct fault *x = &f->v[e];
-    bool alone = f->cfg.replay == HD_REPLAY_PAGE || x->ahead ||
-                 (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HERE);
+    const struct hd_fault *x = &f->v[e];
+    bool alone =
+        f->cfg.replay == HD_REPLAY_PAGE || x->prefetched ||
+        (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HD_FAULT_ARRIVED);
     uint32_t n = 0;
 
     for (uint32_t t = f->open.v[e].first; t != HD_NONE;
@@ -1889,8 +1803,8 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     for (uint32_t e = 0; e < f->open.room; e++) {
         if (!f->open.v[e].live)
             continue;
-        waits += f->v[e].state == WAITS;
-        batches += f->v[e].state != WAITS && f->v[e].head == e;
+        waits += f->v[e].state == HD_FAULT_BUFFERED;
+        batches += f->v[e].state != HD_FAULT_BUFFERED && f->v[e].head == e;
         check_entry(f, e, err);
     }
     for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
@@ -1913,7 +1827,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 
 static int take(struct hd_faults *f, struct hd_env *env)
 {
-    uint32_t entries = f->w.room + HD_FAULT_AHEAD;
+    uint32_t entries = f->w.room + HD_FAULT_PREFETCHES;
     size_t most = f->w.room;
 
     if (f->w.driver->mode == HD_DRIVER_DRIVER) {
@@ -1959,11 +1873,11 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->requesters = hd_stats_hist(env->stats, &hd_rows_fault, REQUESTERS);
     f->s->next = HD_NEVER;
     f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
-    f->s->starving = f->s->parked = f->s->todo = f->s->done = HD_NONE;
+    f->s->frame_first = f->s->parked = f->s->todo = f->s->done = HD_NONE;
     if (w->evict != NULL)
         hd_evict_client(w->evict, room, f);
     f->rank = hd_events_component(env->ev, "fault", handle, f);
-    f->client = hd_link_client(w->link, f->rank, EV_OVER);
+    f->client = hd_link_client(w->link, f->rank, HD_FAULT_EV_END);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
                    batch_default, f);
     hd_slots_offer(env->slots, HEDDLE_POINT_page_prefetch, "", &f->prefetch,

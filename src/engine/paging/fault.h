@@ -41,7 +41,7 @@ enum hd_fault_prefetch {
 };
 
 /* Most pages, or transfers, that are on their way without a fault. */
-enum { HD_FAULT_AHEAD = 4096 };
+enum { HD_FAULT_PREFETCHES = 4096 };
 
 /* When requests are issued again: with their batch, or with their page. */
 enum hd_fault_replay { HD_REPLAY_BATCH, HD_REPLAY_PAGE };
@@ -61,7 +61,7 @@ struct hd_fault_wiring {
     struct hd_treqs *treqs;
     struct hd_link *link;
     uint32_t room; /* requests that may wait at once; on the link, and as
-                      pages: HD_FAULT_AHEAD more */
+                      pages: HD_FAULT_PREFETCHES more */
     /* Cores, by treq.core: told that a request of theirs waits for a fault.
      * From then on its treq.client is `replay_client` higher. */
     struct hd_tclient *cores;
