@@ -108,8 +108,8 @@ enum {
 enum { STREAM_PREFETCH = 0x70666368 };
 
 /* What comes with an absent page: it, or so much around it. */
-static struct hd_xlate reach(const struct hd_faults *f,
-                             const struct hd_xlate *page)
+struct hd_xlate hd_fault_unit(const struct hd_faults *f,
+                              const struct hd_xlate *page)
 {
     static const uint32_t least[] = {1, 16, HD_LARGE_PAGES};
     struct hd_xlate x = *page;
@@ -127,7 +127,7 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
     hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_absent(f->w.tables, app, a, &x))
         return false;
-    x = reach(f, &x);
+    x = hd_fault_unit(f, &x);
     return b.v - x.vpn.v < x.pages;
 }
 
@@ -148,8 +148,8 @@ const hd_time *hd_faults_next(const struct hd_faults *f)
 }
 
 /* vpn, pages: those that faulted, or have come. */
-static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
-                 hd_vpn vpn, uint32_t pages, hd_time now)
+void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t entry,
+                   hd_vpn vpn, uint32_t pages, hd_time now)
 {
     const struct hd_fault *x = &f->v[entry];
     struct heddle_n_page_fault n = {.app = x->app,
@@ -164,7 +164,7 @@ static void tell(struct hd_faults *f, enum heddle_note note, uint32_t entry,
 
 /* ---- batches ------------------------------------------------------------ */
 
-static int64_t batch_default(void *self, const void *question)
+int64_t hd_fault_batch_default(void *self, const void *question)
 {
     const struct hd_faults *f = self;
     const struct heddle_q_fault_batch *q = question;
@@ -177,7 +177,7 @@ static int64_t batch_default(void *self, const void *question)
 }
 
 /* Asks how many of the waiting faults are served now. */
-static uint32_t ask(struct hd_faults *f, hd_time now)
+static uint32_t fault_ask(struct hd_faults *f, hd_time now)
 {
     uint32_t n = f->s->waiting, i = 0;
     uint64_t *a = f->ask;
@@ -189,7 +189,7 @@ static uint32_t ask(struct hd_faults *f, hd_time now)
                                      .age = a + 3 * n};
 
     if (HD_LIKELY(!f->batch.bound))
-        return (uint32_t)batch_default(f, &q);
+        return (uint32_t)hd_fault_batch_default(f, &q);
     for (uint32_t e = f->s->first; i < n; e = f->v[e].next, i++) {
         a[i] = f->v[e].app;
         a[n + i] = f->v[e].vpn.v;
@@ -200,7 +200,7 @@ static uint32_t ask(struct hd_faults *f, hd_time now)
 }
 
 /* The n oldest faults go to the host together. */
-static void begin(struct hd_faults *f, hd_time now, uint32_t n)
+static void fault_begin(struct hd_faults *f, hd_time now, uint32_t n)
 {
     uint32_t head = f->s->first, e = head, last = head;
 
@@ -221,7 +221,7 @@ static void begin(struct hd_faults *f, hd_time now, uint32_t n)
 }
 
 /* No fault is to be served, and nothing is under way. */
-static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
+void hd_fault_refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
 {
     if (!hd_err_ends(f->env->err->code))
         hd_err_set(f->env->err, HEDDLE_EPOLICY,
@@ -231,16 +231,16 @@ static void refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
 }
 
 /* Has as many faults served as may be now. */
-static void serve(struct hd_faults *f, hd_time now)
+static void fault_serve(struct hd_faults *f, hd_time now)
 {
     while (f->s->waiting > 0 && !hd_err_ends(f->env->err->code)) {
-        uint32_t n = ask(f, now);
+        uint32_t n = fault_ask(f, now);
         if (n > 0) {
-            begin(f, now, n);
+            fault_begin(f, now, n);
             continue;
         }
         if (f->s->serving == 0)
-            refuse_none(f, now, f->s->waiting);
+            hd_fault_refuse_none(f, now, f->s->waiting);
         return;
     }
 }
@@ -249,8 +249,8 @@ static void serve(struct hd_faults *f, hd_time now)
 
 /* The first page of a transfer, from its page `at` on, whose data are on their
  * way; false: there is none. */
-static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
-                        struct hd_xlate *page)
+static bool fault_next_page(const struct hd_faults *f, struct hd_fault *x,
+                            struct hd_xlate *page)
 {
     for (; x->at < x->span; x->at++) {
         hd_vpn vpn = {x->vpn.v + x->at};
@@ -262,13 +262,13 @@ static bool next_coming(const struct hd_faults *f, struct hd_fault *x,
 
 /* Has the next page of a transfer mapped when it has crossed; the last one is
  * when the transfer is over. */
-static void expect(struct hd_faults *f, uint32_t e)
+static void fault_expect(struct hd_faults *f, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
     struct hd_xlate page;
 
     x->due = x->link_end;
-    if (!next_coming(f, x, &page))
+    if (!fault_next_page(f, x, &page))
         return;               /* its allocation has gone meanwhile */
     x->crossed += page.pages; /* whether or not it goes before it is mapped */
     if (x->crossed >= x->total)
@@ -280,7 +280,7 @@ static void expect(struct hd_faults *f, uint32_t e)
 }
 
 /* Keeps what hd_faults_next says. */
-static void look_ahead(struct hd_faults *f)
+void hd_fault_schedule(struct hd_faults *f)
 {
     uint32_t e;
 
@@ -288,13 +288,11 @@ static void look_ahead(struct hd_faults *f)
         hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
 }
 
-/* Instead of a number of pages: what a fault needs first. */
-enum { WANTS_COMPACT = UINT32_MAX - 1, WANTS_EVICT };
-
 /* The absent pages of a fault get their frames.  Base pages; 0 on error, or
  * what has to be done because some have none yet.  `again`: memory was
  * compacted for the first of these. */
-static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
+uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
+                        bool again)
 {
     uint32_t n = 0;
 
@@ -313,8 +311,8 @@ static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
         }
         if (rc != 0)
             return rc < 0                   ? 0
-                   : rc == HD_PLACE_COMPACT ? WANTS_COMPACT
-                                            : WANTS_EVICT;
+                   : rc == HD_PLACE_COMPACT ? HD_FAULT_WANTS_COMPACT
+                                            : HD_FAULT_WANTS_EVICT;
         n += page.pages;
         i += page.pages;
     }
@@ -327,17 +325,11 @@ static uint32_t place(struct hd_faults *f, const struct hd_fault *x, bool again)
     return n;
 }
 
-/* Whether a fault of a batch, and those behind it, wait for frames. */
-static bool starves(const struct hd_faults *f)
-{
-    return f->s->frame_first != HD_NONE;
-}
-
 /* A fault waits for frames behind the others. */
-static void queue(struct hd_faults *f, uint32_t e)
+void hd_framewait_queue(struct hd_faults *f, uint32_t e)
 {
     f->v[e].frame_next = HD_NONE;
-    if (starves(f))
+    if (hd_framewait_any(f))
         f->v[f->s->frame_last].frame_next = e;
     else
         f->s->frame_first = e;
@@ -345,13 +337,14 @@ static void queue(struct hd_faults *f, uint32_t e)
 }
 
 /* A fault waits for frames, or goes on waiting, before all others. */
-static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
+void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
+                        uint32_t wants)
 {
     f->v[e].frame_next = f->s->frame_first;
-    if (!starves(f))
+    if (!hd_framewait_any(f))
         f->s->frame_last = e;
     f->s->frame_first = e;
-    if (wants == WANTS_COMPACT)
+    if (wants == HD_FAULT_WANTS_COMPACT)
         f->w.make_room(f->w.manager, now, f->v[e].app, e);
     else
         hd_evict_want(f->w.evict, now);
@@ -360,7 +353,8 @@ static void lack(struct hd_faults *f, hd_time now, uint32_t e, uint32_t wants)
 /* ---- prefetching --------------------------------------------------------- */
 
 /* A page of its allocation that is not there, of the 2 MB around the fault. */
-static int64_t draw(struct hd_faults *f, const struct heddle_q_page_prefetch *q)
+static int64_t prefetcher_draw(struct hd_faults *f,
+                               const struct heddle_q_page_prefetch *q)
 {
     uint32_t first = (uint32_t)q->first, end = (uint32_t)q->end, n;
 
@@ -376,9 +370,10 @@ static int64_t draw(struct hd_faults *f, const struct heddle_q_page_prefetch *q)
 
 /* The driver goes by what was there before, and by the 64 KB of all faults in
  * which nothing thrashes. */
-static struct hd_tree_run driver(const struct hd_faults *f,
-                                 const struct heddle_q_page_prefetch *q,
-                                 struct hd_tree_run all, uint32_t page)
+static struct hd_tree_run
+prefetcher_driver(const struct hd_faults *f,
+                  const struct heddle_q_page_prefetch *q,
+                  struct hd_tree_run all, uint32_t page)
 {
     uint64_t set[HD_TREE_WORDS];
 
@@ -392,7 +387,7 @@ static struct hd_tree_run driver(const struct hd_faults *f,
     return hd_tree_driver(set, all, page, f->w.driver->threshold);
 }
 
-static int64_t prefetch_default(void *self, const void *question)
+int64_t hd_prefetcher_default(void *self, const void *question)
 {
     struct hd_faults *f = self;
     const struct heddle_q_page_prefetch *q = question;
@@ -409,26 +404,21 @@ static int64_t prefetch_default(void *self, const void *question)
         return (int64_t)hd_min_u64(q->pages < 128 ? 128 - q->pages : 0,
                                    q->most);
     case HD_PREFETCH_RANDOM:
-        return draw(f, q);
+        return prefetcher_draw(f, q);
     case HD_PREFETCH_TREE:
         x = hd_tree_near(q->there, all, page);
         break;
     default:
         if (q->faults < f->w.driver->min_faults)
             return 0;
-        x = driver(f, q, all, page);
+        x = prefetcher_driver(f, q, all, page);
     }
     return HEDDLE_PAGES(x.first, x.pages);
 }
 
-static void complete(struct hd_faults *f, hd_time now, uint32_t e);
-static void finish(struct hd_faults *f, hd_time now, uint32_t head);
-static void send_on(struct hd_faults *f, hd_time now);
-static void next_notice(struct hd_faults *f, hd_time now);
-
 /* The pages of a fault that are sent for are events of thrashing. */
-static void tell_thrash(struct hd_faults *f, hd_time now,
-                        const struct hd_fault *x)
+void hd_residency_migrates(struct hd_faults *f, hd_time now,
+                           const struct hd_fault *x)
 {
     for (uint32_t i = 0; i < x->pages;) {
         struct hd_xlate page;
@@ -443,8 +433,8 @@ static void tell_thrash(struct hd_faults *f, hd_time now,
 }
 
 /* What so many pages of a transfer are on the link. */
-static uint64_t bytes_of(const struct hd_faults *f, const struct hd_fault *x,
-                         uint32_t pages)
+static uint64_t fault_bytes(const struct hd_faults *f, const struct hd_fault *x,
+                            uint32_t pages)
 {
     uint64_t sum = 0;
     struct hd_fault i = *x;
@@ -452,14 +442,14 @@ static uint64_t bytes_of(const struct hd_faults *f, const struct hd_fault *x,
 
     if (HD_LIKELY(f->w.tables->compress == NULL))
         return (uint64_t)pages * HD_PAGE_BYTES;
-    for (; next_coming(f, &i, &page); i.at += page.pages)
+    for (; fault_next_page(f, &i, &page); i.at += page.pages)
         sum += hd_ptables_bytes(f->w.tables, x->app, &page);
     return sum;
 }
 
 /* Sends for the pages of a fault, and of those behind it in its transfer, which
  * have their frames. */
-static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
+void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 {
     struct hd_fault *x = &f->v[e], *last = x;
     uint64_t bytes;
@@ -470,39 +460,33 @@ static void ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
         last->state = HD_FAULT_ON_LINK;
         if (HD_UNLIKELY(f->w.thrash != NULL) &&
             last->prefetched != HD_FAULT_BY_HOST)
-            tell_thrash(f, now, last);
+            hd_residency_migrates(f, now, last);
     }
     x->span = (uint32_t)(last->vpn.v + last->pages - x->vpn.v);
     x->total = pages;
-    x->bytes = bytes = bytes_of(f, x, pages);
+    x->bytes = bytes = fault_bytes(f, x, pages);
     x->link_end =
         hd_link_send(f->w.link, now, HD_LINK_IN, x->app, bytes, f->client, e);
     x->link_begin = x->link_end - hd_link_span(f->w.link, HD_LINK_IN, bytes);
-    expect(f, e);
+    fault_expect(f, e);
 }
 
-/* Entries that are to be sent for, by the places of their first pages from a
- * 2 MB on: an answer may reach into those behind. */
-struct gather {
-    uint64_t base; /* page */
-    uint32_t at[4 * HD_LARGE_PAGES];
-};
-
-static void empty(struct gather *g, hd_vpn vpn)
+void hd_fault_set_clear(struct hd_fault_set *g, hd_vpn vpn)
 {
     g->base = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
     memset(g->at, 0xff, sizeof g->at); /* HD_NONE */
 }
 
-static void add(const struct hd_faults *f, struct gather *g, uint32_t e)
+void hd_fault_set_add(const struct hd_faults *f, struct hd_fault_set *g,
+                      uint32_t e)
 {
     g->at[f->v[e].vpn.v - g->base] = e;
 }
 
 /* Sends for them in the order of addresses: what lies one behind the other is
  * one transfer, of the batch `head`; HD_NONE: and a batch of its own. */
-static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
-                     uint32_t head)
+void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
+                       uint32_t head)
 {
     for (uint32_t i = 0; i < HD_LEN(g->at);) {
         uint32_t first = g->at[i], e = first, n = 0, last = HD_NONE;
@@ -522,13 +506,14 @@ static void send_all(struct hd_faults *f, hd_time now, struct gather *g,
         }
         f->v[head != HD_NONE ? head : first].left++;
         f->s->serving += head == HD_NONE;
-        ship(f, now, first, n);
+        hd_fault_ship(f, now, first, n);
     }
 }
 
 /* The entry of pages that come without a fault. */
-static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
-                        const struct hd_xlate *all, enum hd_fault_cause why)
+static uint32_t prefetcher_entry(struct hd_faults *f, hd_time now, uint32_t app,
+                                 const struct hd_xlate *all,
+                                 enum hd_fault_cause why)
 {
     uint32_t e = hd_mshr_take(&f->open, all->vpn.v | (uint64_t)app << 52);
 
@@ -551,8 +536,9 @@ static uint32_t unasked(struct hd_faults *f, hd_time now, uint32_t app,
 
 /* What a page is of comes without a fault, as far as there are frames: its
  * entry, or HD_NONE. */
-static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *all, enum hd_fault_cause why)
+static uint32_t prefetcher_take(struct hd_faults *f, hd_time now, uint32_t app,
+                                const struct hd_xlate *all,
+                                enum hd_fault_cause why)
 {
     uint32_t n = 0, e;
 
@@ -570,24 +556,17 @@ static uint32_t fetch(struct hd_faults *f, hd_time now, uint32_t app,
     }
     if (n == 0)
         return HD_NONE;
-    e = unasked(f, now, app, all, why);
+    e = prefetcher_entry(f, now, app, all, why);
     f->v[e].total = n;
     hd_fault_row(f, app)[HD_FAULT_PREFETCHED] +=
         why == HD_FAULT_BY_COUNTER ? 0 : n;
     return e;
 }
 
-/* Sets of pages of the 2 MB around a fault, for its question. */
-struct around {
-    uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
-    uint64_t thrashes[HD_TREE_WORDS];
-    uint64_t region;
-    uint32_t app, faults;
-};
-
 /* Looks around a fault of a batch; what was sent ahead is kept as long as it is
  * the same 2 MB. */
-static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
+static void prefetcher_look_around(const struct hd_faults *f,
+                                   struct hd_prefetcher *s, uint32_t e)
 {
     const struct hd_fault *x = &f->v[e];
     uint64_t region = x->vpn.v / HD_LARGE_PAGES;
@@ -615,14 +594,14 @@ static void look_around(const struct hd_faults *f, struct around *s, uint32_t e)
 }
 
 /* The pages that page_prefetch wants for a fault, up to *end. */
-static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
-                       uint64_t *end)
+static uint64_t prefetcher_wanted(struct hd_faults *f, uint32_t e,
+                                  struct hd_prefetcher *s, uint64_t *end)
 {
     const struct hd_fault *x = &f->v[e];
     uint64_t v = x->vpn.v + x->pages, a, base = x->vpn.v & ~511ull, first;
     hd_vpn limit;
 
-    look_around(f, s, e);
+    prefetcher_look_around(f, s, e);
     first = hd_ptables_range(f->w.tables, x->app, x->vpn, &limit).v;
     a = (uint64_t)hd_ask_page_prefetch(
         &f->prefetch,
@@ -651,21 +630,21 @@ static uint64_t wanted(struct hd_faults *f, uint32_t e, struct around *s,
 
 /* What comes with the page at *v, if that is absent and not on its way; *v is
  * then, and else, what is behind it. */
-static bool unsent(const struct hd_faults *f, uint32_t app, uint64_t *v,
-                   struct hd_xlate *all)
+static bool prefetcher_candidate(const struct hd_faults *f, uint32_t app,
+                                 uint64_t *v, struct hd_xlate *all)
 {
     struct hd_xlate page;
 
     if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){(*v)++}, &page))
         return false;
-    *all = reach(f, &page);
+    *all = hd_fault_unit(f, &page);
     *v = all->vpn.v + all->pages;
     return hd_fault_find(f, app, all->vpn) == HD_NONE;
 }
 
 /* Whether one of so many pages thrashes. */
-static bool thrashes(const struct hd_faults *f, uint32_t app, hd_vpn vpn,
-                     uint32_t pages)
+static bool prefetcher_thrashes(const struct hd_faults *f, uint32_t app,
+                                hd_vpn vpn, uint32_t pages)
 {
     for (uint32_t i = 0; HD_UNLIKELY(f->w.thrash != NULL) && i < pages; i++)
         if (hd_thrash_has(f->w.thrash, app, (hd_vpn){vpn.v + i}))
@@ -675,22 +654,23 @@ static bool thrashes(const struct hd_faults *f, uint32_t app, hd_vpn vpn,
 
 /* Gathers pages of a range that are on the host, as far as there are frames;
  * s: NULL where nobody asked.  Returns where it has come to. */
-static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
-                       uint64_t v, uint64_t end, enum hd_fault_cause why,
-                       struct around *s, struct gather *g)
+uint64_t hd_prefetcher_range(struct hd_faults *f, hd_time now, uint32_t app,
+                             uint64_t v, uint64_t end, enum hd_fault_cause why,
+                             struct hd_prefetcher *s, struct hd_fault_set *g)
 {
     uint32_t made;
 
-    while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES && !starves(f)) {
+    while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES &&
+           !hd_framewait_any(f)) {
         struct hd_xlate all;
         uint64_t at = v;
-        if (!unsent(f, app, &v, &all) ||
-            (s != NULL && thrashes(f, app, all.vpn, all.pages)))
+        if (!prefetcher_candidate(f, app, &v, &all) ||
+            (s != NULL && prefetcher_thrashes(f, app, all.vpn, all.pages)))
             continue;
         if (hd_ptables_room(f->w.tables, app, all.vpn) < all.pages ||
-            (made = fetch(f, now, app, &all, why)) == HD_NONE)
+            (made = prefetcher_take(f, now, app, &all, why)) == HD_NONE)
             return at;
-        add(f, g, made);
+        hd_fault_set_add(f, g, made);
         for (uint64_t i = all.vpn.v; i < v && s != NULL; i++)
             if (i / HD_LARGE_PAGES == s->region)
                 s->sent[i % HD_LARGE_PAGES / 64] |= 1ull << i % 64;
@@ -699,26 +679,39 @@ static uint64_t gather(struct hd_faults *f, hd_time now, uint32_t app,
 }
 
 /* Asks for pages around a fault, and gathers those that are on the host. */
-static void ask_ahead(struct hd_faults *f, hd_time now, uint32_t e,
-                      struct around *s, struct gather *g)
+void hd_prefetcher_ask(struct hd_faults *f, hd_time now, uint32_t e,
+                       struct hd_prefetcher *s, struct hd_fault_set *g)
 {
     uint64_t end, v;
 
-    if (thrashes(f, f->v[e].app, f->v[e].vpn, f->v[e].pages))
+    if (prefetcher_thrashes(f, f->v[e].app, f->v[e].vpn, f->v[e].pages))
         return;
-    v = wanted(f, e, s, &end);
-    gather(f, now, f->v[e].app, v, end, HD_FAULT_BY_PREFETCHER, s, g);
+    v = prefetcher_wanted(f, e, s, &end);
+    hd_prefetcher_range(f, now, f->v[e].app, v, end, HD_FAULT_BY_PREFETCHER, s,
+                        g);
 }
 
-static bool prefetches(const struct hd_faults *f)
+/* A prefetched entry is over: requests that joined it are issued again, and
+ * what waited for its end continues. */
+void hd_prefetcher_over(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    return f->how != HD_PREFETCH_NONE || f->prefetch.bound;
+    const struct hd_fault *x = &f->v[e];
+    bool last = x->prefetched == HD_FAULT_BY_COUNTER && --f->s->by_counter == 0;
+
+    f->s->prefetches--;
+    f->s->range[x->app].left -= x->prefetched == HD_FAULT_BY_HOST;
+    hd_fault_resume(f, now, e, x->vpn, x->pages);
+    hd_mshr_give(&f->open, e);
+    if (HD_UNLIKELY(f->s->ranges != 0))
+        hd_hostprefetch_continue(f, now);
+    if (last && f->driver != NULL)
+        hd_driverloop_next_notice(f, now);
 }
 
 /* ---- pages that are used where they are ---------------------------------- */
 
 /* Whether a store waits for a fault. */
-static bool writes(const struct hd_faults *f, uint32_t e)
+static bool residency_writes(const struct hd_faults *f, uint32_t e)
 {
     uint32_t t = f->open.v[e].first;
 
@@ -729,7 +722,8 @@ static bool writes(const struct hd_faults *f, uint32_t e)
 
 /* A fault is not served until a time: it waits by itself, and is driven then;
  * its batch goes on without it. */
-static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
+static void residency_throttle(struct hd_faults *f, hd_time now, hd_time until,
+                               uint32_t e)
 {
     uint32_t head = f->v[e].head, *p = &head, left = f->v[head].left;
 
@@ -752,12 +746,13 @@ static void pass(struct hd_faults *f, hd_time now, hd_time until, uint32_t e)
     f->s->serving++;
     f->v[head].left = left - 1;
     if (left == 1)
-        finish(f, now, head);
+        hd_fault_finish(f, now, head);
 }
 
 /* What becomes of the absent pages of a fault: of the first of them. */
-static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
-                                  bool far, hd_time *until)
+static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
+                                            uint32_t e, bool far,
+                                            hd_time *until)
 {
     const struct hd_fault *x = &f->v[e];
     struct hd_xlate page = {.vpn = x->vpn};
@@ -768,13 +763,13 @@ static enum heddle_thrash control(struct hd_faults *f, hd_time now, uint32_t e,
             return hd_thrash_ask(f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app,
                                  page.vpn,
                                  (uint32_t)(x->vpn.v + x->pages - page.vpn.v),
-                                 writes(f, e), far, until);
+                                 residency_writes(f, e), far, until);
     return HEDDLE_THRASH_MIGRATE;
 }
 
 /* Whether a fault's pages stay on the host: they will be mapped there at an
  * instant of the manager, or, HD_FAR_LATER, after an eviction. */
-static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
+enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
     enum hd_far can = HD_FAR_NEVER;
@@ -790,9 +785,9 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
     }
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote == 0) {
         hd_time until;
-        switch (control(f, now, e, can != HD_FAR_NEVER, &until)) {
+        switch (residency_control(f, now, e, can != HD_FAR_NEVER, &until)) {
         case HEDDLE_THRASH_THROTTLE:
-            pass(f, now, hd_max_u64(until, now + 1), e);
+            residency_throttle(f, now, hd_max_u64(until, now + 1), e);
             return HD_FAR_CAN;
         case HEDDLE_THRASH_HOST:
             x->remote = 1 + HD_COUNTER_NEVER;
@@ -805,7 +800,7 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
     }
     if (can != HD_FAR_NEVER && x->remote == 0)
         x->remote = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
-                                      writes(f, e));
+                                      residency_writes(f, e));
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote > 1 &&
         can == HD_FAR_LATER) {
         x->remote = 0; /* a pin may be over until then */
@@ -822,141 +817,147 @@ static enum hd_far stays(struct hd_faults *f, hd_time now, uint32_t e)
 /* Frames for the faults of a block of the driver's from one on, and transfers
  * for the block, as few as may be; false: that one lacks frames, or there is an
  * error. */
-static bool transfer_block(struct hd_faults *f, hd_time now, uint32_t e,
-                           bool again)
+bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
+                            bool again)
 {
-    struct around s = {.app = HD_NONE};
+    struct hd_prefetcher s = {.app = HD_NONE};
     uint32_t head = f->v[e].head;
-    struct gather g;
+    struct hd_fault_set g;
 
-    empty(&g, f->v[head].vpn);
+    hd_fault_set_clear(&g, f->v[head].vpn);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        enum hd_far how = stays(f, now, e);
+        enum hd_far how = hd_residency_decide(f, now, e);
         uint32_t n;
         if (how == HD_FAR_CAN) {
             f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
             continue;
         }
-        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
+        n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
+                                : hd_fault_place(f, &f->v[e], again);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
-            complete(f, now, e); /* its allocation has gone meanwhile */
+            hd_fault_complete(f, now,
+                              e); /* its allocation has gone meanwhile */
             return true;
         }
         if (n == 0)
             return false;
-        if (n >= WANTS_COMPACT) {
-            send_all(f, now, &g, head);
-            lack(f, now, e, n);
+        if (n >= HD_FAULT_WANTS_COMPACT) {
+            hd_fault_set_ship(f, now, &g, head);
+            hd_framewait_block(f, now, e, n);
             return false;
         }
         f->v[e].total = n;
-        add(f, &g, e);
+        hd_fault_set_add(f, &g, e);
     }
-    for (e = head; prefetches(f) && !f->v[head].prefetched && e != HD_NONE;
+    for (e = head;
+         hd_prefetcher_on(f) && !f->v[head].prefetched && e != HD_NONE;
          e = f->v[e].next)
         if (f->v[e].remote <= 1)
-            ask_ahead(f, now, e, &s, &g);
-    send_all(f, now, &g, head);
+            hd_prefetcher_ask(f, now, e, &s, &g);
+    hd_fault_set_ship(f, now, &g, head);
     if (--f->v[head].left == 0) /* nothing more comes */
-        finish(f, now, head);
+        hd_fault_finish(f, now, head);
     return true;
 }
 
 /* Starts the faults of a batch, each in a transfer of its own. */
-static bool transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
+bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
-    struct around s = {.app = HD_NONE};
+    struct hd_prefetcher s = {.app = HD_NONE};
     uint32_t first = e;
-    struct gather g;
+    struct hd_fault_set g;
 
     hd_at_home(f->env, HD_SIDE_MANAGER);
     if (f->driver != NULL)
-        return transfer_block(f, now, e, again);
+        return hd_driverloop_transfer(f, now, e, again);
     for (uint32_t next; e != HD_NONE; e = next, again = false) {
         enum hd_far how;
         uint32_t n;
 
         next = f->v[e].next;
-        how = stays(f, now, e);
+        how = hd_residency_decide(f, now, e);
         if (how == HD_FAR_CAN && f->v[e].state == HD_FAULT_AT_HOST &&
             e == first)
             first = next; /* it naps */
         if (how == HD_FAR_CAN)
             continue;
-        n = how == HD_FAR_LATER ? WANTS_EVICT : place(f, &f->v[e], again);
-        if (n >= WANTS_COMPACT)
-            lack(f, now, e, n);
+        n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
+                                : hd_fault_place(f, &f->v[e], again);
+        if (n >= HD_FAULT_WANTS_COMPACT)
+            hd_framewait_block(f, now, e, n);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
-            complete(f, now, e); /* its allocation has gone meanwhile */
+            hd_fault_complete(f, now,
+                              e); /* its allocation has gone meanwhile */
             return true;
         }
-        if (n == 0 || n >= WANTS_COMPACT)
+        if (n == 0 || n >= HD_FAULT_WANTS_COMPACT)
             return false;
-        ship(f, now, e, n);
+        hd_fault_ship(f, now, e, n);
     }
-    for (; HD_UNLIKELY(prefetches(f)) && first != HD_NONE;
+    for (; HD_UNLIKELY(hd_prefetcher_on(f)) && first != HD_NONE;
          first = f->v[first].next) {
         if (f->v[first].remote > 1 ||
             f->v[first].prefetched == HD_FAULT_BY_HOST)
             continue;
-        empty(&g, f->v[first].vpn);
-        ask_ahead(f, now, first, &s, &g);
-        send_all(f, now, &g, HD_NONE);
+        hd_fault_set_clear(&g, f->v[first].vpn);
+        hd_prefetcher_ask(f, now, first, &s, &g);
+        hd_fault_set_ship(f, now, &g, HD_NONE);
     }
     return true;
 }
 
 /* Frames were taken or given. */
-static void balance(struct hd_faults *f, hd_time now)
+void hd_framewait_balance(struct hd_faults *f, hd_time now)
 {
-    if (f->w.evict != NULL && !starves(f))
+    if (f->w.evict != NULL && !hd_framewait_any(f))
         hd_evict_taken(f->w.evict, now);
 }
 
 /* The host's latency for a batch is over. */
-static void drive(struct hd_faults *f, hd_time now, uint32_t head)
+void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
 {
     for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
         f->v[e].driven = now;
-    if (starves(f))
-        queue(f, head);
+    if (hd_framewait_any(f))
+        hd_framewait_queue(f, head);
     else
-        transfer(f, now, head, false);
-    balance(f, now);
-    look_ahead(f);
+        hd_fault_transfer(f, now, head, false);
+    hd_framewait_balance(f, now);
+    hd_fault_schedule(f);
 }
 
 /* Frames may be free: faults that wait for some go on, in order.  `again`:
  * memory was compacted for the first. */
-static void go_on(struct hd_faults *f, hd_time now, bool again)
+static void framewait_retry(struct hd_faults *f, hd_time now, bool again)
 {
-    bool more = starves(f);
+    bool more = hd_framewait_any(f);
 
     for (uint32_t e = f->s->frame_first; more; again = false) {
         f->s->frame_first = f->v[e].frame_next;
-        more = transfer(f, now, e, again) && starves(f);
+        more = hd_fault_transfer(f, now, e, again) && hd_framewait_any(f);
         e = f->s->frame_first;
     }
-    balance(f, now);
-    look_ahead(f);
+    hd_framewait_balance(f, now);
+    hd_fault_schedule(f);
 }
 
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
 {
     if (f->s->frame_first == fault)
-        go_on(f, now, true);
+        framewait_retry(f, now, true);
 }
 
 /* Units have left memory, which was compacted before if somebody does that. */
-static void room(void *self, hd_time now)
+void hd_framewait_room(void *self, hd_time now)
 {
-    go_on(self, now, true);
+    framewait_retry(self, now, true);
 }
 
 /* ---- pins --------------------------------------------------------------- */
 
 /* A page is pinned by a request. */
-static void pin(struct hd_faults *f, uint32_t treq, const struct hd_xlate *page)
+void hd_framewait_pin(struct hd_faults *f, uint32_t treq,
+                      const struct hd_xlate *page)
 {
     f->wait[treq].pin = page->vpn.v + 1;
     f->wait[treq].loose = 0;
@@ -964,17 +965,17 @@ static void pin(struct hd_faults *f, uint32_t treq, const struct hd_xlate *page)
 }
 
 /* A page has come: it is pinned by the requests of its fault. */
-static void pin_come(struct hd_faults *f, uint32_t e,
-                     const struct hd_xlate *page)
+void hd_framewait_pin_arrived(struct hd_faults *f, uint32_t e,
+                              const struct hd_xlate *page)
 {
     for (uint32_t t = f->open.v[e].first; t != HD_NONE;
          t = f->w.treqs->v[t].next)
         if (f->w.treqs->v[t].vpn.v - page->vpn.v < page->pages)
-            pin(f, t, page);
+            hd_framewait_pin(f, t, page);
 }
 
 /* A request is issued again: its pin will go. */
-static void loosen(struct hd_faults *f, uint32_t treq)
+void hd_framewait_loosen(struct hd_faults *f, uint32_t treq)
 {
     if (f->w.evict == NULL || f->wait[treq].pin == 0)
         return;
@@ -983,8 +984,8 @@ static void loosen(struct hd_faults *f, uint32_t treq)
 }
 
 /* A request pins nothing any more. */
-static void unpin(struct hd_faults *f, hd_time now, uint32_t app, uint64_t vpn,
-                  bool loose)
+void hd_framewait_unpin(struct hd_faults *f, hd_time now, uint32_t app,
+                        uint64_t vpn, bool loose)
 {
     hd_evict_unpin(f->w.evict, now, app, (hd_vpn){vpn}, loose);
 }
@@ -1007,43 +1008,44 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 
 /* The page at v, and what comes with it, comes without a fault, if it is absent
  * and not on its way; it waits for frames.  Returns what is behind it. */
-static uint64_t bring(struct hd_faults *f, hd_time now, uint32_t app,
-                      uint64_t v, enum hd_fault_cause why)
+uint64_t hd_prefetcher_page(struct hd_faults *f, hd_time now, uint32_t app,
+                            uint64_t v, enum hd_fault_cause why)
 {
     struct hd_xlate all;
     uint32_t e;
 
-    if (!unsent(f, app, &v, &all))
+    if (!prefetcher_candidate(f, app, &v, &all))
         return v;
-    e = unasked(f, now, app, &all, why);
+    e = prefetcher_entry(f, now, app, &all, why);
     f->v[e].left = 1;
     f->s->serving++;
-    drive(f, now, e);
+    hd_fault_drive(f, now, e);
     return v;
 }
 
 /* Sends what there are frames for, in as few transfers as it lies in; where
  * there is none, a page that waits for one. */
-static void send_some(struct hd_faults *f, hd_time now, uint32_t app)
+static void hostprefetch_some(struct hd_faults *f, hd_time now, uint32_t app)
 {
     struct hd_fault_range *x = &f->s->range[app];
 
     while (x->vpn < x->end) {
         uint64_t end = hd_min_u64((x->vpn | (HD_LARGE_PAGES - 1)) + 1, x->end);
-        struct gather g;
-        empty(&g, (hd_vpn){x->vpn});
-        x->vpn = gather(f, now, app, x->vpn, end, HD_FAULT_BY_HOST, NULL, &g);
-        send_all(f, now, &g, HD_NONE);
+        struct hd_fault_set g;
+        hd_fault_set_clear(&g, (hd_vpn){x->vpn});
+        x->vpn = hd_prefetcher_range(f, now, app, x->vpn, end, HD_FAULT_BY_HOST,
+                                     NULL, &g);
+        hd_fault_set_ship(f, now, &g, HD_NONE);
         if (x->vpn < end)
             break;
     }
     if (x->left == 0 && x->vpn < x->end)
-        x->vpn = bring(f, now, app, x->vpn, HD_FAULT_BY_HOST);
+        x->vpn = hd_prefetcher_page(f, now, app, x->vpn, HD_FAULT_BY_HOST);
 }
 
 /* Goes on with each application that has nothing in flight; one that has sent
  * all is done. */
-static void send_on(struct hd_faults *f, hd_time now)
+void hd_hostprefetch_continue(struct hd_faults *f, hd_time now)
 {
     for (uint32_t app = 0; app < f->env->apps; app++) {
         struct hd_fault_range *x = &f->s->range[app];
@@ -1053,7 +1055,7 @@ static void send_on(struct hd_faults *f, hd_time now)
         while (x->left == 0 && x->vpn < x->end &&
                f->s->prefetches < HD_FAULT_PREFETCHES &&
                !hd_err_ends(f->env->err->code))
-            send_some(f, now, app);
+            hostprefetch_some(f, now, app);
         x->state = HD_RANGE_OPEN;
         if (x->left != 0 || x->vpn < x->end)
             continue;
@@ -1061,8 +1063,8 @@ static void send_on(struct hd_faults *f, hd_time now)
         f->s->ranges--;
         f->w.hinted(f->w.manager, now, app);
     }
-    balance(f, now);
-    look_ahead(f);
+    hd_framewait_balance(f, now);
+    hd_fault_schedule(f);
 }
 
 void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
@@ -1075,21 +1077,21 @@ void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
 }
 
 /* Its latency is over. */
-static void send(struct hd_faults *f, hd_time now, uint32_t app)
+void hd_hostprefetch_begin(struct hd_faults *f, hd_time now, uint32_t app)
 {
     f->s->range[app].state = HD_RANGE_OPEN;
     f->s->ranges++;
-    send_on(f, now);
+    hd_hostprefetch_continue(f, now);
 }
 
 /* ---- replay ------------------------------------------------------------- */
 
 /* A request is issued again. */
-static void issue(struct hd_faults *f, hd_time now, uint32_t treq)
+void hd_fault_issue(struct hd_faults *f, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &f->w.treqs->v[treq];
 
-    loosen(f, treq);
+    hd_framewait_loosen(f, treq);
     f->wait[treq].total += now - hd_min_u64(f->wait[treq].since, now);
     f->wait[treq].since = HD_NEVER;
     q->hit = HD_TREQ_HIT_L2;
@@ -1099,8 +1101,8 @@ static void issue(struct hd_faults *f, hd_time now, uint32_t treq)
 }
 
 /* The requests of a fault for some pages are issued again. */
-static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
-                   uint32_t pages)
+void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
+                     uint32_t pages)
 {
     struct hd_mshr_entry *m = &f->open.v[e];
     uint32_t t = m->first;
@@ -1114,30 +1116,20 @@ static void resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
         } else {
             m->n--;
             f->v[e].requesters++;
-            issue(f, now, t);
+            hd_fault_issue(f, now, t);
         }
         t = next;
     }
 }
 
 /* The requests of a fault that still wait are issued again, and it is over. */
-static void replay(struct hd_faults *f, hd_time now, uint32_t e)
+void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
     uint64_t *c = hd_fault_row(f, x->app);
 
-    if (x->prefetched) {
-        uint32_t app = x->app;
-        bool last =
-            x->prefetched == HD_FAULT_BY_COUNTER && --f->s->by_counter == 0;
-        f->s->prefetches--;
-        f->s->range[app].left -= x->prefetched == HD_FAULT_BY_HOST;
-        resume(f, now, e, x->vpn, x->pages);
-        hd_mshr_give(&f->open, e);
-        if (HD_UNLIKELY(f->s->ranges != 0))
-            send_on(f, now);
-        if (last && f->driver != NULL)
-            next_notice(f, now);
+    if (HD_UNLIKELY(x->prefetched != 0)) {
+        hd_prefetcher_over(f, now, e);
         return;
     }
     c[HD_FAULT_WAIT_CYCLES] += hd_fault_cycles(f, x->began - x->born);
@@ -1145,15 +1137,15 @@ static void replay(struct hd_faults *f, hd_time now, uint32_t e)
     c[HD_FAULT_ROOM_CYCLES] += hd_fault_cycles(f, x->sent - x->driven);
     c[HD_FAULT_LINK_CYCLES] += hd_fault_cycles(f, x->arrived - x->sent);
     c[HD_FAULT_BATCH_CYCLES] += hd_fault_cycles(f, now - x->arrived);
-    resume(f, now, e, x->vpn, x->pages);
+    hd_fault_resume(f, now, e, x->vpn, x->pages);
     hd_hist_add(&f->latency[x->app], hd_fault_cycles(f, now - x->born));
     hd_hist_add(&f->requesters[x->app], x->requesters);
     hd_mshr_give(&f->open, e);
 }
 
 /* A page is mapped: who has to do with it hears of it. */
-static void mapped(struct hd_faults *f, hd_time now, uint32_t app,
-                   const struct hd_xlate *page)
+static void fault_mapped(struct hd_faults *f, hd_time now, uint32_t app,
+                         const struct hd_xlate *page)
 {
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
     if (f->w.came != NULL)
@@ -1186,18 +1178,18 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
         return false;
     if (f->w.evict != NULL)
         hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
-    mapped(f, now, app, &page);
+    fault_mapped(f, now, app, &page);
     return true;
 }
 
 /* The next page of a fault has crossed the link. */
-static void map(struct hd_faults *f, hd_time now, uint32_t e)
+static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
     struct hd_xlate page;
     bool before;
 
-    if (!next_coming(f, x, &page))
+    if (!fault_next_page(f, x, &page))
         return; /* its allocation has gone meanwhile */
     x->at += page.pages;
     while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
@@ -1210,20 +1202,20 @@ static void map(struct hd_faults *f, hd_time now, uint32_t e)
         return;
     if (f->w.evict != NULL) {
         hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
-        pin_come(f, e, &page);
+        hd_framewait_pin_arrived(f, e, &page);
     }
-    mapped(f, now, x->app, &page);
-    tell(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
+    fault_mapped(f, now, x->app, &page);
+    hd_fault_note(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
     if (f->cfg.replay == HD_REPLAY_PAGE || x->prefetched)
-        resume(f, now, e, page.vpn, page.pages);
+        hd_fault_resume(f, now, e, page.vpn, page.pages);
 }
 
 /* A page, not the last of its transfer, has crossed. */
-static void one(struct hd_faults *f, hd_time now, uint32_t e)
+static void fault_page_over(struct hd_faults *f, hd_time now, uint32_t e)
 {
-    map(f, now, e);
-    expect(f, e);
-    look_ahead(f);
+    fault_map(f, now, e);
+    fault_expect(f, e);
+    hd_fault_schedule(f);
     if (f->w.evict != NULL)
         hd_evict_wake(f->w.evict, now);
 }
@@ -1232,13 +1224,13 @@ static void one(struct hd_faults *f, hd_time now, uint32_t e)
 
 /* All requests that wait are tried again: what they wait for is pinned, if it
  * has come. */
-static void replay_all(struct hd_faults *f, hd_time now)
+static void driverloop_replay(struct hd_faults *f, hd_time now)
 {
     uint32_t t = f->s->parked, n = f->s->requests;
 
     for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
         next = f->v[e].next;
-        replay(f, now, e);
+        hd_fault_replay(f, now, e);
     }
     f->s->done = f->s->parked = HD_NONE;
     f->s->requests = 0;
@@ -1250,23 +1242,21 @@ static void replay_all(struct hd_faults *f, hd_time now)
         if (f->w.evict != NULL &&
             hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
             page.pfn.v < HD_HOST_FRAME)
-            pin(f, t, &page);
-        issue(f, now, t);
+            hd_framewait_pin(f, t, &page);
+        hd_fault_issue(f, now, t);
     }
 }
 
-static void driver_serve(struct hd_faults *f, hd_time now);
-
 /* The next block of the driver's batch has its turn, or the batch is over. */
-static void next_block(struct hd_faults *f, hd_time now)
+void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
 {
     uint32_t head = f->s->todo, e = head, last = head;
 
     if (head == HD_NONE) {
         if (hd_driver_batch_over(f->driver))
-            replay_all(f, now);
+            driverloop_replay(f, now);
         f->s->busy = 0;
-        driver_serve(f, now);
+        hd_driverloop_serve(f, now);
         return;
     }
     for (; e != HD_NONE && f->v[e].app == f->v[head].app &&
@@ -1284,7 +1274,7 @@ static void next_block(struct hd_faults *f, hd_time now)
 }
 
 /* A block has come. */
-static void block_over(struct hd_faults *f, hd_time now, uint32_t head)
+void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head)
 {
     uint32_t last = head, app = f->v[head].app;
 
@@ -1296,12 +1286,13 @@ static void block_over(struct hd_faults *f, hd_time now, uint32_t head)
     f->s->done = head;
     f->s->serving--;
     if (hd_driver_block_over(f->driver, app))
-        replay_all(f, now);
-    next_block(f, now);
+        driverloop_replay(f, now);
+    hd_driverloop_next_block(f, now);
 }
 
 /* Whether the page of a packet is absent, and its first base page. */
-static bool absent(void *self, uint32_t app, hd_vpn vpn, hd_vpn *first)
+static bool driverloop_not_resident(void *self, uint32_t app, hd_vpn vpn,
+                                    hd_vpn *first)
 {
     const struct hd_faults *f = self;
     struct hd_xlate x;
@@ -1314,18 +1305,18 @@ static bool absent(void *self, uint32_t app, hd_vpn vpn, hd_vpn *first)
 
 /* A fault that waits for a replay has left memory again, and faults anew: for
  * it this is the replay. */
-static void drop_done(struct hd_faults *f, hd_time now, uint32_t e)
+static void driverloop_refault(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t *p = &f->s->done;
 
     while (*p != e)
         p = &f->v[*p].next;
     *p = f->v[e].next;
-    replay(f, now, e);
+    hd_fault_replay(f, now, e);
 }
 
 /* The packets that the driver has taken become faults, in their order. */
-static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
+static void driverloop_take(struct hd_faults *f, hd_time now, uint32_t pages)
 {
     uint32_t *link = &f->s->todo;
 
@@ -1340,7 +1331,7 @@ static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
         if (e != HD_NONE && f->v[e].prefetched)
             continue; /* the application's host sends it */
         if (e != HD_NONE)
-            drop_done(f, now, e);
+            driverloop_refault(f, now, e);
         e = hd_mshr_take(&f->open, key);
         f->v[e] = (struct hd_fault){.vpn = p->vpn,
                                     .born = p->born,
@@ -1358,12 +1349,12 @@ static void enter_batch(struct hd_faults *f, hd_time now, uint32_t pages)
         hd_fault_row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
         peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
         *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
-        tell(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
+        hd_fault_note(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
     }
 }
 
 /* Asks how many of the n packets that are known are a batch. */
-static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
+static uint32_t driverloop_ask(struct hd_faults *f, hd_time now, uint32_t n)
 {
     uint64_t *a = f->ask;
     struct heddle_q_fault_batch q = {.n = n,
@@ -1373,7 +1364,7 @@ static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
                                      .age = a + 3 * (size_t)n};
 
     if (HD_LIKELY(!f->batch.bound))
-        return (uint32_t)batch_default(f, &q);
+        return (uint32_t)hd_fault_batch_default(f, &q);
     for (uint32_t i = 0; i < n; i++) {
         const struct hd_packet *p = hd_driver_packet(f->driver, i);
         struct hd_xlate x = {.vpn = p->vpn, .pages = 1};
@@ -1388,14 +1379,14 @@ static uint32_t ask_driver(struct hd_faults *f, hd_time now, uint32_t n)
 
 /* The next granule of a batch of notifications has its turn, or the batch is
  * over. */
-static void next_notice(struct hd_faults *f, hd_time now)
+void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
 {
     bool block = false;
     uint32_t g = hd_remote_next(f->w.remote, &block);
 
     if (g == HD_NONE) {
         f->s->busy = 0;
-        driver_serve(f, now);
+        hd_driverloop_serve(f, now);
         return;
     }
     f->s->notices++;
@@ -1404,20 +1395,20 @@ static void next_notice(struct hd_faults *f, hd_time now)
 }
 
 /* It has: its pages come, or it stays. */
-static void notice(struct hd_faults *f, hd_time now, uint32_t g)
+void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t g)
 {
     if (g == HD_NONE || !hd_remote_decide(f->w.remote, now, g))
-        next_notice(f, now);
+        hd_driverloop_next_notice(f, now);
 }
 
 void hd_faults_notified(struct hd_faults *f, hd_time now)
 {
-    driver_serve(f, now);
+    hd_driverloop_serve(f, now);
 }
 
 /* The driver takes a batch, if it has nothing to do and there are packets, or
  * notifications. */
-static void driver_serve(struct hd_faults *f, hd_time now)
+void hd_driverloop_serve(struct hd_faults *f, hd_time now)
 {
     uint32_t n = 0, known = 0;
 
@@ -1434,13 +1425,14 @@ static void driver_serve(struct hd_faults *f, hd_time now)
     }
     if (known == 0)
         return;
-    n = ask_driver(f, now, known);
+    n = driverloop_ask(f, now, known);
     if (n == 0) {
-        refuse_none(f, now, known);
+        hd_fault_refuse_none(f, now, known);
         return;
     }
     f->s->busy = 1;
-    enter_batch(f, now, hd_driver_take(f->driver, n, absent, f));
+    driverloop_take(f, now,
+                    hd_driver_take(f->driver, n, driverloop_not_resident, f));
     if (f->s->todo != HD_NONE)
         hd_fault_row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
     hd_post(f->env->ev, f->rank, f->rank, now + f->base, HD_FAULT_EV_BLOCK, 0,
@@ -1449,25 +1441,25 @@ static void driver_serve(struct hd_faults *f, hd_time now)
 
 /* A request that was issued again waits once more: its page went with its
  * allocation. */
-static void unpin_lost(struct hd_faults *f, uint32_t treq)
+void hd_framewait_unpin_lost(struct hd_faults *f, uint32_t treq)
 {
     struct hd_fault_wait *x = &f->wait[treq];
 
     if (x->pin != 0)
-        unpin(f, hd_events_now(f->env->ev), f->w.treqs->v[treq].app, x->pin - 1,
-              x->loose != 0);
+        hd_framewait_unpin(f, hd_events_now(f->env->ev),
+                           f->w.treqs->v[treq].app, x->pin - 1, x->loose != 0);
     x->pin = 0;
 }
 
 /* A request waits from `at` on; its core is told, the first time. */
-static void park(struct hd_faults *f, hd_time at, uint32_t treq)
+void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
 {
     struct hd_treq *q = &f->w.treqs->v[treq];
     const struct hd_tclient *core = &f->w.cores[q->core];
 
     f->wait[treq].since = at;
     if (q->client >= f->w.replay_client) {
-        unpin_lost(f, treq);
+        hd_framewait_unpin_lost(f, treq);
         return;
     }
     q->client = (uint16_t)(q->client + f->w.replay_client);
@@ -1477,7 +1469,7 @@ static void park(struct hd_faults *f, hd_time at, uint32_t treq)
 }
 
 /* A fault is touched first: what came ahead was late. */
-static void touched(struct hd_faults *f, uint32_t e)
+void hd_prefetcher_touched(struct hd_faults *f, uint32_t e)
 {
     const struct hd_fault *x = &f->v[e];
 
@@ -1487,7 +1479,7 @@ static void touched(struct hd_faults *f, uint32_t e)
 }
 
 /* Requests fault: they wait for a replay, and packets are written. */
-static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
+void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n)
 {
     for (uint32_t t = first, next; n > 0; n--, t = next) {
@@ -1495,69 +1487,83 @@ static void driver_enter(struct hd_faults *f, hd_time now, uint32_t first,
         uint32_t e = hd_fault_find(f, q->app, q->vpn);
         next = q->next;
         if (e != HD_NONE && f->v[e].prefetched && f->v[e].requesters++ == 0)
-            touched(f, e);
+            hd_prefetcher_touched(f, e);
         hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
         f->s->requests++;
-        park(f, hd_max_u64(now, q->looked), t);
+        hd_fault_park(f, hd_max_u64(now, q->looked), t);
         hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
                                                        .born = now,
                                                        .app = q->app,
                                                        .core = q->core});
     }
-    driver_serve(f, now);
+    hd_driverloop_serve(f, now);
+}
+
+void hd_driverloop_check(const struct hd_faults *f, struct hd_err *err)
+{
+    uint32_t requests = 0;
+
+    for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
+        requests++;
+    if (requests != f->s->requests ||
+        (requests > 0 && !f->s->busy && hd_driver_waiting(f->driver) == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u requests wait for a replay, %u are counted; "
+                   "the driver is%s at work",
+                   requests, f->s->requests, f->s->busy ? "" : " not");
 }
 
 /* ---- the end of a batch -------------------------------------------------- */
 
 /* All of a batch has come. */
-static void finish(struct hd_faults *f, hd_time now, uint32_t head)
+void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
     if (f->driver != NULL && !f->v[head].prefetched) {
-        block_over(f, now, head);
+        hd_driverloop_block_over(f, now, head);
         return;
     }
     for (uint32_t next; head != HD_NONE; head = next) {
         next = f->v[head].next;
-        replay(f, now, head);
+        hd_fault_replay(f, now, head);
     }
     f->s->serving--;
-    serve(f, now);
+    fault_serve(f, now);
 }
 
 /* All that comes for a fault has, or is mapped. */
-static void complete(struct hd_faults *f, hd_time now, uint32_t e)
+void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t head = f->v[e].head;
 
     f->v[e].arrived = now;
     f->v[e].state = HD_FAULT_ARRIVED;
     if (--f->v[head].left == 0)
-        finish(f, now, head);
+        hd_fault_finish(f, now, head);
 }
 
 /* A transfer is over: the last page has come over the link. */
-static void arrived(struct hd_faults *f, hd_time now, uint32_t e)
+static void fault_transfer_over(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t head = f->v[e].head;
 
-    map(f, now, e);
-    look_ahead(f);
+    fault_map(f, now, e);
+    hd_fault_schedule(f);
     for (uint32_t i = e, next; i != HD_NONE; i = next) {
         next = f->v[i].more;
         f->v[i].arrived = now;
         f->v[i].state = HD_FAULT_ARRIVED;
         if (f->driver != NULL && f->v[i].prefetched && !f->v[head].prefetched)
-            replay(f, now, i);
+            hd_fault_replay(f, now, i);
     }
     if (--f->v[head].left == 0)
-        finish(f, now, head);
+        hd_fault_finish(f, now, head);
     if (f->w.evict != NULL)
         hd_evict_wake(f->w.evict, now);
 }
 
 /* An absent page is mapped where it is, after that answer of `migrate`. */
-static void map_far(struct hd_faults *f, hd_time now, uint32_t app,
-                    const struct hd_xlate *page, uint32_t answer)
+static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
+                          const struct hd_xlate *page, uint32_t answer)
 {
     hd_ptables_far(f->w.tables, app, page);
     hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
@@ -1576,30 +1582,32 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
         if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation has gone, or its region is coalesced */
-        map_far(f, now, x->app, &page, x->remote - 1);
+        residency_map(f, now, x->app, &page, x->remote - 1);
         if (f->cfg.replay == HD_REPLAY_PAGE)
-            resume(f, now, e, page.vpn, page.pages);
+            hd_fault_resume(f, now, e, page.vpn, page.pages);
     }
-    complete(f, now, e);
+    hd_fault_complete(f, now, e);
 }
 
 void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages)
 {
     uint64_t v = vpn.v, end = v + pages;
-    struct gather g;
+    struct hd_fault_set g;
 
     if (f->driver != NULL) {
-        empty(&g, vpn);
-        v = gather(f, now, app, v, end, HD_FAULT_BY_COUNTER, NULL, &g);
-        send_all(f, now, &g, HD_NONE);
-        balance(f, now);
-        look_ahead(f);
+        hd_fault_set_clear(&g, vpn);
+        v = hd_prefetcher_range(f, now, app, v, end, HD_FAULT_BY_COUNTER, NULL,
+                                &g);
+        hd_fault_set_ship(f, now, &g, HD_NONE);
+        hd_framewait_balance(f, now);
+        hd_fault_schedule(f);
     }
     while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES)
-        v = bring(f, now, app, v, HD_FAULT_BY_COUNTER);
+        v = hd_prefetcher_page(f, now, app, v, HD_FAULT_BY_COUNTER);
     if (f->driver != NULL && f->s->by_counter == 0)
-        next_notice(f, now); /* they have gone with their allocation */
+        hd_driverloop_next_notice(
+            f, now); /* they have gone with their allocation */
 }
 
 void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
@@ -1612,43 +1620,43 @@ void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
             hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
-        all = reach(f, &page);
+        all = hd_fault_unit(f, &page);
         if (hd_fault_find(f, app, all.vpn) != HD_NONE)
             continue;
         answer =
             left ? hd_remote_evicted(f->w.remote)
                  : hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
         if (answer != 0)
-            map_far(f, now, app, &page, answer);
+            residency_map(f, now, app, &page, answer);
     }
 }
 
-static void handle(void *self, hd_time now, uint32_t what, uint32_t e,
-                   uint64_t b)
+static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
+                        uint64_t b)
 {
     if (what == HD_FAULT_EV_DRIVE)
-        drive(self, now, e);
+        hd_fault_drive(self, now, e);
     else if (what == HD_FAULT_EV_BLOCK)
-        next_block(self, now);
+        hd_driverloop_next_block(self, now);
     else if (what == HD_FAULT_EV_PAGE)
-        one(self, now, e);
+        fault_page_over(self, now, e);
     else if (what == HD_FAULT_EV_RANGE)
-        send(self, now, e);
+        hd_hostprefetch_begin(self, now, e);
     else if (what == HD_FAULT_EV_END)
-        arrived(self, now, e);
+        fault_transfer_over(self, now, e);
     else if (what == HD_FAULT_EV_NOTICE)
-        notice(self, now, e);
+        hd_driverloop_notice(self, now, e);
     else
-        unpin(self, now, e, b, true);
+        hd_framewait_unpin(self, now, e, b, true);
 }
 
 /* ---- faults ------------------------------------------------------------- */
 
 /* The entry of an absent page, made and put into the buffer if it is new. */
-static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
-                      const struct hd_xlate *page)
+static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
+                            const struct hd_xlate *page)
 {
-    struct hd_xlate all = reach(f, page);
+    struct hd_xlate all = hd_fault_unit(f, page);
     uint64_t key = all.vpn.v | (uint64_t)app << 52, *peak;
     uint32_t e = hd_mshr_find(&f->open, key);
 
@@ -1671,7 +1679,8 @@ static uint32_t entry(struct hd_faults *f, hd_time now, uint32_t app,
     hd_fault_row(f, app)[HD_FAULT_FAULTS]++;
     peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
     *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
-    tell(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages, now);
+    hd_fault_note(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages,
+                  now);
     return e;
 }
 
@@ -1691,23 +1700,23 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
     if (f->driver != NULL) {
-        driver_enter(f, now, first, n);
+        hd_driverloop_enter(f, now, first, n);
         return;
     }
-    e = entry(f, now, q->app, &page);
+    e = fault_entry(f, now, q->app, &page);
     m = &f->open.v[e];
     first_of = m->n + f->v[e].requesters == 0;
     c[HD_FAULT_MERGES] += first_of && !f->v[e].prefetched ? n - 1 : n;
     if (first_of)
-        touched(f, e);
+        hd_prefetcher_touched(f, e);
     m->n += n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = f->w.treqs->v[t].next;
         hd_treq_append(f->w.treqs, &m->first, &m->last, t);
-        park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
+        hd_fault_park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
         t = next;
     }
-    serve(f, now);
+    fault_serve(f, now);
 }
 
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
@@ -1724,7 +1733,7 @@ hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
 
 static const char *const STATE[] = {"waits", "host", "link", "here"};
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void fault_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_faults *f = self;
 
@@ -1743,7 +1752,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
-static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
+static void fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     static const char *const what[] = {
         "the host to take it up", "the host's latency, or frames",
@@ -1763,8 +1772,8 @@ static void stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 
 /* The requests of an entry are as many as it says, and wait for its pages;
  * where they do not wait for others', those have not come. */
-static void check_entry(const struct hd_faults *f, uint32_t e,
-                        struct hd_err *err)
+static void fault_check_entry(const struct hd_faults *f, uint32_t e,
+                              struct hd_err *err)
 {
     const struct hd_fault *x = &f->v[e];
     bool alone =
@@ -1794,10 +1803,10 @@ static void check_entry(const struct hd_faults *f, uint32_t e,
                    (unsigned long long)x->vpn.v, n, f->open.v[e].n);
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void fault_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_faults *f = self;
-    uint32_t waits = 0, batches = 0, requests = 0;
+    uint32_t waits = 0, batches = 0;
 
     (void)instance;
     for (uint32_t e = 0; e < f->open.room; e++) {
@@ -1805,16 +1814,9 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
             continue;
         waits += f->v[e].state == HD_FAULT_BUFFERED;
         batches += f->v[e].state != HD_FAULT_BUFFERED && f->v[e].head == e;
-        check_entry(f, e, err);
+        fault_check_entry(f, e, err);
     }
-    for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
-        requests++;
-    if (requests != f->s->requests ||
-        (requests > 0 && !f->s->busy && hd_driver_waiting(f->driver) == 0))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "faults: %u requests wait for a replay, %u are counted; "
-                   "the driver is%s at work",
-                   requests, f->s->requests, f->s->busy ? "" : " not");
+    hd_driverloop_check(f, err);
     if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
         batches != f->s->serving || (waits > 0 && batches == 0))
         hd_err_set(err, HEDDLE_ECHECK,
@@ -1825,7 +1827,7 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 
 /* ---- building ----------------------------------------------------------- */
 
-static int take(struct hd_faults *f, struct hd_env *env)
+static int fault_take(struct hd_faults *f, struct hd_env *env)
 {
     uint32_t entries = f->w.room + HD_FAULT_PREFETCHES;
     size_t most = f->w.room;
@@ -1858,7 +1860,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
         f->w = *w;
         f->cfg = *w->cfg;
     }
-    if (f == NULL || take(f, env) < 0) {
+    if (f == NULL || fault_take(f, env) < 0) {
         hd_err_memory(env->err);
         hd_faults_close(f);
         return NULL;
@@ -1875,19 +1877,19 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
     f->s->frame_first = f->s->parked = f->s->todo = f->s->done = HD_NONE;
     if (w->evict != NULL)
-        hd_evict_client(w->evict, room, f);
-    f->rank = hd_events_component(env->ev, "fault", handle, f);
+        hd_evict_client(w->evict, hd_framewait_room, f);
+    f->rank = hd_events_component(env->ev, "fault", fault_event, f);
     f->client = hd_link_client(w->link, f->rank, HD_FAULT_EV_END);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,
-                   batch_default, f);
+                   hd_fault_batch_default, f);
     hd_slots_offer(env->slots, HEDDLE_POINT_page_prefetch, "", &f->prefetch,
-                   prefetch_default, f);
+                   hd_prefetcher_default, f);
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check});
+                                      .look = fault_look,
+                                      .stuck = fault_stuck,
+                                      .check = fault_check});
     return f;
 }
 

@@ -21,6 +21,7 @@
 #include "memory/mshr.h"
 #include "points/slots.h"
 #include "fault.h"
+#include "tree.h"
 
 /* The station's events. */
 enum {
@@ -144,5 +145,165 @@ static inline uint32_t hd_fault_find(const struct hd_faults *f, uint32_t app,
 {
     return hd_mshr_find(&f->open, vpn.v | (uint64_t)app << 52);
 }
+
+/* ---- fault.c ------------------------------------------------------------ */
+
+/* Instead of a number of pages: what a fault needs before it has its frames. */
+enum { HD_FAULT_WANTS_COMPACT = UINT32_MAX - 1, HD_FAULT_WANTS_EVICT };
+
+/* What migrates with a page that is not resident: it, or fault.transfer of
+ * memory around it. */
+struct hd_xlate hd_fault_unit(const struct hd_faults *f,
+                              const struct hd_xlate *page);
+/* A note of a fault's; vpn, pages: those that faulted, or have arrived. */
+void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t fault,
+                   hd_vpn vpn, uint32_t pages, hd_time now);
+/* The default of fault_batch; an error: it has said that of `waiting` faults
+ * none is served, and no batch is under way. */
+int64_t hd_fault_batch_default(void *self, const void *question);
+void hd_fault_refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting);
+/* A request waits from `at` on. */
+void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq);
+/* A batch's latency is over: its faults get frames and are transferred; the
+ * faults of a batch from one on are; again: memory was compacted for it. False:
+ * one waits for frames, or there is an error. */
+void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head);
+bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t fault,
+                       bool again);
+/* A fault's pages get their frames.  Base pages; 0 on error; or what it WANTS
+ * because some have none yet. */
+uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
+                        bool again);
+/* Sends the pages of a fault, and of those behind it in its transfer, over the
+ * link. */
+void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t fault,
+                   uint32_t pages);
+/* Keeps what hd_faults_next says. */
+void hd_fault_schedule(struct hd_faults *f);
+/* A request is issued again; those of a fault for some pages are. */
+void hd_fault_issue(struct hd_faults *f, hd_time now, uint32_t treq);
+void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t fault,
+                     hd_vpn vpn, uint32_t pages);
+/* All of a fault has arrived or is mapped; all of a batch has; the requests of
+ * a fault that still wait are issued again, and it is over. */
+void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t fault);
+void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head);
+void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t fault);
+
+/* ---- faultset.c --------------------------------------------------------- */
+
+/* Faults that will be transferred together, by the places of their first pages
+ * from an aligned 2 MB on: what migrates may extend into those behind. */
+struct hd_fault_set {
+    uint64_t base; /* page */
+    uint32_t at[4 * HD_LARGE_PAGES];
+};
+
+/* None, from the 2 MB of vpn on; one more; sends all of them, of the batch
+ * `head`, HD_NONE: each transfer is a batch of its own. */
+void hd_fault_set_clear(struct hd_fault_set *g, hd_vpn vpn);
+void hd_fault_set_add(const struct hd_faults *f, struct hd_fault_set *g,
+                      uint32_t fault);
+void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
+                       uint32_t head);
+
+/* ---- framewait.c -------------------------------------------------------- */
+
+/* Whether a fault, and so those behind it, waits for frames. */
+static inline bool hd_framewait_any(const struct hd_faults *f)
+{
+    return f->s->frame_first != HD_NONE;
+}
+
+/* A fault waits for frames behind the others; before them, and has what it
+ * WANTS done. */
+void hd_framewait_queue(struct hd_faults *f, uint32_t fault);
+void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t fault,
+                        uint32_t wants);
+/* Pages have been evicted (hd_evict_client); frames were taken or freed. */
+void hd_framewait_room(void *self, hd_time now);
+void hd_framewait_balance(struct hd_faults *f, hd_time now);
+
+/* A page is pinned by a request; by those of a fault that wait for it. */
+void hd_framewait_pin(struct hd_faults *f, uint32_t treq,
+                      const struct hd_xlate *page);
+void hd_framewait_pin_arrived(struct hd_faults *f, uint32_t fault,
+                              const struct hd_xlate *page);
+/* A request is issued again: its pin will go by itself.  It pins nothing any
+ * more.  It faults again, and pins nothing: its page went with its
+ * allocation. */
+void hd_framewait_loosen(struct hd_faults *f, uint32_t treq);
+void hd_framewait_unpin(struct hd_faults *f, hd_time now, uint32_t app,
+                        uint64_t vpn, bool loose);
+void hd_framewait_unpin_lost(struct hd_faults *f, uint32_t treq);
+
+/* ---- prefetcher.c ------------------------------------------------------- */
+
+/* Sets of pages of the 2 MB around a fault, for its question. */
+struct hd_prefetcher {
+    uint64_t there[HD_TREE_WORDS], faulted[HD_TREE_WORDS], sent[HD_TREE_WORDS];
+    uint64_t thrashes[HD_TREE_WORDS];
+    uint64_t region;
+    uint32_t app, faults;
+};
+
+static inline bool hd_prefetcher_on(const struct hd_faults *f)
+{
+    return f->how != HD_PREFETCH_NONE || f->prefetch.bound;
+}
+
+/* The default of page_prefetch. */
+int64_t hd_prefetcher_default(void *self, const void *question);
+/* Asks page_prefetch for a fault, and adds those pages to a set. */
+void hd_prefetcher_ask(struct hd_faults *f, hd_time now, uint32_t fault,
+                       struct hd_prefetcher *s, struct hd_fault_set *g);
+/* Adds pages from v on that are not resident to a set, as far as there are
+ * frames; s: NULL where no point was asked.  Returns where it stopped. */
+uint64_t hd_prefetcher_range(struct hd_faults *f, hd_time now, uint32_t app,
+                             uint64_t v, uint64_t end, enum hd_fault_cause why,
+                             struct hd_prefetcher *s, struct hd_fault_set *g);
+/* The page at v is prefetched if it is not resident, and waits for frames.
+ * Returns what is behind it. */
+uint64_t hd_prefetcher_page(struct hd_faults *f, hd_time now, uint32_t app,
+                            uint64_t v, enum hd_fault_cause why);
+/* A request joins a fault, the first to; a prefetched one is over. */
+void hd_prefetcher_touched(struct hd_faults *f, uint32_t fault);
+void hd_prefetcher_over(struct hd_faults *f, hd_time now, uint32_t fault);
+
+/* ---- residency.c -------------------------------------------------------- */
+
+/* Where the pages of a fault that is served will reside.  NEVER: they migrate;
+ * CAN: they do not, and the fault is taken care of; LATER: they are mapped on
+ * the host after an eviction. */
+enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now,
+                                uint32_t fault);
+/* The pages of a fault are sent: events of thrash.c. */
+void hd_residency_migrates(struct hd_faults *f, hd_time now,
+                           const struct hd_fault *x);
+
+/* ---- hostprefetch.c ----------------------------------------------------- */
+
+/* The link's latency for a range is over; each application with a range and
+ * nothing in flight has more sent. */
+void hd_hostprefetch_begin(struct hd_faults *f, hd_time now, uint32_t app);
+void hd_hostprefetch_continue(struct hd_faults *f, hd_time now);
+
+/* ---- driverloop.c ------------------------------------------------------- */
+
+/* n requests of a list fault. */
+void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                         uint32_t n);
+/* The driver takes a batch, if it is idle and there is one. */
+void hd_driverloop_serve(struct hd_faults *f, hd_time now);
+/* The next block of the batch has its turn; frames and transfers for it, from
+ * one of its faults on (as hd_fault_transfer); it is over. */
+void hd_driverloop_next_block(struct hd_faults *f, hd_time now);
+bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t fault,
+                            bool again);
+void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head);
+/* The next notification of a batch has its turn; its time is over. */
+void hd_driverloop_next_notice(struct hd_faults *f, hd_time now);
+void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t granule);
+void hd_driverloop_check(const struct hd_faults *f, struct hd_err *err);
 
 #endif
