@@ -1,0 +1,340 @@
+/*
+ * driverloop.c - driver mode: far faults as NVIDIA's UVM driver serves them.
+ *
+ * With uvm.mode=driver a request that faults writes a packet into the fault
+ * buffer (driver.c, which also decides what a batch is and when replays come)
+ * and waits with all others, whatever their pages, for the next replay.  This
+ * file is the driver's loop over that buffer, with the events, the pages and the
+ * requests:
+ *
+ *   packets --take--> todo --base, block--> frames --> on the link --> done
+ *      ^                                                                |
+ *      +-- requests whose page is not resident <------- replay ---------+
+ *
+ * An entry is made when a batch takes a page's packets, and lives until the
+ * replay.  A batch waits for uvm.base_latency, then its blocks of 2 MB have
+ * their turns: each takes uvm.block_latency, gets its frames, and is sent what
+ * faulted of it and what is prefetched in as few transfers as possible; the next
+ * begins when all of it has arrived.
+ *
+ * A page is pinned at the replay, by the requests that wait for it; one that is
+ * evicted before faults again, in an entry of its own.
+ *
+ * Notifications of access counters (remote.c) share the loop: a batch of them
+ * is served between two services of faults, granule by granule, with
+ * uvm.base_latency once and uvm.block_latency for each 2 MB.
+ *
+ * Invariant: while requests wait for a replay the driver is at work, or packets
+ * are in the buffer.
+ *
+ * Left out on purpose: what driver.c says.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "faultstate.h"
+
+/* ---- replays and blocks ------------------------------------------------- */
+
+/* All requests that wait are tried again: what they wait for is pinned, if it
+ * has come. */
+static void driverloop_replay(struct hd_faults *f, hd_time now)
+{
+    uint32_t t = f->s->parked, n = f->s->requests;
+
+    for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
+        next = f->v[e].next;
+        hd_fault_replay(f, now, e);
+    }
+    f->s->done = f->s->parked = HD_NONE;
+    f->s->requests = 0;
+    hd_driver_replay(f->driver, n);
+    for (uint32_t next; t != HD_NONE; t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        struct hd_xlate page;
+        next = q->next;
+        if (f->w.evict != NULL &&
+            hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
+            page.pfn.v < HD_HOST_FRAME)
+            hd_framewait_pin(f, t, &page);
+        hd_fault_issue(f, now, t);
+    }
+}
+
+/* The next block of the driver's batch has its turn, or the batch is over. */
+void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
+{
+    uint32_t head = f->s->todo, e = head, last = head;
+
+    if (head == HD_NONE) {
+        if (hd_driver_batch_over(f->driver))
+            driverloop_replay(f, now);
+        f->s->busy = 0;
+        hd_driverloop_serve(f, now);
+        return;
+    }
+    for (; e != HD_NONE && f->v[e].app == f->v[head].app &&
+           f->v[e].vpn.v / HD_LARGE_PAGES == f->v[head].vpn.v / HD_LARGE_PAGES;
+         e = f->v[e].next) {
+        f->v[e].head = head;
+        last = e;
+    }
+    f->s->todo = e;
+    f->v[last].next = HD_NONE;
+    f->v[head].left = 1; /* until all have their frames */
+    f->s->serving++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->block, HD_FAULT_EV_DRIVE,
+            head, 0);
+}
+
+/* A block has come. */
+void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    uint32_t last = head, app = f->v[head].app;
+
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+        f->v[e].head = HD_NONE;
+        last = e;
+    }
+    f->v[last].next = f->s->done;
+    f->s->done = head;
+    f->s->serving--;
+    if (hd_driver_block_over(f->driver, app))
+        driverloop_replay(f, now);
+    hd_driverloop_next_block(f, now);
+}
+
+/* ---- a batch of faults -------------------------------------------------- */
+
+/* Whether the page of a packet is absent, and its first base page. */
+static bool driverloop_not_resident(void *self, uint32_t app, hd_vpn vpn,
+                                    hd_vpn *first)
+{
+    const struct hd_faults *f = self;
+    struct hd_xlate x;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &x))
+        return false;
+    *first = x.vpn;
+    return true;
+}
+
+/* A fault that waits for a replay has left memory again, and faults anew: for
+ * it this is the replay. */
+static void driverloop_refault(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t *p = &f->s->done;
+
+    while (*p != e)
+        p = &f->v[*p].next;
+    *p = f->v[e].next;
+    hd_fault_replay(f, now, e);
+}
+
+/* The packets that the driver has taken become faults, in their order. */
+static void driverloop_take(struct hd_faults *f, hd_time now, uint32_t pages)
+{
+    uint32_t *link = &f->s->todo;
+
+    for (uint32_t i = 0; i < pages; i++) {
+        uint32_t packets, e;
+        const struct hd_packet *p = hd_driver_batch(f->driver, i, &packets);
+        uint64_t key = p->vpn.v | (uint64_t)p->app << 52, *peak;
+        struct hd_xlate page;
+
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
+        e = hd_mshr_find(&f->open, key);
+        if (e != HD_NONE && f->v[e].prefetched)
+            continue; /* the application's host sends it */
+        if (e != HD_NONE)
+            driverloop_refault(f, now, e);
+        e = hd_mshr_take(&f->open, key);
+        f->v[e] = (struct hd_fault){.vpn = p->vpn,
+                                    .born = p->born,
+                                    .began = now,
+                                    .pages = page.pages,
+                                    .requesters = packets,
+                                    .more = HD_NONE,
+                                    .next = HD_NONE,
+                                    .head = HD_NONE,
+                                    .app = (uint8_t)p->app,
+                                    .state = HD_FAULT_AT_HOST};
+        *link = e;
+        link = &f->v[e].next;
+        hd_fault_row(f, p->app)[HD_FAULT_FAULTS]++;
+        hd_fault_row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
+        peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+        *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
+        hd_fault_note(f, HEDDLE_NOTE_page_fault, e, p->vpn, page.pages, now);
+    }
+}
+
+/* Asks how many of the n packets that are known are a batch. */
+static uint32_t driverloop_ask(struct hd_faults *f, hd_time now, uint32_t n)
+{
+    uint64_t *a = f->ask;
+    struct heddle_q_fault_batch q = {.n = n,
+                                     .app = a,
+                                     .vpn = a + n,
+                                     .pages = a + 2 * (size_t)n,
+                                     .age = a + 3 * (size_t)n};
+
+    if (HD_LIKELY(!f->batch.bound))
+        return (uint32_t)hd_fault_batch_default(f, &q);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hd_packet *p = hd_driver_packet(f->driver, i);
+        struct hd_xlate x = {.vpn = p->vpn, .pages = 1};
+        hd_ptables_absent(f->w.tables, p->app, p->vpn, &x);
+        a[i] = p->app;
+        a[n + i] = x.vpn.v;
+        a[2 * (size_t)n + i] = x.pages;
+        a[3 * (size_t)n + i] = hd_fault_cycles(f, now - p->born);
+    }
+    return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
+}
+
+/* Frames for the faults of a block of the driver's from one on, and transfers
+ * for the block, as few as may be; false: that one lacks frames, or there is an
+ * error. */
+bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
+                            bool again)
+{
+    struct hd_prefetcher s = {.app = HD_NONE};
+    uint32_t head = f->v[e].head;
+    struct hd_fault_set g;
+
+    hd_fault_set_clear(&g, f->v[head].vpn);
+    for (; e != HD_NONE; e = f->v[e].next, again = false) {
+        enum hd_far how = hd_residency_decide(f, now, e);
+        uint32_t n;
+        if (how == HD_FAR_CAN) {
+            f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
+            continue;
+        }
+        n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
+                                : hd_fault_place(f, &f->v[e], again);
+        if (n == 0 && !hd_err_ends(f->env->err->code)) {
+            hd_fault_complete(f, now,
+                              e); /* its allocation has gone meanwhile */
+            return true;
+        }
+        if (n == 0)
+            return false;
+        if (n >= HD_FAULT_WANTS_COMPACT) {
+            hd_fault_set_ship(f, now, &g, head);
+            hd_framewait_block(f, now, e, n);
+            return false;
+        }
+        f->v[e].total = n;
+        hd_fault_set_add(f, &g, e);
+    }
+    for (e = head;
+         hd_prefetcher_on(f) && !f->v[head].prefetched && e != HD_NONE;
+         e = f->v[e].next)
+        if (f->v[e].remote <= 1)
+            hd_prefetcher_ask(f, now, e, &s, &g);
+    hd_fault_set_ship(f, now, &g, head);
+    if (--f->v[head].left == 0) /* nothing more comes */
+        hd_fault_finish(f, now, head);
+    return true;
+}
+
+/* ---- a batch of notifications ------------------------------------------- */
+
+/* The next granule of a batch of notifications has its turn, or the batch is
+ * over. */
+void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
+{
+    bool block = false;
+    uint32_t g = hd_remote_next(f->w.remote, &block);
+
+    if (g == HD_NONE) {
+        f->s->busy = 0;
+        hd_driverloop_serve(f, now);
+        return;
+    }
+    f->s->notices++;
+    hd_post(f->env->ev, f->rank, f->rank, now + (block ? f->block : 0),
+            HD_FAULT_EV_NOTICE, g, 0);
+}
+
+/* It has: its pages come, or it stays. */
+void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t g)
+{
+    if (g == HD_NONE || !hd_remote_decide(f->w.remote, now, g))
+        hd_driverloop_next_notice(f, now);
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+void hd_faults_notified(struct hd_faults *f, hd_time now)
+{
+    hd_driverloop_serve(f, now);
+}
+
+/* The driver takes a batch, if it has nothing to do and there are packets, or
+ * notifications. */
+void hd_driverloop_serve(struct hd_faults *f, hd_time now)
+{
+    uint32_t n = 0, known = 0;
+
+    if (f->s->busy || hd_err_ends(f->env->err->code))
+        return;
+    known = hd_driver_known(f->driver);
+    if (f->w.remote != NULL && hd_remote_waits(f->w.remote) &&
+        hd_driver_between(f->driver)) {
+        f->s->busy = 1;
+        hd_remote_take(f->w.remote);
+        hd_post(f->env->ev, f->rank, f->rank, now + f->base, HD_FAULT_EV_NOTICE,
+                HD_NONE, 0);
+        return;
+    }
+    if (known == 0)
+        return;
+    n = driverloop_ask(f, now, known);
+    if (n == 0) {
+        hd_fault_refuse_none(f, now, known);
+        return;
+    }
+    f->s->busy = 1;
+    driverloop_take(f, now,
+                    hd_driver_take(f->driver, n, driverloop_not_resident, f));
+    if (f->s->todo != HD_NONE)
+        hd_fault_row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
+    hd_post(f->env->ev, f->rank, f->rank, now + f->base, HD_FAULT_EV_BLOCK, 0,
+            0);
+}
+
+/* Requests fault: they wait for a replay, and packets are written. */
+void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                         uint32_t n)
+{
+    for (uint32_t t = first, next; n > 0; n--, t = next) {
+        const struct hd_treq *q = &f->w.treqs->v[t];
+        uint32_t e = hd_fault_find(f, q->app, q->vpn);
+        next = q->next;
+        if (e != HD_NONE && f->v[e].prefetched && f->v[e].requesters++ == 0)
+            hd_prefetcher_touched(f, e);
+        hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
+        f->s->requests++;
+        hd_fault_park(f, hd_max_u64(now, q->looked), t);
+        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
+                                                       .born = now,
+                                                       .app = q->app,
+                                                       .core = q->core});
+    }
+    hd_driverloop_serve(f, now);
+}
+
+void hd_driverloop_check(const struct hd_faults *f, struct hd_err *err)
+{
+    uint32_t requests = 0;
+
+    for (uint32_t t = f->s->parked; t != HD_NONE; t = f->w.treqs->v[t].next)
+        requests++;
+    if (requests != f->s->requests ||
+        (requests > 0 && !f->s->busy && hd_driver_waiting(f->driver) == 0))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "faults: %u requests wait for a replay, %u are counted; "
+                   "the driver is%s at work",
+                   requests, f->s->requests, f->s->busy ? "" : " not");
+}
