@@ -33,6 +33,17 @@
  */
 #include "faultstate.h"
 
+uint64_t hd_faults_steps(const struct hd_faults *f)
+{
+    return f->driver != NULL ? hd_driver_taken(f->driver) + f->s->notices : 0;
+}
+
+hd_time hd_faults_step(const struct hd_faults *f)
+{
+    return (f->driver != NULL ? f->base + f->block : 0) +
+           (f->w.thrash != NULL ? hd_thrash_nap(f->w.thrash) : 0);
+}
+
 /* ---- replays and blocks ------------------------------------------------- */
 
 /* All requests that wait are tried again: what they wait for is pinned, if it

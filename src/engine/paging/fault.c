@@ -1,12 +1,12 @@
 /*
- * fault.c - far faults: the fault buffer, the host's driver, the replay.
+ * fault.c - far faults: the fault buffer, the host, the replay.
  *
  * After Zheng et al. (HPCA 2016) and NVIDIA's UVM driver: a walk that finds its
- * page absent writes a fault into a buffer and is over; its walker and its
+ * page not resident writes a fault into a buffer and is over; its walker and its
  * MSHRs are free again.  The host takes faults out in batches, gives each page
  * a frame, has it copied over the link, maps it, and has the requests that
- * waited tried again: they go through the L2 TLB and are walked for like new
- * ones, but keep their original time of issue.
+ * waited replayed: they go through the L2 TLB and are walked for like new ones,
+ * but keep their original time of issue.
  *
  *   buffered --fault_batch--> at the host --L--> on the link --S/B--> mapped
  *      ^                                                                |
@@ -14,74 +14,36 @@
  *      |  in any of these states                                     replay
  *
  * A batch takes the link's latency once, then its pages cross in their order.
- * Each is mapped when its data are there; requests are tried again when the
- * whole batch has come (the driver's policy "batch"), or each with its page
- * (fault.replay=page).  What crosses for a fault is its page, of whatever size;
+ * Each is mapped when its data have arrived; requests are replayed when the
+ * whole batch has (the driver's policy "batch"), or each with its page
+ * (fault.replay=page).  What migrates for a fault is its page, of whatever size;
  * with fault.transfer=64K or 2M all pages of so much around it, aligned, that
- * are on the host, in the order of their addresses, in one transfer: they share
+ * are not resident, in the order of their addresses, in one transfer: they share
  * one entry, which is what their requests wait for, and are mapped one by one
- * as their data come.  By default every fault is a batch of its own as soon as
- * it comes, so latencies overlap and the link is what faults share (Mosaic: 55
- * us load to use); fault.serial makes the host serve one batch after the other,
- * transfers included (the released simulator of Mosaic).
- *
- * With uvm.mode=driver faults go through a buffer of packets and a loop that
- * serves them as NVIDIA's driver does (driver.c).  Requests wait together then,
- * whatever their pages, for the next replay; an entry is made when a batch
- * takes a page's packets, and lives until the replay.  A batch waits for
- * uvm.base_latency, then its blocks of 2 MB have their turns: each takes
- * uvm.block_latency, gets its frames, and sends for what faulted of it and what
- * comes ahead in as few transfers as that lies in; the next begins when all of
- * it has come.
- *
- *   packets --take--> todo --base, block--> frames --> on the link --> done
- *      ^                                                                |
- *      +-- requests whose page is absent still <------ replay ----------+
- *
- * A page is pinned there at the replay, by the requests that wait for it; one
- * that leaves before faults again.
- *
- * Where a page finds no frame and somebody compacts memory for it, its batch
- * waits a few cycles for an instant at which mappings may change (manage.c),
- * and goes on from that page; those before it are on the link meanwhile.  That
- * wait counts as one for frames.
- *
- * Where a page still finds none, others leave memory first (evict.c).  Faults
- * that wait for frames do so in one queue, in the order in which the host came
- * to them, each with the rest of its batch; nobody overtakes.  The page's own
- * transfer begins when its frame is free, so eviction and fetch do not overlap.
- * A page that has come is pinned until the requests that waited for it have
- * their answers.
+ * as their data arrive.  By default every fault is a batch of its own as soon as
+ * it is raised, so latencies overlap and the link is what faults share (Mosaic:
+ * 55 us load to use); fault.serial makes the host serve one batch after the
+ * other, transfers included (the released simulator of Mosaic).
  *
  * A core may run ahead of this file's events, but not past the mapping of a
  * page, which it could see: the instant of the next one is always known
  * (hd_faults_next), since the link is a FIFO.  Of that instant cores come
  * first, so they see the page one tick later.
  *
+ * This is the plain station.  Each of its mechanisms is a file of its own
+ * (faultstate.h lists them) and leaves a line here: hd_framewait_ where memory
+ * is too small, hd_residency_ where pages may stay on the host or thrash,
+ * hd_prefetcher_ where pages migrate that did not fault, hd_hostprefetch_ for
+ * what the application's host prefetches, hd_driverloop_ in driver mode, which
+ * has another buffer and another replay.
+ *
  * Invariants: while faults wait some batch is under way (nothing that only a
  * fault frees is needed to serve one: frames, the link and the host are not
- * held by requests); what a fault brings has one entry, whatever the number of
- * its requests; the stages of a fault sum to its time.
- *
- * Prefetch.  When a batch has its frames, page_prefetch is asked for each of
- * its faults which pages come, too: so many behind it, or a run of the 2 MB
- * around it, of which the question says what is there (fault.prefetch: tree.c
- * has the two forms that go by it).  They are entries without requests, and
- * what lies one behind the other is a batch and a transfer that has no latency,
- * so nobody waits for them; who touches one on its way joins it, and goes on
- * when the page is there.  They take frames that are free, and none where
- * somebody waits for some.
- *
- * A page that goes to and fro may not be served for a while (thrash.c): its
- * fault leaves its batch, waits by itself, and is driven again; with the driver
- * nothing comes for it, and it faults again after the replay.
- *
- * What the host of an application prefetches between launches comes the same
- * way, after the link's latency once, but for one thing: where there is no
- * frame, a page waits for one like a fault, so that others leave.
+ * held by requests); what migrates for a fault has one entry, whatever the
+ * number of its requests; the stages of a fault sum to its time.
  *
  * Left out on purpose: without the driver, the buffer is as large as it needs
- * to be, and faults of one batch that arrive while it is served are not
+ * to be, and faults of one batch that are raised while it is served are not
  * flushed; writing page tables takes no memory traffic.
  *
  * SPDX-License-Identifier: MIT
@@ -131,17 +93,6 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
     return b.v - x.vpn.v < x.pages;
 }
 
-uint64_t hd_faults_steps(const struct hd_faults *f)
-{
-    return f->driver != NULL ? hd_driver_taken(f->driver) + f->s->notices : 0;
-}
-
-hd_time hd_faults_step(const struct hd_faults *f)
-{
-    return (f->driver != NULL ? f->base + f->block : 0) +
-           (f->w.thrash != NULL ? hd_thrash_nap(f->w.thrash) : 0);
-}
-
 const hd_time *hd_faults_next(const struct hd_faults *f)
 {
     return &f->s->next;
@@ -160,6 +111,104 @@ void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t entry,
 
     if (f->env->slots != NULL && f->env->slots->watched[note] != 0)
         hd_slots_note(f->env->slots, note, &n);
+}
+
+/* ---- faults ------------------------------------------------------------- */
+
+static void fault_serve(struct hd_faults *f, hd_time now);
+
+/* A request waits from `at` on; its core is told, the first time. */
+void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
+{
+    struct hd_treq *q = &f->w.treqs->v[treq];
+    const struct hd_tclient *core = &f->w.cores[q->core];
+
+    f->wait[treq].since = at;
+    if (q->client >= f->w.replay_client) {
+        hd_framewait_unpin_lost(f, treq);
+        return;
+    }
+    q->client = (uint16_t)(q->client + f->w.replay_client);
+    f->wait[treq].total = 0;
+    f->wait[treq].pin = 0;
+    core->reply(core->self, at, treq);
+}
+
+/* The entry of an absent page, made and put into the buffer if it is new. */
+static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
+                            const struct hd_xlate *page)
+{
+    struct hd_xlate all = hd_fault_unit(f, page);
+    uint64_t key = all.vpn.v | (uint64_t)app << 52, *peak;
+    uint32_t e = hd_mshr_find(&f->open, key);
+
+    if (e != HD_NONE)
+        return e;
+    e = hd_mshr_take(&f->open, key);
+    f->v[e] = (struct hd_fault){.vpn = all.vpn,
+                                .born = now,
+                                .pages = all.pages,
+                                .more = HD_NONE,
+                                .next = HD_NONE,
+                                .head = e,
+                                .app = (uint8_t)app,
+                                .state = HD_FAULT_BUFFERED};
+    if (f->s->waiting++ == 0)
+        f->s->first = e;
+    else
+        f->v[f->s->last].next = e;
+    f->s->last = e;
+    hd_fault_row(f, app)[HD_FAULT_FAULTS]++;
+    peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
+    *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
+    hd_fault_note(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages,
+                  now);
+    return e;
+}
+
+void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
+                     uint32_t n)
+{
+    struct hd_treq *q = &f->w.treqs->v[first];
+    uint64_t *c = hd_fault_row(f, q->app);
+    struct hd_mshr_entry *m;
+    struct hd_xlate page;
+    uint32_t t = first, e;
+    bool first_of;
+
+    hd_cross(f->env, HD_BORDER_fault);
+    if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
+        hd_assert(!"a fault of a page that is there");
+    c[HD_FAULT_WALKS]++;
+    c[HD_FAULT_REQUESTS] += n;
+    if (f->driver != NULL) {
+        hd_driverloop_enter(f, now, first, n);
+        return;
+    }
+    e = fault_entry(f, now, q->app, &page);
+    m = &f->open.v[e];
+    first_of = m->n + f->v[e].requesters == 0;
+    c[HD_FAULT_MERGES] += first_of && !f->v[e].prefetched ? n - 1 : n;
+    if (first_of)
+        hd_prefetcher_touched(f, e);
+    m->n += n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t next = f->w.treqs->v[t].next;
+        hd_treq_append(f->w.treqs, &m->first, &m->last, t);
+        hd_fault_park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
+        t = next;
+    }
+    fault_serve(f, now);
+}
+
+hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
+{
+    const struct hd_fault_wait *x = &f->wait[treq];
+
+    hd_cross(f->env, HD_BORDER_waited);
+    if (f->w.treqs->v[treq].client < f->w.replay_client)
+        return 0; /* none yet: it is not parked, and has not been */
+    return x->total + (x->since < now ? now - x->since : 0);
 }
 
 /* ---- batches ------------------------------------------------------------ */
@@ -245,7 +294,57 @@ static void fault_serve(struct hd_faults *f, hd_time now)
     }
 }
 
-/* ---- transfers ----------------------------------------------------------- */
+/* The host's latency for a batch is over. */
+void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
+{
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
+        f->v[e].driven = now;
+    if (hd_framewait_any(f))
+        hd_framewait_queue(f, head);
+    else
+        hd_fault_transfer(f, now, head, false);
+    hd_framewait_balance(f, now);
+    hd_fault_schedule(f);
+}
+
+/* ---- frames and transfers ----------------------------------------------- */
+
+/* The absent pages of a fault get their frames.  Base pages; 0 on error, or
+ * what has to be done because some have none yet.  `again`: memory was
+ * compacted for the first of these. */
+uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
+                        bool again)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->pages;) {
+        struct hd_xlate page;
+        hd_vpn vpn = {x->vpn.v + i};
+        int rc = 0;
+        if (!hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
+            i++;
+            continue;
+        }
+        if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
+            rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
+                                  f->env->err);
+            again = false;
+        }
+        if (rc != 0)
+            return rc < 0                   ? 0
+                   : rc == HD_PLACE_COMPACT ? HD_FAULT_WANTS_COMPACT
+                                            : HD_FAULT_WANTS_EVICT;
+        n += page.pages;
+        i += page.pages;
+    }
+    if (n == 0 && !x->prefetched)
+        hd_err_set(f->env->err, HEDDLE_ECHECK,
+                   "fault of page 0x%llx: nothing of it is absent",
+                   (unsigned long long)x->vpn.v);
+    if (HD_UNLIKELY(x->prefetched == HD_FAULT_BY_HOST))
+        hd_fault_row(f, x->app)[HD_FAULT_PREFETCHED] += n;
+    return n;
+}
 
 /* The first page of a transfer, from its page `at` on, whose data are on their
  * way; false: there is none. */
@@ -286,43 +385,6 @@ void hd_fault_schedule(struct hd_faults *f)
 
     f->s->next =
         hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
-}
-
-/* The absent pages of a fault get their frames.  Base pages; 0 on error, or
- * what has to be done because some have none yet.  `again`: memory was
- * compacted for the first of these. */
-uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
-                        bool again)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < x->pages;) {
-        struct hd_xlate page;
-        hd_vpn vpn = {x->vpn.v + i};
-        int rc = 0;
-        if (!hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
-            i++;
-            continue;
-        }
-        if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
-            rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
-                                  f->env->err);
-            again = false;
-        }
-        if (rc != 0)
-            return rc < 0                   ? 0
-                   : rc == HD_PLACE_COMPACT ? HD_FAULT_WANTS_COMPACT
-                                            : HD_FAULT_WANTS_EVICT;
-        n += page.pages;
-        i += page.pages;
-    }
-    if (n == 0 && !x->prefetched)
-        hd_err_set(f->env->err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: nothing of it is absent",
-                   (unsigned long long)x->vpn.v);
-    if (HD_UNLIKELY(x->prefetched == HD_FAULT_BY_HOST))
-        hd_fault_row(f, x->app)[HD_FAULT_PREFETCHED] += n;
-    return n;
 }
 
 /* What so many pages of a transfer are on the link. */
@@ -367,9 +429,7 @@ void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 /* Starts the faults of a batch, each in a transfer of its own. */
 bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
-    struct hd_prefetcher s = {.app = HD_NONE};
     uint32_t first = e;
-    struct hd_fault_set g;
 
     hd_at_home(f->env, HD_SIDE_MANAGER);
     if (f->driver != NULL)
@@ -390,40 +450,118 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         if (n >= HD_FAULT_WANTS_COMPACT)
             hd_framewait_block(f, now, e, n);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
-            hd_fault_complete(f, now,
-                              e); /* its allocation has gone meanwhile */
+            hd_fault_complete(f, now, e); /* its allocation has gone */
             return true;
         }
         if (n == 0 || n >= HD_FAULT_WANTS_COMPACT)
             return false;
         hd_fault_ship(f, now, e, n);
     }
-    for (; HD_UNLIKELY(hd_prefetcher_on(f)) && first != HD_NONE;
-         first = f->v[first].next) {
-        if (f->v[first].remote > 1 ||
-            f->v[first].prefetched == HD_FAULT_BY_HOST)
-            continue;
-        hd_fault_set_clear(&g, f->v[first].vpn);
-        hd_prefetcher_ask(f, now, first, &s, &g);
-        hd_fault_set_ship(f, now, &g, HD_NONE);
-    }
+    if (HD_UNLIKELY(hd_prefetcher_on(f)))
+        hd_prefetcher_batch(f, now, first);
     return true;
 }
 
-/* The host's latency for a batch is over. */
-void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
+/* ---- arrivals ----------------------------------------------------------- */
+
+/* A page is mapped: who has to do with it hears of it. */
+static void fault_mapped(struct hd_faults *f, hd_time now, uint32_t app,
+                         const struct hd_xlate *page)
 {
-    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
-        f->v[e].driven = now;
-    if (hd_framewait_any(f))
-        hd_framewait_queue(f, head);
-    else
-        hd_fault_transfer(f, now, head, false);
-    hd_framewait_balance(f, now);
-    hd_fault_schedule(f);
+    f->user.mapped(f->user.self, app, page->vpn, page->pages);
+    if (f->w.came != NULL)
+        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+    hd_fault_row(f, app)[HD_FAULT_PAGES] += page->pages;
 }
 
-/* ---- replay ------------------------------------------------------------- */
+/* The next page of a fault has crossed the link. */
+static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    struct hd_fault *x = &f->v[e];
+    struct hd_xlate page;
+    bool before;
+
+    if (!fault_next_page(f, x, &page))
+        return; /* its allocation has gone meanwhile */
+    x->at += page.pages;
+    while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
+        e = f->v[e].more;
+    x = &f->v[e];
+    before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
+    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
+                           x->prefetched == HD_FAULT_BY_PREFETCHER ||
+                               x->prefetched == HD_FAULT_BY_HOST))
+        return;
+    if (f->w.evict != NULL) {
+        hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
+        hd_framewait_pin_arrived(f, e, &page);
+    }
+    fault_mapped(f, now, x->app, &page);
+    hd_fault_note(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
+    if (f->cfg.replay == HD_REPLAY_PAGE || x->prefetched)
+        hd_fault_resume(f, now, e, page.vpn, page.pages);
+}
+
+/* A page, not the last of its transfer, has crossed. */
+static void fault_page_over(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    fault_map(f, now, e);
+    fault_expect(f, e);
+    hd_fault_schedule(f);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
+}
+
+/* A transfer is over: the last page has come over the link. */
+static void fault_transfer_over(struct hd_faults *f, hd_time now, uint32_t e)
+{
+    uint32_t head = f->v[e].head;
+
+    fault_map(f, now, e);
+    hd_fault_schedule(f);
+    for (uint32_t i = e, next; i != HD_NONE; i = next) {
+        next = f->v[i].more;
+        f->v[i].arrived = now;
+        f->v[i].state = HD_FAULT_ARRIVED;
+        if (f->driver != NULL && f->v[i].prefetched && !f->v[head].prefetched)
+            hd_fault_replay(f, now, i);
+    }
+    if (--f->v[head].left == 0)
+        hd_fault_finish(f, now, head);
+    if (f->w.evict != NULL)
+        hd_evict_wake(f->w.evict, now);
+}
+
+bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate page;
+    hd_time now = hd_events_now(f->env->ev);
+    int place;
+
+    if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+        return false;
+    place =
+        hd_ptables_coming(f->w.tables, app, page.vpn)
+            ? HD_PLACED /* what waits for it finds it here */
+            : hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
+    if (place != HD_PLACED) {
+        hd_err_set(
+            f->env->err, HEDDLE_ECONFIG,
+            "sample.every: application %u, page 0x%llx finds no frame "
+            "while instructions are skipped; vm.memory_bytes is expected "
+            "to hold all that the application touches",
+            app, (unsigned long long)page.vpn.v);
+        return false;
+    }
+    if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
+        return false;
+    if (f->w.evict != NULL)
+        hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
+    fault_mapped(f, now, app, &page);
+    return true;
+}
+
+/* ---- the end of a batch ------------------------------------------------- */
 
 /* A request is issued again. */
 void hd_fault_issue(struct hd_faults *f, hd_time now, uint32_t treq)
@@ -482,102 +620,6 @@ void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t e)
     hd_mshr_give(&f->open, e);
 }
 
-/* A page is mapped: who has to do with it hears of it. */
-static void fault_mapped(struct hd_faults *f, hd_time now, uint32_t app,
-                         const struct hd_xlate *page)
-{
-    f->user.mapped(f->user.self, app, page->vpn, page->pages);
-    if (f->w.came != NULL)
-        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
-    hd_fault_row(f, app)[HD_FAULT_PAGES] += page->pages;
-}
-
-bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
-{
-    struct hd_xlate page;
-    hd_time now = hd_events_now(f->env->ev);
-    int place;
-
-    if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
-        return false;
-    place =
-        hd_ptables_coming(f->w.tables, app, page.vpn)
-            ? HD_PLACED /* what waits for it finds it here */
-            : hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
-    if (place != HD_PLACED) {
-        hd_err_set(
-            f->env->err, HEDDLE_ECONFIG,
-            "sample.every: application %u, page 0x%llx finds no frame "
-            "while instructions are skipped; vm.memory_bytes is expected "
-            "to hold all that the application touches",
-            app, (unsigned long long)page.vpn.v);
-        return false;
-    }
-    if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
-        return false;
-    if (f->w.evict != NULL)
-        hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
-    fault_mapped(f, now, app, &page);
-    return true;
-}
-
-/* The next page of a fault has crossed the link. */
-static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
-{
-    struct hd_fault *x = &f->v[e];
-    struct hd_xlate page;
-    bool before;
-
-    if (!fault_next_page(f, x, &page))
-        return; /* its allocation has gone meanwhile */
-    x->at += page.pages;
-    while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
-        e = f->v[e].more;
-    x = &f->v[e];
-    before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
-    if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
-                           x->prefetched == HD_FAULT_BY_PREFETCHER ||
-                               x->prefetched == HD_FAULT_BY_HOST))
-        return;
-    if (f->w.evict != NULL) {
-        hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
-        hd_framewait_pin_arrived(f, e, &page);
-    }
-    fault_mapped(f, now, x->app, &page);
-    hd_fault_note(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
-    if (f->cfg.replay == HD_REPLAY_PAGE || x->prefetched)
-        hd_fault_resume(f, now, e, page.vpn, page.pages);
-}
-
-/* A page, not the last of its transfer, has crossed. */
-static void fault_page_over(struct hd_faults *f, hd_time now, uint32_t e)
-{
-    fault_map(f, now, e);
-    fault_expect(f, e);
-    hd_fault_schedule(f);
-    if (f->w.evict != NULL)
-        hd_evict_wake(f->w.evict, now);
-}
-
-/* A request waits from `at` on; its core is told, the first time. */
-void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
-{
-    struct hd_treq *q = &f->w.treqs->v[treq];
-    const struct hd_tclient *core = &f->w.cores[q->core];
-
-    f->wait[treq].since = at;
-    if (q->client >= f->w.replay_client) {
-        hd_framewait_unpin_lost(f, treq);
-        return;
-    }
-    q->client = (uint16_t)(q->client + f->w.replay_client);
-    f->wait[treq].total = 0;
-    f->wait[treq].pin = 0;
-    core->reply(core->self, at, treq);
-}
-
-/* ---- the end of a batch -------------------------------------------------- */
-
 /* All of a batch has come. */
 void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
@@ -604,26 +646,6 @@ void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t e)
         hd_fault_finish(f, now, head);
 }
 
-/* A transfer is over: the last page has come over the link. */
-static void fault_transfer_over(struct hd_faults *f, hd_time now, uint32_t e)
-{
-    uint32_t head = f->v[e].head;
-
-    fault_map(f, now, e);
-    hd_fault_schedule(f);
-    for (uint32_t i = e, next; i != HD_NONE; i = next) {
-        next = f->v[i].more;
-        f->v[i].arrived = now;
-        f->v[i].state = HD_FAULT_ARRIVED;
-        if (f->driver != NULL && f->v[i].prefetched && !f->v[head].prefetched)
-            hd_fault_replay(f, now, i);
-    }
-    if (--f->v[head].left == 0)
-        hd_fault_finish(f, now, head);
-    if (f->w.evict != NULL)
-        hd_evict_wake(f->w.evict, now);
-}
-
 static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
                         uint64_t b)
 {
@@ -641,181 +663,6 @@ static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
         hd_driverloop_notice(self, now, e);
     else
         hd_framewait_unpin(self, now, e, b, true);
-}
-
-/* ---- faults ------------------------------------------------------------- */
-
-/* The entry of an absent page, made and put into the buffer if it is new. */
-static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
-                            const struct hd_xlate *page)
-{
-    struct hd_xlate all = hd_fault_unit(f, page);
-    uint64_t key = all.vpn.v | (uint64_t)app << 52, *peak;
-    uint32_t e = hd_mshr_find(&f->open, key);
-
-    if (e != HD_NONE)
-        return e;
-    e = hd_mshr_take(&f->open, key);
-    f->v[e] = (struct hd_fault){.vpn = all.vpn,
-                                .born = now,
-                                .pages = all.pages,
-                                .more = HD_NONE,
-                                .next = HD_NONE,
-                                .head = e,
-                                .app = (uint8_t)app,
-                                .state = HD_FAULT_BUFFERED};
-    if (f->s->waiting++ == 0)
-        f->s->first = e;
-    else
-        f->v[f->s->last].next = e;
-    f->s->last = e;
-    hd_fault_row(f, app)[HD_FAULT_FAULTS]++;
-    peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
-    *peak = hd_max_u64(*peak, hd_mshr_used(&f->open));
-    hd_fault_note(f, HEDDLE_NOTE_page_fault, e, f->v[e].vpn, f->v[e].pages,
-                  now);
-    return e;
-}
-
-void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
-                     uint32_t n)
-{
-    struct hd_treq *q = &f->w.treqs->v[first];
-    uint64_t *c = hd_fault_row(f, q->app);
-    struct hd_mshr_entry *m;
-    struct hd_xlate page;
-    uint32_t t = first, e;
-    bool first_of;
-
-    hd_cross(f->env, HD_BORDER_fault);
-    if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
-        hd_assert(!"a fault of a page that is there");
-    c[HD_FAULT_WALKS]++;
-    c[HD_FAULT_REQUESTS] += n;
-    if (f->driver != NULL) {
-        hd_driverloop_enter(f, now, first, n);
-        return;
-    }
-    e = fault_entry(f, now, q->app, &page);
-    m = &f->open.v[e];
-    first_of = m->n + f->v[e].requesters == 0;
-    c[HD_FAULT_MERGES] += first_of && !f->v[e].prefetched ? n - 1 : n;
-    if (first_of)
-        hd_prefetcher_touched(f, e);
-    m->n += n;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t next = f->w.treqs->v[t].next;
-        hd_treq_append(f->w.treqs, &m->first, &m->last, t);
-        hd_fault_park(f, hd_max_u64(now, f->w.treqs->v[t].looked), t);
-        t = next;
-    }
-    fault_serve(f, now);
-}
-
-hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
-{
-    const struct hd_fault_wait *x = &f->wait[treq];
-
-    hd_cross(f->env, HD_BORDER_waited);
-    if (f->w.treqs->v[treq].client < f->w.replay_client)
-        return 0; /* none yet: it is not parked, and has not been */
-    return x->total + (x->since < now ? now - x->since : 0);
-}
-
-/* ---- looking and checking ----------------------------------------------- */
-
-static const char *const STATE[] = {"waits", "host", "link", "here"};
-
-static void fault_look(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    const struct hd_faults *f = self;
-
-    (void)instance;
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct hd_fault *x = &f->v[e];
-        if (!f->open.v[e].live)
-            continue;
-        v->row(v->ud, "fault");
-        v->text(v->ud, "state", STATE[x->state]);
-        v->number(v->ud, "app", x->app);
-        v->number(v->ud, "vpn", x->vpn.v);
-        v->number(v->ud, "pages", x->pages);
-        v->number(v->ud, "requesters", f->open.v[e].n);
-        v->number(v->ud, "since", hd_fault_cycles(f, x->born));
-    }
-}
-
-static void fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    static const char *const what[] = {
-        "the host to take it up", "the host's latency, or frames",
-        "its transfer over the link", "the other pages of its batch"};
-    const struct hd_faults *f = self;
-
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        const struct hd_fault *x = &f->v[e];
-        if (!f->open.v[e].live)
-            continue;
-        hd_show_wait(v, "fault", instance, what[x->state]);
-        v->number(v->ud, "app", x->app);
-        v->number(v->ud, "vpn", x->vpn.v);
-        v->number(v->ud, "n", f->open.v[e].n);
-    }
-}
-
-/* The requests of an entry are as many as it says, and wait for its pages;
- * where they do not wait for others', those have not come. */
-static void fault_check_entry(const struct hd_faults *f, uint32_t e,
-                              struct hd_err *err)
-{
-    const struct hd_fault *x = &f->v[e];
-    bool alone =
-        f->cfg.replay == HD_REPLAY_PAGE || x->prefetched ||
-        (f->cfg.transfer == HD_TRANSFER_PAGE && x->state != HD_FAULT_ARRIVED);
-    uint32_t n = 0;
-
-    for (uint32_t t = f->open.v[e].first; t != HD_NONE;
-         t = f->w.treqs->v[t].next, n++) {
-        const struct hd_treq *q = &f->w.treqs->v[t];
-        if (q->app != x->app || q->vpn.v - x->vpn.v >= x->pages)
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "fault of page 0x%llx: a request of another page, "
-                       "0x%llx, waits for it",
-                       (unsigned long long)x->vpn.v,
-                       (unsigned long long)q->vpn.v);
-        if (alone && hd_ptables_resident(f->w.tables, x->app, q->vpn))
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "fault of page 0x%llx: a request waits for page 0x%llx, "
-                       "which is mapped",
-                       (unsigned long long)x->vpn.v,
-                       (unsigned long long)q->vpn.v);
-    }
-    if (n != f->open.v[e].n)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: %u requests wait, %u are counted",
-                   (unsigned long long)x->vpn.v, n, f->open.v[e].n);
-}
-
-static void fault_check(void *self, uint32_t instance, struct hd_err *err)
-{
-    const struct hd_faults *f = self;
-    uint32_t waits = 0, batches = 0;
-
-    (void)instance;
-    for (uint32_t e = 0; e < f->open.room; e++) {
-        if (!f->open.v[e].live)
-            continue;
-        waits += f->v[e].state == HD_FAULT_BUFFERED;
-        batches += f->v[e].state != HD_FAULT_BUFFERED && f->v[e].head == e;
-        fault_check_entry(f, e, err);
-    }
-    hd_driverloop_check(f, err);
-    if (!hd_mshr_sane(&f->open) || waits != f->s->waiting ||
-        batches != f->s->serving || (waits > 0 && batches == 0))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "faults: %u wait and %u batches are under way; %u and %u "
-                   "are counted",
-                   waits, batches, f->s->waiting, f->s->serving);
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -880,9 +727,9 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     hd_env_part(env, (struct hd_part){.name = "fault",
                                       .instances = 1,
                                       .self = f,
-                                      .look = fault_look,
-                                      .stuck = fault_stuck,
-                                      .check = fault_check});
+                                      .look = hd_fault_look,
+                                      .stuck = hd_fault_stuck,
+                                      .check = hd_fault_check});
     return f;
 }
 

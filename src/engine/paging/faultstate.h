@@ -5,6 +5,7 @@
  * fault.c is the plain station; what a proposal or a driver adds is a file of
  * its own, off by default, and works on this state:
  *
+ *   faultset.c      faults that share transfers
  *   framewait.c     faults that wait for frames, and pinned pages
  *   prefetcher.c    pages migrated with a fault
  *   residency.c     pages that stay on the host, or are throttled; pages that
@@ -190,6 +191,12 @@ void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t fault);
 void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head);
 void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t fault);
 
+/* ---- faultcheck.c ------------------------------------------------------- */
+
+void hd_fault_look(void *self, uint32_t instance, struct heddle_visitor *v);
+void hd_fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v);
+void hd_fault_check(void *self, uint32_t instance, struct hd_err *err);
+
 /* ---- faultset.c --------------------------------------------------------- */
 
 /* Faults that will be transferred together, by the places of their first pages
@@ -254,9 +261,11 @@ static inline bool hd_prefetcher_on(const struct hd_faults *f)
 
 /* The default of page_prefetch. */
 int64_t hd_prefetcher_default(void *self, const void *question);
-/* Asks page_prefetch for a fault, and adds those pages to a set. */
+/* Asks page_prefetch for a fault, and adds those pages to a set; for those of a
+ * batch from one on, and sends them. */
 void hd_prefetcher_ask(struct hd_faults *f, hd_time now, uint32_t fault,
                        struct hd_prefetcher *s, struct hd_fault_set *g);
+void hd_prefetcher_batch(struct hd_faults *f, hd_time now, uint32_t fault);
 /* Adds pages from v on that are not resident to a set, as far as there are
  * frames; s: NULL where no point was asked.  Returns where it stopped. */
 uint64_t hd_prefetcher_range(struct hd_faults *f, hd_time now, uint32_t app,

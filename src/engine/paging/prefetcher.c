@@ -327,3 +327,18 @@ void hd_prefetcher_ask(struct hd_faults *f, hd_time now, uint32_t e,
     hd_prefetcher_range(f, now, f->v[e].app, v, end, HD_FAULT_BY_PREFETCHER, s,
                         g);
 }
+
+void hd_prefetcher_batch(struct hd_faults *f, hd_time now, uint32_t fault)
+{
+    struct hd_prefetcher s = {.app = HD_NONE};
+    struct hd_fault_set g;
+
+    for (; fault != HD_NONE; fault = f->v[fault].next) {
+        if (f->v[fault].remote > 1 ||
+            f->v[fault].prefetched == HD_FAULT_BY_HOST)
+            continue;
+        hd_fault_set_clear(&g, f->v[fault].vpn);
+        hd_prefetcher_ask(f, now, fault, &s, &g);
+        hd_fault_set_ship(f, now, &g, HD_NONE);
+    }
+}
