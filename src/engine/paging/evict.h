@@ -54,7 +54,7 @@ struct hd_evict_wiring {
     /* Pages have left that are used on the host from now on. */
     void (*map_left)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages);
-    /* Told that hd_evict_out is over. */
+    /* Told that hd_evict_range is over. */
     void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager; /* their self */
     struct hd_remote *remote; /* told what has left; NULL: nobody is */
@@ -94,7 +94,7 @@ void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
 /* The host touches pages from vpn on, or wants them (enum heddle_move): those
  * that are there leave; where it reads, pages that are mostly read stay, and
  * what was written of them is copied.  One range of an application at a time. */
-void hd_evict_out(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+void hd_evict_range(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
                   uint32_t pages, uint32_t how);
 
 /* A page has come from the host and is mapped; before: and has been here. */
