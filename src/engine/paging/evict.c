@@ -1,9 +1,9 @@
 /*
- * evict.c - eviction: which pages leave memory, when, and what that takes.
+ * evict.c - eviction: which pages are evicted, when, and what that takes.
  *
  * Where the applications touch more than fits (vm.paging=fault), a page that
- * comes needs the frame of one that goes.  What leaves is a unit: all pages
- * that are present in an aligned 4 KB, 64 KB or 2 MB of one application
+ * migrates needs the frame of another.  What is evicted is a unit: all pages
+ * that are resident in an aligned 4 KB, 64 KB or 2 MB of one application
  * (evict.unit).  As in NVIDIA's driver and in the baseline of ETC (Li et al.,
  * ASPLOS 2019), a page that finds no frame has one unit evicted after the other
  * until it does, and its own transfer begins when the last byte of theirs is on
@@ -14,69 +14,57 @@
  *            --write-back over the link--> frames free --> try again
  *
  * There is one eviction at a time.  Mappings change only at an instant that no
- * core has run past (manage.c).  Pages of the unit are absent from that instant
- * on, and keep their frames until the write-back is over; with
+ * core has run past (manage.c).  Pages of the unit are not resident from that
+ * instant on, and keep their frames until the write-back is over; with
  * evict.write_back=dirty only pages that were written cross the link, and
  * nothing waits for the others.
  *
- * When: a page that waits for a frame always starts one.  Where nobody waits,
- * the point evict_trigger is asked whenever frames were taken or given;
- * evict.trigger=watermark answers yes below evict.free_bytes, and so has
- * evictions overlap with fetches.  An eviction that a page waits for begins
- * when nothing is on its way from the host (the baseline of ETC), unless
+ * When: a page that waits for a frame always starts one.  Where none waits, the
+ * point evict_trigger is asked whenever frames were taken or freed;
+ * evict.trigger=watermark answers yes below evict.free_bytes, so that evictions
+ * overlap with migrations.  An eviction that a page waits for begins when
+ * nothing is in flight from the host (the baseline of ETC), unless
  * evict_trigger says yes, by default if evict.overlap does; and what is behind
  * that page waits, too: so the link carries either.
  *
- * Which: the point evict_victim; its default is the unit into which a page came
- * longest ago (the driver's order, ETC's "age-based LRU"), which is the head of
- * a list that a unit goes to the end of whenever a page comes into it; where
- * there are chunks of 2 MB (uvm.chunks), one whose memory is none stays where
- * it was when its first page came, as in the driver.  What is known of a unit
- * is when a page came last, when a walk ended in it last (the accessed bit,
- * with its time: TLB hits set none), how many did, and how many of its pages
- * were written.
+ * Which: the point evict_victim; its default is the unit into which a page
+ * migrated longest ago (the driver's order, ETC's "age-based LRU"), which is the
+ * head of a list that a unit goes to the end of whenever a page arrives in it;
+ * where there are chunks of 2 MB (uvm.chunks), one whose memory is no chunk
+ * stays where it was when its first page arrived, as in the driver.  What is known of
+ * a unit is when a page arrived last, when a walk ended in it last (the accessed
+ * bit, with its time: TLB hits set none), how many did, and how many of its
+ * pages were written.
  *
- * Pins.  A page that a fault has brought stays until the requests that waited
- * for it have their answers, or two pages could chase one another for ever.
- * Nothing else is pinned.  Where all that could leave is pinned, the eviction
- * waits for a pin to go or a page to come; where neither will happen, because
- * what is pinned waits for a page that waits for this eviction, memory is too
- * small and the run stops with these words.
+ * Pins.  A page that a fault has migrated stays until the requests that waited
+ * for it have their answers (framewait.c).  Nothing else is pinned.  Where all
+ * that could be evicted is pinned, the eviction waits for a pin to go or a page
+ * to arrive; where neither will happen, because what is pinned waits for a page
+ * that waits for this eviction, memory is too small and the run stops with an
+ * error that says so.
  *
- * What the application's host says (heddle_host_advise) counts before that:
- * units with a page whose place is the GPU's memory are not offered as long as
- * there are others, and pages that are mostly read have a copy on the host, so
- * only what was written of them crosses.  What it does (heddle_host_move) takes
- * the same way: what it touches, or has come back, leaves by up to 2 MB at a
- * time, before other evictions.  Pages that are on their way, or pinned by a
- * store that its kernel has left behind, stay.  Over one that is throttled since
- * it goes to and fro (thrash.c) the host naps, and what is behind it waits.
+ * Compressed pages may grow where they are (memory/compress.c).  If they outgrow
+ * memory, units are evicted until they fit; no request waits for that.
  *
- * With evict.unit=tree the unit is 64 KB, and what is left of pieces of 128 KB
- * to 2 MB around it that are less than half there leaves in the same eviction
- * (tree.c); pinned pages stay.
+ * What is evicted with a unit is in evictwide.c, what an application's host says
+ * and touches in hosttouch.c.
  *
- * Pages that are compressed may grow where they are (memory/compress.c).  If they
- * outgrow memory, units leave until they fit; nobody waits for that.
- *
- * Where pages of a coalesced region are to leave, region_split is asked: the
- * region is split, or all of it leaves; the costs are those of any splitting.
- *
- * Invariants: base pages that came = those that left, went with their
+ * Invariants: base pages that arrived = those that were evicted, went with their
  * allocations, or are resident; a unit is in the list exactly while it has
- * pages, in the order of their coming (with sim.check a plain search over all
+ * pages, in the order of their arrival (with sim.check a plain search over all
  * units finds the same victim); frames are free only after the write-back.
  *
- * Left out on purpose: DRAM traffic of write-back and fetch, which the link
+ * Left out on purpose: DRAM traffic of write-back and migration, which the link
  * bounds; the host's own time for an eviction; loads and stores that had their
- * translation before the instant go on at the old frame, as if the shootdown
+ * translation before the instant continue at the old frame, as if the shootdown
  * had waited for them, and lines that are in flight then come in and age away.
- * That is seldom: of 1,375 pages of 64 KB that left (BFS2, ATAX and 2DCONV at
- * size S in half of what they touch) 58 had lines in flight below the L1, 598 in
- * all, when they were unmapped, and 2 had 3 lines when they had been written
- * back.  With evict.write_back=dirty, where the frame of a clean page is free at
- * once, 148 of 2,513 had, and 105 when it was free: waiting for these would put
- * off 4 % of the evictions by an access of memory, beside 20 us a fault.
+ * That is seldom: of 1,375 pages of 64 KB that were evicted (BFS2, ATAX and
+ * 2DCONV at size S in half of what they touch) 58 had lines in flight below the
+ * L1, 598 in all, when they were unmapped, and 2 had 3 lines when they had been
+ * written back.  With evict.write_back=dirty, where the frame of a clean page is
+ * free at once, 148 of 2,513 had, and 105 when it was free: waiting for these
+ * would put off 4 % of the evictions by an access of memory, against 20 us a
+ * fault.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -567,174 +555,6 @@ static void evict_find(struct hd_evict *v, uint32_t app,
     *vpn = x->vpn.v;
 }
 
-/* ---- what the host touches ---------------------------------------------- */
-
-void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
-                      uint32_t pages)
-{
-    for (uint64_t i = vpn.v; i < vpn.v + pages; i += hd_evict_unit_pages(v)) {
-        uint32_t u = hd_evict_unit_of(v, app, (hd_vpn){i});
-        if (u != HD_NONE && u < v->s->room)
-            hd_evict_at(v, u)->stays = hd_evict_prefers(v, app, (hd_vpn){i});
-    }
-}
-
-/* A page leaves that the host has touched. */
-static void hosttouch_leave(struct hd_evict *v, uint32_t app,
-                            const struct hd_xlate *x, uint64_t *bytes)
-{
-    hd_evict_leave(v, app, x, bytes);
-    if (HD_UNLIKELY(v->w.thrash != NULL))
-        hd_thrash_left(v->w.thrash, v->s->since, app, x->vpn);
-}
-
-/* A page that is mostly read stays; what was written of it is copied. */
-static void hosttouch_copy_or_leave(struct hd_evict *v, uint32_t app,
-                                    const struct hd_xlate *x, uint64_t *bytes)
-{
-    if (!(hd_ptables_advice(v->w.tables, app, x->vpn) &
-          HEDDLE_ADVICE_READ_MOSTLY)) {
-        hosttouch_leave(v, app, x, bytes);
-        return;
-    }
-    *bytes +=
-        hd_evict_dirty(v, x) != 0 ? hd_ptables_bytes(v->w.tables, app, x) : 0;
-    for (uint32_t i = 0; i < x->pages; i++)
-        hd_frame_copied(&v->w.tables->frames, x->pfn.v + i);
-}
-
-/* Frames of pages that have left are free; then what is behind them leaves. */
-void hd_hosttouch_over(struct hd_evict *v, hd_time now)
-{
-    struct hd_evict_state *s = v->s;
-    const struct hd_hosttouch *o = &s->range[s->app];
-
-    for (uint64_t i = o->begin; i < o->vpn;) {
-        struct hd_xlate x = {.vpn = {i}, .pages = 1};
-        if (hd_ptables_absent(v->w.tables, s->app, x.vpn, &x))
-            hd_ptables_gone(v->w.tables, s->app, x.vpn);
-        i = x.vpn.v + x.pages;
-    }
-    *hd_evict_count(v, s->app, HD_EVICT_BUSY_CYCLES) +=
-        (now - s->since) / v->cycle;
-    s->busy = HD_EVICT_IDLE;
-    hd_evict_continue(v, now);
-}
-
-/* How many base pages from first on leave before one over which the host has to
- * nap, until then. */
-static uint32_t hosttouch_span(struct hd_evict *v, hd_time now, uint32_t app,
-                               hd_vpn first, uint32_t span, hd_time *until)
-{
-    for (uint32_t i = 0; i < span;) {
-        struct hd_xlate x;
-        if (!hd_ptables_page(v->w.tables, app, (hd_vpn){first.v + i}, &x)) {
-            i++;
-            continue;
-        }
-        if (x.pfn.v < HD_HOST_FRAME && !hd_evict_pinned(v, app, x.vpn) &&
-            hd_thrash_ask(v->w.thrash, now, HEDDLE_PROCESSOR_HOST, app, x.vpn,
-                          x.pages, v->s->range[app].how == HEDDLE_MOVE_WRITTEN,
-                          false, until) == HEDDLE_THRASH_THROTTLE)
-            return i;
-        i = (uint32_t)(x.vpn.v + x.pages - first.v);
-    }
-    return span;
-}
-
-/* The host naps, and goes on at a time. */
-static void hosttouch_nap(struct hd_evict *v, hd_time now, uint32_t app,
-                          hd_time until)
-{
-    v->s->range[app].on = 2;
-    v->s->ranges--;
-    v->s->busy = HD_EVICT_IDLE;
-    hd_post(v->env->ev, v->rank, v->rank, hd_max_u64(until, now + 1),
-            HD_EVICT_EV_NAP, app, 0);
-    hd_evict_continue(v, now);
-}
-
-void hd_hosttouch_awake(struct hd_evict *v, hd_time now, uint32_t app)
-{
-    v->s->range[app].on = 1;
-    v->s->ranges++;
-    hd_evict_start(v, now);
-}
-
-/* What is left of a range in the next 2 MB leaves.  False: nothing is. */
-static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
-{
-    struct hd_evict_state *s = v->s;
-    struct hd_hosttouch *o = &s->range[app];
-    uint64_t bytes = 0, left = s->left;
-    struct hd_xlate x;
-    hd_vpn first = {o->vpn};
-    hd_time until;
-    uint32_t span;
-
-    if (o->vpn >= o->end)
-        return false;
-    o->begin = o->vpn;
-    o->vpn = hd_min_u64((o->vpn | (HD_LARGE_PAGES - 1)) + 1, o->end);
-    span = (uint32_t)(o->vpn - o->begin);
-    if (hd_ptables_large(v->w.tables, app, first, &x))
-        v->w.split(v->w.manager, app, first, 0);
-    if (HD_UNLIKELY(v->w.thrash != NULL) && o->how == HEDDLE_MOVE_TO_HOST)
-        hd_thrash_forget(v->w.thrash, app, first, span);
-    else if (HD_UNLIKELY(v->w.thrash != NULL))
-        span = hosttouch_span(v, now, app, first, span, &until);
-    o->vpn = o->begin + span;
-    if (span == 0) {
-        hosttouch_nap(v, now, app, until);
-        return true;
-    }
-    s->since = now;
-    hd_evict_each_of(v, app, first, span,
-                     o->how == HEDDLE_MOVE_READ      ? hosttouch_copy_or_leave
-                     : o->how == HEDDLE_MOVE_WRITTEN ? hosttouch_leave
-                                                     : hd_evict_leave,
-                     &bytes);
-    left = s->left - left;
-    *hd_evict_count(v, app, HD_EVICT_HOST) += left;
-    *hd_evict_count(v, app, HD_EVICT_BYTES) += bytes;
-    if (left != 0)
-        v->w.shoot(v->w.manager, app, first, span);
-    s->busy = HD_EVICT_UNDER_WAY;
-    s->evicting = HD_NONE;
-    s->app = app;
-    if (bytes != 0)
-        hd_link_send(v->w.link, now, HD_LINK_OUT, app, bytes, v->client,
-                     HD_NONE);
-    else
-        hd_hosttouch_over(v, now);
-    return true;
-}
-
-/* Some of a range leaves, or it is over. */
-void hd_hosttouch_next(struct hd_evict *v, hd_time now)
-{
-    uint32_t app = 0;
-
-    while (v->s->range[app].on != 1)
-        app++;
-    v->s->busy = HD_EVICT_IDLE;
-    if (hosttouch_some(v, now, app))
-        return;
-    v->s->range[app].on = 0;
-    v->s->ranges--;
-    v->w.hinted(v->w.manager, now, app);
-    hd_evict_continue(v, now);
-}
-
-void hd_evict_range(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages, uint32_t how)
-{
-    v->s->range[app] = (struct hd_hosttouch){
-        .vpn = vpn.v, .end = vpn.v + pages, .how = how, .on = 1};
-    v->s->ranges++;
-    hd_evict_start(v, now);
-}
-
 /* The write-back is over: the frames are free. */
 static void evict_over(struct hd_evict *v, hd_time now, uint32_t u)
 {
@@ -811,53 +631,6 @@ void hd_evict_unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
     if (v->w.remote != NULL)
         hd_remote_left(v->w.remote, app, first, span);
     v->w.shoot(v->w.manager, app, first, span);
-}
-
-/* Of a coalesced region only a unit is to leave: it is split, or (true) all of
- * it leaves. */
-bool hd_evictwide_region(struct hd_evict *v, uint32_t u)
-{
-    uint32_t app, left = 0, first = u / v->per * v->per;
-    hd_vpn vpn = hd_evict_place(v, u, &app);
-    struct hd_xlate x;
-
-    if (!hd_ptables_large(v->w.tables, app, vpn, &x))
-        return false;
-    for (uint32_t i = 0; i < v->per && first + i < v->s->room; i++)
-        left += first + i == u ? hd_evict_at(v, u)->pinned
-                               : hd_evict_at(v, first + i)->pages;
-    return !v->w.split(v->w.manager, app, vpn, left) &&
-           v->w.split(v->w.manager, app, vpn, 0);
-}
-
-/* All units of a region leave but one that has. */
-void hd_evictwide_rest(struct hd_evict *v, uint32_t u, uint64_t *bytes)
-{
-    uint32_t w = u / v->per * v->per, end = w + v->per;
-
-    for (; w < end && w < v->s->room; w++)
-        if (w != u && hd_evict_can(hd_evict_at(v, w)))
-            hd_evict_unmap(v, w, bytes);
-}
-
-/* The units that go with one that has just left, a bit each: the rest of nodes
- * of its tree that are less than half there by that. */
-uint32_t hd_evictwide_tree(const struct hd_evict *v, uint32_t u, hd_vpn page)
-{
-    uint32_t app, had = 0, first = u / v->per * v->per;
-    uint64_t at_first = hd_evict_place(v, first, &app).v, begin;
-    hd_vpn end;
-
-    begin =
-        hd_max_u64(hd_ptables_range(v->w.tables, app, page, &end).v, at_first);
-    end.v = hd_min_u64(end.v, at_first + HD_LARGE_PAGES);
-    for (uint32_t i = 0; i < v->per && first + i < v->s->room; i++)
-        had |= (hd_evict_at(v, first + i)->pages != 0 ? 1u : 0u) << i;
-    return had & ~hd_tree_stay(
-                     had,
-                     (struct hd_tree_run){.first = (uint32_t)(begin - at_first),
-                                          .pages = (uint32_t)(end.v - begin)},
-                     u - first);
 }
 
 void hd_evict_apply(struct hd_evict *v, hd_time now)
