@@ -72,7 +72,7 @@ struct hd_driver {
     struct hd_stat stat;
 };
 
-static uint64_t *row(const struct hd_driver *d, uint32_t app)
+static uint64_t *driver_row(const struct hd_driver *d, uint32_t app)
 {
     return hd_count_row(&d->stat, 0, app);
 }
@@ -91,21 +91,21 @@ uint64_t hd_driver_taken(const struct hd_driver *d)
 
 void hd_driver_write(struct hd_driver *d, const struct hd_packet *p)
 {
-    uint64_t *peak = &row(d, HD_APP_NONE)[HD_DRIVER_PEAK];
+    uint64_t *peak = &driver_row(d, HD_APP_NONE)[HD_DRIVER_PEAK];
 
     uint32_t *of = &d->of[p->core / d->cfg.utlb_cores];
 
     if (*of >= d->cfg.utlb_faults) {
-        row(d, p->app)[HD_DRIVER_HELD]++;
+        driver_row(d, p->app)[HD_DRIVER_HELD]++;
         return;
     }
     if (hd_driver_waiting(d) == d->cfg.buffer) {
-        row(d, p->app)[HD_DRIVER_OVERFLOWS]++;
+        driver_row(d, p->app)[HD_DRIVER_OVERFLOWS]++;
         return;
     }
     (*of)++;
     d->ring[d->s->put++ % d->cfg.buffer] = *p;
-    row(d, p->app)[HD_DRIVER_PACKETS]++;
+    driver_row(d, p->app)[HD_DRIVER_PACKETS]++;
     *peak = hd_max_u64(*peak, hd_driver_waiting(d));
 }
 
@@ -123,7 +123,7 @@ const struct hd_packet *hd_driver_packet(const struct hd_driver *d, uint32_t i)
 
 /* ---- a batch ------------------------------------------------------------ */
 
-static int order(const void *a, const void *b)
+static int driver_order(const void *a, const void *b)
 {
     const struct hd_packet *x = a, *y = b;
 
@@ -141,17 +141,17 @@ uint32_t hd_driver_take(struct hd_driver *d, uint32_t n, hd_driver_page *page,
 
     d->s->taken = n;
     d->s->batches++;
-    row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_BATCHES]++;
+    driver_row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_BATCHES]++;
     for (uint32_t i = 0; i < n; i++) {
         struct hd_packet *p = &d->batch[absent];
         *p = *hd_driver_packet(d, i);
         if (page(self, p->app, p->vpn, &p->vpn))
             absent++;
         else
-            row(d, p->app)[HD_DRIVER_STALE]++;
+            driver_row(d, p->app)[HD_DRIVER_STALE]++;
     }
     d->s->get += n;
-    qsort(d->batch, absent, sizeof *d->batch, order);
+    qsort(d->batch, absent, sizeof *d->batch, driver_order);
     for (uint32_t i = 0; i < absent; i++) {
         const struct hd_packet *p = &d->batch[i];
         bool again = pages > 0 && p->app == d->batch[pages - 1].app &&
@@ -161,7 +161,7 @@ uint32_t hd_driver_take(struct hd_driver *d, uint32_t n, hd_driver_page *page,
             d->batch[pages++] = *p;
         }
         d->packets[pages - 1]++;
-        row(d, p->app)[HD_DRIVER_DUPLICATES] += again;
+        driver_row(d, p->app)[HD_DRIVER_DUPLICATES] += again;
     }
     d->s->twice = n - pages;
     return pages;
@@ -178,21 +178,21 @@ const struct hd_packet *hd_driver_batch(const struct hd_driver *d, uint32_t i,
 
 bool hd_driver_block_over(struct hd_driver *d, uint32_t app)
 {
-    row(d, app)[HD_DRIVER_BLOCKS]++;
+    driver_row(d, app)[HD_DRIVER_BLOCKS]++;
     return d->cfg.policy == HD_DRIVER_BLOCK;
 }
 
 /* Drops what is known; all, if too many of the batch were duplicates. */
-static void flush(struct hd_driver *d)
+static void driver_flush(struct hd_driver *d)
 {
     struct state *s = d->s;
 
     if ((uint64_t)s->twice * 100 > (uint64_t)s->taken * d->cfg.put_ratio) {
         s->known = s->put;
-        row(d, HD_APP_NONE)[HD_DRIVER_PUT_READS]++;
+        driver_row(d, HD_APP_NONE)[HD_DRIVER_PUT_READS]++;
     }
     for (; s->get < s->known; s->get++)
-        row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_FLUSHED]++;
+        driver_row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_FLUSHED]++;
 }
 
 bool hd_driver_between(const struct hd_driver *d)
@@ -205,7 +205,7 @@ bool hd_driver_batch_over(struct hd_driver *d)
     bool last;
 
     if (d->cfg.policy == HD_DRIVER_BATCH_FLUSH)
-        flush(d);
+        driver_flush(d);
     last = d->s->batches >= d->cfg.max_batches || d->s->get == d->s->put;
     if (last)
         d->s->batches = 0;
@@ -216,8 +216,8 @@ bool hd_driver_batch_over(struct hd_driver *d)
 
 void hd_driver_replay(struct hd_driver *d, uint32_t n)
 {
-    row(d, HD_APP_NONE)[HD_DRIVER_REPLAYS]++;
-    row(d, HD_APP_NONE)[HD_DRIVER_REPLAYED] += n;
+    driver_row(d, HD_APP_NONE)[HD_DRIVER_REPLAYS]++;
+    driver_row(d, HD_APP_NONE)[HD_DRIVER_REPLAYED] += n;
     for (uint32_t i = 0; i < d->utlbs; i++)
         d->of[i] = 0;
 }

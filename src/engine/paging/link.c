@@ -103,8 +103,8 @@ struct hd_link {
     } client[HD_LINK_CLIENTS];
 };
 
-static struct transfer *at(const struct hd_link *l, enum hd_link_dir dir,
-                           uint32_t i)
+static struct transfer *link_at(const struct hd_link *l, enum hd_link_dir dir,
+                                uint32_t i)
 {
     return &l->ring[dir][(l->q[dir].first + i) % l->room];
 }
@@ -114,7 +114,7 @@ static struct transfer *at(const struct hd_link *l, enum hd_link_dir dir,
 /* atan(x / 2^26) * 2^26 for x up to 2^26, by its continued fraction
  * x / (1 + x^2 / (3 + 4 x^2 / (5 + 9 x^2 / (7 + ..)))): with 12 terms the error
  * is that of the numbers. */
-static uint64_t arc(uint64_t x)
+static uint64_t link_atan(uint64_t x)
 {
     uint64_t square = x * x >> 26, d = 25ull << 26;
 
@@ -124,7 +124,7 @@ static uint64_t arc(uint64_t x)
 }
 
 /* Bytes that take as long at link.bandwidth as a transfer of so many does. */
-static uint64_t weight(const struct hd_link *l, uint64_t bytes)
+static uint64_t link_weight(const struct hd_link *l, uint64_t bytes)
 {
     enum { HALF_PI = 105414357, K = 7292, ONE = 1024 * 100000 };
     uint64_t angle;
@@ -132,8 +132,8 @@ static uint64_t weight(const struct hd_link *l, uint64_t bytes)
     if (l->cfg.curve == HD_LINK_FLAT)
         return bytes;
     angle = bytes * K <= ONE
-                ? arc((bytes * K << 26) / ONE)
-                : HALF_PI - arc(((uint64_t)ONE << 26) / (bytes * K));
+                ? link_atan((bytes * K << 26) / ONE)
+                : HALF_PI - link_atan(((uint64_t)ONE << 26) / (bytes * K));
     return hd_ceil_div(bytes * HALF_PI, angle);
 }
 
@@ -142,8 +142,8 @@ hd_time hd_link_part(const struct hd_link *l, enum hd_link_dir dir,
 {
     const struct hd_clocks *clk = l->env->clk;
     uint64_t n = part == bytes || l->cfg.curve == HD_LINK_FLAT
-                     ? weight(l, part)
-                     : hd_ceil_div(weight(l, bytes) * part, bytes);
+                     ? link_weight(l, part)
+                     : hd_ceil_div(link_weight(l, bytes) * part, bytes);
 
     /* at most 2^26 bytes and 10^11 Hz: below 2^63 */
     return hd_ticks(clk, HD_CLK_LINK,
@@ -172,7 +172,7 @@ uint64_t hd_link_over(const struct hd_link *l)
     return l->q[HD_LINK_IN].over + l->q[HD_LINK_OUT].over;
 }
 
-static uint64_t cycles(const struct hd_link *l, hd_time span)
+static uint64_t link_cycles(const struct hd_link *l, hd_time span)
 {
     return hd_cycle(l->env->clk, HD_CLK_CORE, span);
 }
@@ -192,7 +192,7 @@ hd_time hd_link_send(struct hd_link *l, hd_time now, enum hd_link_dir dir,
                      uint32_t word)
 {
     struct queue *q = &l->q[dir];
-    struct transfer *x = at(l, dir, q->n);
+    struct transfer *x = link_at(l, dir, q->n);
     uint64_t *peak = hd_count(&l->stat, dir, HD_APP_NONE, HD_LINK_PEAK);
 
     hd_cross(l->env, HD_BORDER_transfer);
@@ -234,29 +234,30 @@ bool hd_link_first(const struct hd_link *l, enum hd_link_dir dir,
     hd_cross(l->env, HD_BORDER_transfer);
     if (l->q[dir].n == 0)
         return false;
-    *word = at(l, dir, 0)->word;
+    *word = link_at(l, dir, 0)->word;
     return true;
 }
 
-static HD_APART void tell(const struct hd_link *l, uint32_t dir,
-                          const struct transfer *x)
+static HD_APART void link_tell(const struct hd_link *l, uint32_t dir,
+                               const struct transfer *x)
 {
     struct heddle_n_link_transfer n = {
         .app = x->app,
         .to = dir == HD_LINK_IN ? HEDDLE_PROCESSOR_GPU : HEDDLE_PROCESSOR_HOST,
         .bytes = x->bytes,
-        .queued = cycles(l, x->begin - x->sent),
-        .cycles = cycles(l, x->end - x->begin)};
+        .queued = link_cycles(l, x->begin - x->sent),
+        .cycles = link_cycles(l, x->end - x->begin)};
 
     hd_slots_note(l->env->slots, HEDDLE_NOTE_link_transfer, &n);
 }
 
 /* The first transfer of a direction is over. */
-static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
+static void link_over(void *self, hd_time now, uint32_t dir, uint32_t a,
+                      uint64_t b)
 {
     struct hd_link *l = self;
     struct queue *q = &l->q[dir];
-    struct transfer x = *at(l, dir, 0);
+    struct transfer x = *link_at(l, dir, 0);
     uint64_t *c = hd_count_row(&l->stat, dir, x.app);
     hd_time busy = x.end - x.begin + q->odd;
 
@@ -269,34 +270,34 @@ static void over(void *self, hd_time now, uint32_t dir, uint32_t a, uint64_t b)
     q->odd = busy % l->env->clk->ticks[HD_CLK_CORE];
     c[HD_LINK_TRANSFERS]++;
     c[HD_LINK_BYTES] += x.bytes;
-    c[HD_LINK_BUSY_CYCLES] += cycles(l, busy);
-    c[HD_LINK_WAIT_CYCLES] += cycles(l, x.begin - x.sent);
-    hd_hist_add(&l->time[x.app], cycles(l, x.end - x.sent));
+    c[HD_LINK_BUSY_CYCLES] += link_cycles(l, busy);
+    c[HD_LINK_WAIT_CYCLES] += link_cycles(l, x.begin - x.sent);
+    hd_hist_add(&l->time[x.app], link_cycles(l, x.end - x.sent));
     if (l->env->slots != NULL &&
         l->env->slots->watched[HEDDLE_NOTE_link_transfer] != 0)
-        tell(l, dir, &x);
+        link_tell(l, dir, &x);
     hd_post(l->env->ev, l->rank, l->client[x.client].component, now,
             l->client[x.client].what, x.word, 0);
 }
 
 /* ---- looking and checking ----------------------------------------------- */
 
-static void look(void *self, uint32_t dir, struct heddle_visitor *v)
+static void link_look(void *self, uint32_t dir, struct heddle_visitor *v)
 {
     const struct hd_link *l = self;
 
     for (uint32_t i = 0; i < l->q[dir].n; i++) {
-        const struct transfer *x = at(l, dir, i);
+        const struct transfer *x = link_at(l, dir, i);
         v->row(v->ud, "transfer");
         v->number(v->ud, "app", x->app);
         v->number(v->ud, "bytes", x->bytes);
-        v->number(v->ud, "since", cycles(l, x->sent));
-        v->number(v->ud, "begin", cycles(l, x->begin));
-        v->number(v->ud, "end", cycles(l, x->end));
+        v->number(v->ud, "since", link_cycles(l, x->sent));
+        v->number(v->ud, "begin", link_cycles(l, x->begin));
+        v->number(v->ud, "end", link_cycles(l, x->end));
     }
 }
 
-static void stuck(void *self, uint32_t dir, struct heddle_visitor *v)
+static void link_stuck(void *self, uint32_t dir, struct heddle_visitor *v)
 {
     const struct hd_link *l = self;
     char text[64];
@@ -304,7 +305,7 @@ static void stuck(void *self, uint32_t dir, struct heddle_visitor *v)
     if (l->q[dir].n == 0)
         return;
     snprintf(text, sizeof text, "its end at cycle %llu",
-             (unsigned long long)cycles(l, at(l, dir, 0)->end));
+             (unsigned long long)link_cycles(l, link_at(l, dir, 0)->end));
     hd_show_wait(v, "link", dir, text);
     v->text(v->ud, "why",
             dir == HD_LINK_IN ? "transfers to the GPU"
@@ -312,7 +313,7 @@ static void stuck(void *self, uint32_t dir, struct heddle_visitor *v)
     v->number(v->ud, "n", l->q[dir].n);
 }
 
-static void check(void *self, uint32_t dir, struct hd_err *err)
+static void link_check(void *self, uint32_t dir, struct hd_err *err)
 {
     const struct hd_link *l = self;
     const struct queue *q = &l->q[dir];
@@ -320,8 +321,8 @@ static void check(void *self, uint32_t dir, struct hd_err *err)
 
     all += q->busy;
     for (uint32_t i = 0; i < q->n; i++) {
-        const struct transfer *x = at(l, dir, i);
-        const struct transfer *last = i > 0 ? at(l, dir, i - 1) : NULL;
+        const struct transfer *x = link_at(l, dir, i);
+        const struct transfer *last = i > 0 ? link_at(l, dir, i - 1) : NULL;
         hd_time after = last != NULL ? last->end + x->lines - last->lines : 0;
         hd_time ready = hd_max_u64(x->sent, after);
         bool idle =
@@ -377,13 +378,13 @@ struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
     }
     l->stat = hd_stats_group(env->stats, &hd_rows_link, HD_LINK_DIRS);
     l->time = hd_stats_hist(env->stats, &hd_rows_link, LATENCY);
-    l->rank = hd_events_component(env->ev, "link", over, l);
+    l->rank = hd_events_component(env->ev, "link", link_over, l);
     hd_env_part(env, (struct hd_part){.name = "link",
                                       .instances = HD_LINK_DIRS,
                                       .self = l,
-                                      .look = look,
-                                      .stuck = stuck,
-                                      .check = check});
+                                      .look = link_look,
+                                      .stuck = link_stuck,
+                                      .check = link_check});
     return l;
 }
 

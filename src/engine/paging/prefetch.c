@@ -28,19 +28,19 @@ enum { ARRIVE, AGAIN };
 #define HD_PART_OF "translation/prefetch.def"
 #include "kit/rows.h"
 
-static void count(const struct hd_unit *u, uint32_t app,
-                  enum hd_prefetch_stat what)
+static void prefetch_count(const struct hd_unit *u, uint32_t app,
+                           enum hd_prefetch_stat what)
 {
     (*hd_count(&u->m->prefetch_stat, u->instance, app, what))++;
 }
 
-static struct hd_prefetch *at(const struct hd_unit *u, uint32_t i)
+static struct hd_prefetch *prefetch_at(const struct hd_unit *u, uint32_t i)
 {
     return &u->ahead[hd_unit_place(u->s->ahead_first, i,
                                    u->m->prefetch_cfg.queue)];
 }
 
-/* ---- entering ------------------------------------------------------------- */
+/* ---- entering ----------------------------------------------------------- */
 
 int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core)
@@ -62,11 +62,11 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
     return 0;
 }
 
-/* ---- going on ------------------------------------------------------------- */
+/* ---- going on ----------------------------------------------------------- */
 
 /* A translation for an L1 TLB leaves for its core. */
-static void bring(struct hd_unit *u, hd_time now, uint32_t app, uint64_t vpn,
-                  uint32_t to, uint32_t core)
+static void prefetch_deliver(struct hd_unit *u, hd_time now, uint32_t app,
+                             uint64_t vpn, uint32_t to, uint32_t core)
 {
     const struct hd_tclient *c = &u->m->w.clients[core];
 
@@ -74,7 +74,7 @@ static void bring(struct hd_unit *u, hd_time now, uint32_t app, uint64_t vpn,
 }
 
 /* A walk can begin now. */
-static bool may_walk(const struct hd_unit *u)
+static bool prefetch_may_walk(const struct hd_unit *u)
 {
     const struct hd_unit_state *s = u->s;
 
@@ -84,13 +84,13 @@ static bool may_walk(const struct hd_unit *u)
             u->m->walk_cfg.mode.kind == HD_IDEAL);
 }
 
-static void walk(struct hd_unit *u, hd_time now, const struct hd_prefetch *p,
-                 uint64_t key)
+static void prefetch_walk(struct hd_unit *u, hd_time now,
+                          const struct hd_prefetch *p, uint64_t key)
 {
     uint32_t i = hd_mshr_take(&u->miss, key);
     struct hd_walk *w = &u->walk[i];
 
-    count(u, p->app, HD_PREFETCH_WALKS);
+    prefetch_count(u, p->app, HD_PREFETCH_WALKS);
     u->s->ahead_walks++;
     w->vpn.v = p->vpn;
     w->app = p->app;
@@ -101,19 +101,19 @@ static void walk(struct hd_unit *u, hd_time now, const struct hd_prefetch *p,
 }
 
 /* Looks the oldest up.  False: it has to wait. */
-static bool look_up(struct hd_unit *u, hd_time now)
+static bool prefetch_look_up(struct hd_unit *u, hd_time now)
 {
     const struct hd_mmu *m = u->m;
     struct hd_unit_state *s = u->s;
-    const struct hd_prefetch p = *at(u, 0);
+    const struct hd_prefetch p = *prefetch_at(u, 0);
     bool full = m->tlb_cfg.mode.kind == HD_FULL, there;
     hd_vpn vpn = {p.vpn};
-    uint64_t key = hd_ptables_first(m->w.tables, p.app, vpn).v |
-                   (uint64_t)p.app << 52;
+    uint64_t key = hd_ptables_first(m->w.tables, p.app, vpn).v | (uint64_t)p.app
+                                                                     << 52;
     uint32_t e = hd_mshr_find(&u->miss, key);
     struct hd_xlate x;
 
-    if (!may_walk(u))
+    if (!prefetch_may_walk(u))
         return false; /* the end of a walk will tell */
     if (full && now < s->port_at + m->tick &&
         (now < s->port_at || s->port_used >= m->tlb_cfg.ports)) {
@@ -125,30 +125,31 @@ static bool look_up(struct hd_unit *u, hd_time now)
     }
     if (full) {
         hd_l2tlb_port(u, now);
-        count(u, p.app, HD_PREFETCH_LOOKUPS);
+        prefetch_count(u, p.app, HD_PREFETCH_LOOKUPS);
     }
     s->ahead_first = hd_unit_place(s->ahead_first, 1, m->prefetch_cfg.queue);
     s->ahead_n--;
-    there = m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
+    there =
+        m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
     if (full)
         there = hd_tlb_peek(&u->tlb, p.app, vpn, &x) ||
                 (m->bypass_cfg.entries != 0 &&
                  hd_tlb_peek(&u->bypass, p.app, vpn, &x));
     if (there && p.to != HEDDLE_TRANSLATE_TO_L2TLB)
-        bring(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
+        prefetch_deliver(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
     else if (there || e != HD_NONE)
-        count(u, p.app,
-              there || u->walk[e].ahead != 0 ? HD_PREFETCH_REDUNDANT
-                                             : HD_PREFETCH_LATE);
+        prefetch_count(u, p.app,
+                       there || u->walk[e].ahead != 0 ? HD_PREFETCH_REDUNDANT
+                                                      : HD_PREFETCH_LATE);
     else
-        walk(u, now + (full ? m->lookup : 0), &p, key);
+        prefetch_walk(u, now + (full ? m->lookup : 0), &p, key);
     return true;
 }
 
 void hd_prefetch_go(struct hd_unit *u, hd_time now)
 {
     while (u->s->ahead_n != 0 && u->s->in_count == 0 &&
-           u->m->env->err->code == 0 && look_up(u, now))
+           u->m->env->err->code == 0 && prefetch_look_up(u, now))
         ;
 }
 
@@ -163,21 +164,21 @@ void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
     if (what == AGAIN) {
         s->ahead_called = 0;
     } else {
-        count(u, app, HD_PREFETCH_STARTED);
+        prefetch_count(u, app, HD_PREFETCH_STARTED);
         if (s->ahead_n == u->m->prefetch_cfg.queue)
-            count(u, app, HD_PREFETCH_DROPPED);
+            prefetch_count(u, app, HD_PREFETCH_DROPPED);
         else
-            *at(u, s->ahead_n++) = (struct hd_prefetch){
-                vpn, app, (uint8_t)(a >> 16), (uint8_t)a};
+            *prefetch_at(u, s->ahead_n++) =
+                (struct hd_prefetch){vpn, app, (uint8_t)(a >> 16), (uint8_t)a};
     }
     hd_prefetch_go(u, now);
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------ */
 
 void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w)
 {
-    count(u, w->app, HD_PREFETCH_LATE);
+    prefetch_count(u, w->app, HD_PREFETCH_LATE);
 }
 
 bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
@@ -192,15 +193,15 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
         return false; /* it was late */
     u->hand = NULL;
     if (x == NULL)
-        count(u, w->app, HD_PREFETCH_ABSENT);
+        prefetch_count(u, w->app, HD_PREFETCH_ABSENT);
     else if (to != HEDDLE_TRANSLATE_TO_L2TLB)
-        bring(u, now, w->app, w->vpn.v, to, w->ahead_core);
+        prefetch_deliver(u, now, w->app, w->vpn.v, to, w->ahead_core);
     else if (hd_tlb_bring(&u->tlb, w->app, w->ahead_core, w->vpn, x))
-        count(u, w->app, HD_PREFETCH_FILLED);
+        prefetch_count(u, w->app, HD_PREFETCH_FILLED);
     return true;
 }
 
-/* ---- looking and checking -------------------------------------------------- */
+/* ---- looking and checking ----------------------------------------------- */
 
 void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
 {
@@ -209,10 +210,11 @@ void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
 
     for (uint32_t i = 0; i < u->s->ahead_n; i++) {
         v->row(v->ud, "waits");
-        v->number(v->ud, "app", at(u, i)->app);
-        v->number(v->ud, "vpn", at(u, i)->vpn);
-        v->number(v->ud, "core", at(u, i)->core);
-        heddle_word_name(HD_WORDS_OF(translate_to), at(u, i)->to, to, sizeof to);
+        v->number(v->ud, "app", prefetch_at(u, i)->app);
+        v->number(v->ud, "vpn", prefetch_at(u, i)->vpn);
+        v->number(v->ud, "core", prefetch_at(u, i)->core);
+        heddle_word_name(HD_WORDS_OF(translate_to), prefetch_at(u, i)->to, to,
+                         sizeof to);
         v->text(v->ud, "to", to);
     }
 }

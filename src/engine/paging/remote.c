@@ -101,21 +101,21 @@ struct hd_remote {
     hd_time latency, cycle;
 };
 
-static uint64_t *row(const struct hd_remote *r, uint32_t app)
+static uint64_t *remote_row(const struct hd_remote *r, uint32_t app)
 {
     return hd_count_row(&r->stat, 0, app);
 }
 
 /* ---- granules ----------------------------------------------------------- */
 
-static struct granule *at(const struct hd_remote *r, uint32_t g)
+static struct granule *remote_at(const struct hd_remote *r, uint32_t g)
 {
     return (struct granule *)hd_arena_at(r->env->arena, r->s->granule) + g;
 }
 
 /* The granule of a page, whose record there is room for; HD_NONE: out of
  * memory. */
-static uint32_t granule_of(struct hd_remote *r, uint32_t app, hd_vpn vpn)
+static uint32_t remote_granule_of(struct hd_remote *r, uint32_t app, hd_vpn vpn)
 {
     hd_pfn f = hd_ptables_host_frame(r->w.tables, app, vpn);
     uint32_t g = (uint32_t)((f.v - HD_HOST_FRAME) >> r->shift);
@@ -131,7 +131,7 @@ static uint32_t granule_of(struct hd_remote *r, uint32_t app, hd_vpn vpn)
         hd_err_memory(r->env->err);
         return HD_NONE;
     }
-    memcpy(p, at(r, 0), r->s->room * sizeof *p);
+    memcpy(p, remote_at(r, 0), r->s->room * sizeof *p);
     r->s->granule = hd_arena_ref(r->env->arena, p);
     r->s->room = room;
     return g;
@@ -142,15 +142,15 @@ void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
 {
     r->s->evicted = 1;
     for (uint32_t i = 0; i < pages; i += 1u << r->shift) {
-        uint32_t g = granule_of(r, app, (hd_vpn){vpn.v + i});
+        uint32_t g = remote_granule_of(r, app, (hd_vpn){vpn.v + i});
         if (g != HD_NONE)
-            at(r, g)->trips++;
+            remote_at(r, g)->trips++;
     }
 }
 
-/* ---- migrate or not ------------------------------------------------------ */
+/* ---- migrate or not ----------------------------------------------------- */
 
-static int64_t migrate_default(void *self, const void *question)
+static int64_t remote_migrate_default(void *self, const void *question)
 {
     const struct hd_remote *r = self;
     const struct heddle_q_migrate *q = question;
@@ -170,7 +170,8 @@ bool hd_remote_asks(const struct hd_remote *r)
 }
 
 /* Where the program's host wants a page to be used. */
-static uint32_t advice(const struct hd_remote *r, uint32_t app, hd_vpn vpn)
+static uint32_t remote_advice(const struct hd_remote *r, uint32_t app,
+                              hd_vpn vpn)
 {
     uint32_t a = hd_ptables_advice(r->w.tables, app, vpn);
 
@@ -180,16 +181,16 @@ static uint32_t advice(const struct hd_remote *r, uint32_t app, hd_vpn vpn)
                : HEDDLE_MIGRATE_ADVICE_NONE;
 }
 
-static uint32_t ask(struct hd_remote *r, uint32_t cause, uint32_t app,
-                    hd_vpn vpn, uint32_t pages, bool writes)
+static uint32_t remote_ask(struct hd_remote *r, uint32_t cause, uint32_t app,
+                           hd_vpn vpn, uint32_t pages, bool writes)
 {
-    uint32_t g = granule_of(r, app, vpn);
+    uint32_t g = remote_granule_of(r, app, vpn);
     struct heddle_q_migrate q = {.cause = cause,
                                  .app = app,
                                  .vpn = vpn.v,
                                  .pages = pages,
                                  .writes = writes,
-                                 .advice = advice(r, app, vpn),
+                                 .advice = remote_advice(r, app, vpn),
                                  .free = hd_ptables_free(r->w.tables),
                                  .frames = hd_ptables_total(r->w.tables),
                                  .evicted = r->s->evicted,
@@ -197,19 +198,19 @@ static uint32_t ask(struct hd_remote *r, uint32_t cause, uint32_t app,
 
     if (g == HD_NONE)
         return 0;
-    q.accesses = at(r, g)->seen;
-    q.trips = at(r, g)->trips;
+    q.accesses = remote_at(r, g)->seen;
+    q.trips = remote_at(r, g)->trips;
     return (uint32_t)hd_ask_migrate(&r->migrate, &q);
 }
 
 uint32_t hd_remote_ask(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                        uint32_t pages, bool writes)
 {
-    return ask(r, HEDDLE_MIGRATE_CAUSE_FAULT, app, vpn, pages, writes);
+    return remote_ask(r, HEDDLE_MIGRATE_CAUSE_FAULT, app, vpn, pages, writes);
 }
 
 /* A granule counts from now on, after an answer of `migrate`. */
-static void count_on(struct granule *x, uint32_t answer)
+static void remote_count_on(struct granule *x, uint32_t answer)
 {
     if (x->left == 0 && !x->waits && answer < NEVER)
         x->left = answer;
@@ -218,17 +219,16 @@ static void count_on(struct granule *x, uint32_t answer)
 void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                       uint32_t pages, uint32_t answer)
 {
-    uint32_t g = granule_of(r, app, vpn);
+    uint32_t g = remote_granule_of(r, app, vpn);
 
     if (g == HD_NONE)
         return;
-    row(r, app)[HD_REMOTE_PAGES] += pages;
+    remote_row(r, app)[HD_REMOTE_PAGES] += pages;
     r->s->came += pages;
-    count_on(at(r, g), answer);
+    remote_count_on(remote_at(r, g), answer);
 }
 
-/* ---- notifications --------------------------------------------------------
- */
+/* ---- notifications ------------------------------------------------------ */
 
 bool hd_remote_waits(const struct hd_remote *r)
 {
@@ -236,21 +236,21 @@ bool hd_remote_waits(const struct hd_remote *r)
 }
 
 /* Takes the oldest of those that wait. */
-static void take_batch(struct hd_remote *r)
+static void remote_take_batch(struct hd_remote *r)
 {
     struct state *s = r->s;
     uint32_t n = (uint32_t)hd_min_u64(s->n, r->counters.batch), last = s->first;
 
     for (uint32_t i = 1; i < n; i++)
-        last = at(r, last)->next;
+        last = remote_at(r, last)->next;
     s->batch = s->first;
-    s->first = at(r, last)->next;
-    at(r, last)->next = HD_NONE;
+    s->first = remote_at(r, last)->next;
+    remote_at(r, last)->next = HD_NONE;
     s->n -= n;
 }
 
 /* The host takes up what waits, if it is at none. */
-static void serve(struct hd_remote *r, hd_time now)
+static void remote_serve(struct hd_remote *r, hd_time now)
 {
     if (r->s->n == 0 || r->s->batch != HD_NONE)
         return;
@@ -258,36 +258,37 @@ static void serve(struct hd_remote *r, hd_time now)
         r->w.notified(r->w.manager, now);
         return;
     }
-    take_batch(r);
+    remote_take_batch(r);
     hd_post(r->env->ev, r->rank, r->rank, now + hd_link_latency(r->w.link), 0,
             0, 0);
 }
 
 /* An access from afar to a granule. */
-static void access_one(struct hd_remote *r, hd_time now, uint32_t app,
-                       uint32_t g)
+static void remote_access_one(struct hd_remote *r, hd_time now, uint32_t app,
+                              uint32_t g)
 {
     struct state *s = r->s;
-    struct granule *x = at(r, g);
+    struct granule *x = remote_at(r, g);
 
     if (x->left == 0)
         return;
     x->seen++;
     if (--x->left != 0)
         return;
-    row(r, app)[HD_REMOTE_NOTIFICATIONS]++;
+    remote_row(r, app)[HD_REMOTE_NOTIFICATIONS]++;
     x->waits = 1;
     x->next = HD_NONE;
     if (s->n++ == 0)
         s->first = g;
     else
-        at(r, s->last)->next = g;
+        remote_at(r, s->last)->next = g;
     s->last = g;
-    serve(r, now);
+    remote_serve(r, now);
 }
 
 /* The application and the first page of a granule. */
-static hd_vpn place_of(const struct hd_remote *r, uint32_t g, uint32_t *app)
+static hd_vpn remote_place_of(const struct hd_remote *r, uint32_t g,
+                              uint32_t *app)
 {
     return hd_ptables_host_page(
         r->w.tables, (hd_pfn){HD_HOST_FRAME + ((uint64_t)g << r->shift)}, app);
@@ -296,44 +297,44 @@ static hd_vpn place_of(const struct hd_remote *r, uint32_t g, uint32_t *app)
 bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
 {
     uint32_t app, answer;
-    hd_vpn vpn = place_of(r, g, &app);
+    hd_vpn vpn = remote_place_of(r, g, &app);
 
-    answer =
-        ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn, 1u << r->shift, false);
+    answer = remote_ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn,
+                        1u << r->shift, false);
     if (answer == 0) {
         r->w.ask(r->w.manager, now, g);
         return true;
     }
-    at(r, g)->waits = 0;
-    count_on(at(r, g), answer);
+    remote_at(r, g)->waits = 0;
+    remote_count_on(remote_at(r, g), answer);
     return false;
 }
 
 /* The host has taken up a batch: what shall come waits for the manager. */
-static void decide(void *self, hd_time now, uint32_t what, uint32_t a,
-                   uint64_t b)
+static void remote_batch(void *self, hd_time now, uint32_t what, uint32_t a,
+                         uint64_t b)
 {
     struct hd_remote *r = self;
 
     (void)what, (void)a, (void)b;
     for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
-        next = at(r, g)->next;
+        next = remote_at(r, g)->next;
         hd_remote_decide(r, now, g);
     }
     r->s->batch = HD_NONE;
-    serve(r, now);
+    remote_serve(r, now);
 }
 
 void hd_remote_take(struct hd_remote *r)
 {
     uint32_t sorted = HD_NONE, *p;
 
-    take_batch(r);
+    remote_take_batch(r);
     for (uint32_t g = r->s->batch, next; g != HD_NONE; g = next) {
-        next = at(r, g)->next;
+        next = remote_at(r, g)->next;
         for (p = &sorted; *p < g;) /* HD_NONE is the greatest */
-            p = &at(r, *p)->next;
-        at(r, g)->next = *p;
+            p = &remote_at(r, *p)->next;
+        remote_at(r, g)->next = *p;
         *p = g;
     }
     r->s->batch = sorted;
@@ -348,7 +349,7 @@ uint32_t hd_remote_next(struct hd_remote *r, bool *block)
         return g;
     *block = region != r->s->region;
     r->s->region = region;
-    r->s->batch = at(r, g)->next;
+    r->s->batch = remote_at(r, g)->next;
     return g;
 }
 
@@ -378,7 +379,7 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
     }
     if (n == 0)
         return 0;
-    row(r, app)[HD_REMOTE_LEFT] += n;
+    remote_row(r, app)[HD_REMOTE_LEFT] += n;
     r->s->left += n;
     r->w.shoot(r->w.manager, app, first, span);
     return span;
@@ -387,24 +388,23 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
 void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
 {
     uint32_t app, span;
-    hd_vpn first = place_of(r, g, &app);
-    struct granule *x = at(r, g);
+    hd_vpn first = remote_place_of(r, g, &app);
+    struct granule *x = remote_at(r, g);
 
     x->waits = x->seen = 0;
     span = hd_remote_recall(r, app, first, 1u << r->shift);
     r->w.bring(r->w.manager, now, app, first, span);
 }
 
-/* ---- lines ----------------------------------------------------------------
- */
+/* ---- lines -------------------------------------------------------------- */
 
 /* A line of the host's memory, from the L2. */
-static void take(void *self, hd_time now, uint32_t req)
+static void remote_line(void *self, hd_time now, uint32_t req)
 {
     struct hd_remote *r = self;
     const struct hd_req *q = &r->w.reqs->v[req];
     const struct hd_client *c = &r->w.clients[q->client];
-    uint64_t *n = row(r, q->app), frame = q->pa.v / HD_PAGE_BYTES;
+    uint64_t *n = remote_row(r, q->app), frame = q->pa.v / HD_PAGE_BYTES;
     bool store = q->kind == HD_REQ_WRITE;
     hd_time end;
 
@@ -415,7 +415,8 @@ static void take(void *self, hd_time now, uint32_t req)
     n[store ? HD_REMOTE_OUT_BYTES : HD_REMOTE_IN_BYTES] += q->bytes;
     if (!store)
         n[HD_REMOTE_LOAD_CYCLES] += (end - now) / r->cycle;
-    access_one(r, now, q->app, (uint32_t)((frame - HD_HOST_FRAME) >> r->shift));
+    remote_access_one(r, now, q->app,
+                      (uint32_t)((frame - HD_HOST_FRAME) >> r->shift));
     if (store)
         hd_req_give(r->w.reqs, req);
     else
@@ -424,31 +425,30 @@ static void take(void *self, hd_time now, uint32_t req)
 
 struct hd_below hd_remote_below(struct hd_remote *r)
 {
-    return (struct hd_below){take, r, NULL};
+    return (struct hd_below){remote_line, r, NULL};
 }
 
-/* ---- looking and checking -------------------------------------------------
- */
+/* ---- looking and checking ----------------------------------------------- */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void remote_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     const struct hd_remote *r = self;
     uint32_t app;
 
     (void)instance;
     for (uint32_t g = 0; g < r->s->room; g++) {
-        const struct granule *x = at(r, g);
+        const struct granule *x = remote_at(r, g);
         if (x->left == 0 && !x->waits)
             continue;
         v->row(v->ud, "granule");
-        v->number(v->ud, "vpn", place_of(r, g, &app).v);
+        v->number(v->ud, "vpn", remote_place_of(r, g, &app).v);
         v->number(v->ud, "app", app);
         v->number(v->ud, "accesses", x->seen);
         v->number(v->ud, "left", x->left);
     }
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void remote_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_remote *r = self;
     const struct state *s = r->s;
@@ -456,8 +456,8 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
     uint32_t n = 0, waits = 0;
 
     (void)instance;
-    for (uint32_t g = s->first; n < s->n; g = at(r, g)->next, n++)
-        waits += at(r, g)->waits != 0 && at(r, g)->left == 0;
+    for (uint32_t g = s->first; n < s->n; g = remote_at(r, g)->next, n++)
+        waits += remote_at(r, g)->waits != 0 && remote_at(r, g)->left == 0;
     if (waits != n || s->came != s->left + lost + there)
         hd_err_set(err, HEDDLE_ECHECK,
                    "remote: %llu base pages were mapped on the host, %llu were "
@@ -494,14 +494,14 @@ struct hd_remote *hd_remote_open(struct hd_env *env,
     r->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     r->latency = r->cfg.latency * r->cycle;
     r->stat = hd_stats_group(env->stats, &hd_rows_remote, 1);
-    r->rank = hd_events_component(env->ev, "remote", decide, r);
+    r->rank = hd_events_component(env->ev, "remote", remote_batch, r);
     hd_slots_offer(env->slots, HEDDLE_POINT_migrate, "", &r->migrate,
-                   migrate_default, r);
+                   remote_migrate_default, r);
     hd_env_part(env, (struct hd_part){.name = "remote",
                                       .instances = 1,
                                       .self = r,
-                                      .look = look,
-                                      .check = check});
+                                      .look = remote_look,
+                                      .check = remote_check});
     return r;
 }
 

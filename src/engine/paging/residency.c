@@ -151,7 +151,7 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
     }
 }
 
-/* ---- host-mapped pages --------------------------------------------------- */
+/* ---- host-mapped pages -------------------------------------------------- */
 
 /* An absent page is mapped where it is, after that answer of `migrate`. */
 static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,

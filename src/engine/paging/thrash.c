@@ -125,44 +125,46 @@ struct hd_thrash {
     uint32_t rank;
 };
 
-static uint64_t *row(const struct hd_thrash *t, uint32_t app)
+static uint64_t *thrash_row(const struct hd_thrash *t, uint32_t app)
 {
     return hd_count_row(&t->stat, 0, app);
 }
 
 /* ---- blocks and pages --------------------------------------------------- */
 
-static struct block *blocks(const struct hd_thrash *t)
+static struct block *thrash_blocks(const struct hd_thrash *t)
 {
     return hd_arena_at(t->env->arena, t->s->block);
 }
 
 /* The block of a page, or NULL: nothing of it is known. */
-static struct block *find(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+static struct block *thrash_find(const struct hd_thrash *t, uint32_t app,
+                                 hd_vpn vpn)
 {
     const struct hd_pt_slot *h =
         hd_pt_find(t->w.tables, hd_pt_key(app, vpn.v / HD_LARGE_PAGES));
     uint32_t i = h->region_bits >> HD_PT_SHIFT;
 
-    return h->key == 0 || i >= t->s->room ? NULL : &blocks(t)[i];
+    return h->key == 0 || i >= t->s->room ? NULL : &thrash_blocks(t)[i];
 }
 
-static struct page *page_of(const struct hd_thrash *t, const struct block *b,
-                            hd_vpn vpn)
+static struct page *thrash_page_of(const struct hd_thrash *t,
+                                   const struct block *b, hd_vpn vpn)
 {
     return (struct page *)hd_arena_at(t->env->arena, b->page) +
            vpn.v % HD_LARGE_PAGES;
 }
 
 /* A page that is looked at, or NULL. */
-static struct page *known(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+static struct page *thrash_page(const struct hd_thrash *t, uint32_t app,
+                                hd_vpn vpn)
 {
-    const struct block *b = find(t, app, vpn);
+    const struct block *b = thrash_find(t, app, vpn);
 
-    return b == NULL || !b->looks ? NULL : page_of(t, b, vpn);
+    return b == NULL || !b->looks ? NULL : thrash_page_of(t, b, vpn);
 }
 
-static void *more(struct hd_thrash *t, size_t n, size_t size)
+static void *thrash_memory(struct hd_thrash *t, size_t n, size_t size)
 {
     void *p = hd_arena_take(t->env->arena, n, size);
 
@@ -172,7 +174,7 @@ static void *more(struct hd_thrash *t, size_t n, size_t size)
 }
 
 /* The block of a page, made if it is not there; NULL: out of memory. */
-static struct block *make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+static struct block *thrash_make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 {
     hd_pfn f = hd_ptables_host_frame(t->w.tables, app, vpn);
     uint64_t i = (f.v - HD_HOST_FRAME) / HD_LARGE_PAGES;
@@ -180,13 +182,13 @@ static struct block *make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
     struct block *v;
 
     if (HD_LIKELY(i < room))
-        return &blocks(t)[i];
+        return &thrash_blocks(t)[i];
     while (i >= room)
         room *= 2;
-    v = more(t, room, sizeof *v);
+    v = thrash_memory(t, room, sizeof *v);
     if (v == NULL)
         return NULL;
-    memcpy(v, blocks(t), t->s->room * sizeof *v);
+    memcpy(v, thrash_blocks(t), t->s->room * sizeof *v);
     for (uint32_t k = t->s->room; k < room; k++)
         v[k].page = HD_NONE;
     t->s->block = hd_arena_ref(t->env->arena, v);
@@ -195,12 +197,12 @@ static struct block *make(struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 }
 
 /* The pages of a block are looked at from now on. */
-static void look_at(struct hd_thrash *t, struct block *b)
+static void thrash_look_at(struct hd_thrash *t, struct block *b)
 {
     struct page *v;
 
     if (b->page == HD_NONE) {
-        v = more(t, HD_LARGE_PAGES, sizeof *v);
+        v = thrash_memory(t, HD_LARGE_PAGES, sizeof *v);
         if (v == NULL)
             return;
         b->page = hd_arena_ref(t->env->arena, v);
@@ -211,7 +213,7 @@ static void look_at(struct hd_thrash *t, struct block *b)
 /* ---- states of a page --------------------------------------------------- */
 
 /* Those of a bit set are throttled no more. */
-static void throttle_end(struct page *p, uint32_t who)
+static void thrash_throttle_end(struct page *p, uint32_t who)
 {
     if ((p->throttled & who) == 0)
         return;
@@ -220,7 +222,7 @@ static void throttle_end(struct page *p, uint32_t who)
         p->end = 0;
 }
 
-static void unpin(struct hd_thrash *t, struct page *p)
+static void thrash_unpin(struct hd_thrash *t, struct page *p)
 {
     if (p->pinned == NONE)
         return;
@@ -230,10 +232,10 @@ static void unpin(struct hd_thrash *t, struct page *p)
 
 /* Nothing is known of it any more; who is exempt, and how often it was
  * throttled, stays. */
-static void forget(struct hd_thrash *t, struct block *b, struct page *p)
+static void thrash_forget(struct hd_thrash *t, struct block *b, struct page *p)
 {
-    throttle_end(p, p->throttled);
-    unpin(t, p);
+    thrash_throttle_end(p, p->throttled);
+    thrash_unpin(t, p);
     b->n -= p->thrashes;
     p->last = p->first = 0;
     p->returns = 0;
@@ -241,35 +243,35 @@ static void forget(struct hd_thrash *t, struct block *b, struct page *p)
 }
 
 /* A pin ends before its time. */
-static void release(struct hd_thrash *t, uint32_t app, struct block *b,
-                    struct page *p)
+static void thrash_release(struct hd_thrash *t, uint32_t app, struct block *b,
+                           struct page *p)
 {
     if (p->pinned != NONE) {
-        row(t, app)[HD_THRASH_RELEASED]++;
+        thrash_row(t, app)[HD_THRASH_RELEASED]++;
         t->s->released++;
     }
-    forget(t, b, p);
+    thrash_forget(t, b, p);
 }
 
-static void detect(struct hd_thrash *t, uint32_t app, struct block *b,
-                   struct page *p)
+static void thrash_detect(struct hd_thrash *t, uint32_t app, struct block *b,
+                          struct page *p)
 {
     if (p->thrashes)
         return;
     p->thrashes = 1;
     b->n++;
-    row(t, app)[HD_THRASH_DETECTED]++;
+    thrash_row(t, app)[HD_THRASH_DETECTED]++;
 }
 
 /* ---- what happens ------------------------------------------------------- */
 
 /* An event of a page that is looked at. */
-static void count(struct hd_thrash *t, hd_time now, uint32_t app,
-                  struct block *b, struct page *p, uint32_t by)
+static void thrash_count(struct hd_thrash *t, hd_time now, uint32_t app,
+                         struct block *b, struct page *p, uint32_t by)
 {
     hd_time last = p->last;
 
-    row(t, app)[HD_THRASH_EVENTS]++;
+    thrash_row(t, app)[HD_THRASH_EVENTS]++;
     p->users |= (uint8_t)(1u << by);
     p->last = now;
     if (last == 0)
@@ -278,56 +280,57 @@ static void count(struct hd_thrash *t, hd_time now, uint32_t app,
         p->events += p->events < MOST_EVENTS;
         if (p->events < t->w.cfg->threshold)
             return;
-        detect(t, app, b, p);
+        thrash_detect(t, app, b, p);
         b->thrashed = now;
     } else if (p->events >= t->w.cfg->threshold) {
-        forget(t, b, p);
+        thrash_forget(t, b, p);
     }
 }
 
 /* A page has moved to `by`; one that is pinned was meant to. */
-static void event(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
-                  uint32_t by)
+static void thrash_event(struct hd_thrash *t, hd_time now, uint32_t app,
+                         hd_vpn vpn, uint32_t by)
 {
-    struct block *b = make(t, app, vpn);
+    struct block *b = thrash_make(t, app, vpn);
 
     if (b == NULL)
         return;
     if (!b->looks && b->last != 0 && b->by != by &&
         now - b->last <= t->s->lapse[app])
-        look_at(t, b);
-    if (b->looks && page_of(t, b, vpn)->pinned != NONE)
+        thrash_look_at(t, b);
+    if (b->looks && thrash_page_of(t, b, vpn)->pinned != NONE)
         return;
     if (b->looks)
-        count(t, now, app, b, page_of(t, b, vpn), by);
+        thrash_count(t, now, app, b, thrash_page_of(t, b, vpn), by);
     b->last = now;
     b->by = by;
 }
 
 /* A page that has left comes back. */
-static void refault(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
+static void thrash_refault(struct hd_thrash *t, hd_time now, uint32_t app,
+                           hd_vpn vpn)
 {
-    struct block *b = make(t, app, vpn);
+    struct block *b = thrash_make(t, app, vpn);
     struct page *p;
 
-    if (b == NULL || (b->looks == 0 && (look_at(t, b), b->looks == 0)))
+    if (b == NULL || (b->looks == 0 && (thrash_look_at(t, b), b->looks == 0)))
         return;
-    p = page_of(t, b, vpn);
+    p = thrash_page_of(t, b, vpn);
     if (p->out) {
         p->out = 0;
         return;
     }
-    row(t, app)[HD_THRASH_RETURNS]++;
+    thrash_row(t, app)[HD_THRASH_RETURNS]++;
     if (p->returns != 0 && now - p->first > t->refault && p->pinned == NONE)
-        forget(t, b, p);
+        thrash_forget(t, b, p);
     if (p->returns == 0)
         p->first = now;
     if (++p->returns > t->w.refaults)
-        detect(t, app, b, p);
+        thrash_detect(t, app, b, p);
 }
 
 /* Whether there are two copies of a page where it is read. */
-static bool copied(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+static bool thrash_copied(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 {
     return (hd_ptables_advice(t->w.tables, app, vpn) &
             HEDDLE_ADVICE_READ_MOSTLY) != 0;
@@ -337,11 +340,11 @@ void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
                     bool before)
 {
     if (t->w.how == HD_THRASH_REFAULT && before)
-        refault(t, now, app, vpn);
-    else if (t->w.how == HD_THRASH_DRIVER && copied(t, app, vpn))
+        thrash_refault(t, now, app, vpn);
+    else if (t->w.how == HD_THRASH_DRIVER && thrash_copied(t, app, vpn))
         hd_thrash_forget(t, app, vpn, 1);
     else if (t->w.how == HD_THRASH_DRIVER)
-        event(t, now, app, vpn, GPU);
+        thrash_event(t, now, app, vpn, GPU);
 }
 
 void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
@@ -349,26 +352,26 @@ void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
     struct block *b;
 
     if (t->w.how == HD_THRASH_DRIVER) {
-        if (copied(t, app, vpn))
+        if (thrash_copied(t, app, vpn))
             hd_thrash_forget(t, app, vpn, 1);
         else
-            event(t, now, app, vpn, HOST);
+            thrash_event(t, now, app, vpn, HOST);
         return;
     }
-    b = make(t, app, vpn);
+    b = thrash_make(t, app, vpn);
     if (b != NULL && !b->looks)
-        look_at(t, b);
+        thrash_look_at(t, b);
     if (b != NULL && b->looks)
-        page_of(t, b, vpn)->out = 1;
+        thrash_page_of(t, b, vpn)->out = 1;
 }
 
 void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
                       uint64_t pages)
 {
     for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
-        struct block *b = find(t, app, (hd_vpn){v});
+        struct block *b = thrash_find(t, app, (hd_vpn){v});
         if (b != NULL && b->looks)
-            release(t, app, b, page_of(t, b, (hd_vpn){v}));
+            thrash_release(t, app, b, thrash_page_of(t, b, (hd_vpn){v}));
         else
             v |= HD_LARGE_PAGES - 1;
     }
@@ -377,59 +380,62 @@ void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
 /* ---- the hint ----------------------------------------------------------- */
 
 /* Whether all who use a page can where it would be. */
-static bool all_reach(const struct heddle_q_thrash *q, uint32_t where)
+static bool thrash_usable_by_all(const struct heddle_q_thrash *q,
+                                 uint32_t where)
 {
     return where == HOST  ? q->far || !(q->users >> GPU & 1)
            : where == GPU ? !(q->users >> HOST & 1)
                           : false;
 }
 
-static int64_t at(uint64_t where)
+static int64_t thrash_answer(uint64_t where)
 {
     return where == GPU ? HEDDLE_THRASH_GPU : HEDDLE_THRASH_HOST;
 }
 
 /* Of a page that is pinned, and whose place is not with who touches it. */
-static int64_t hint_pinned(const struct heddle_q_thrash *q)
+static int64_t thrash_hint_pinned(const struct heddle_q_thrash *q)
 {
     if (q->exempt == q->by)
-        return at(all_reach(q, (uint32_t)q->by) || !q->far ? q->by : HOST);
+        return thrash_answer(
+            thrash_usable_by_all(q, (uint32_t)q->by) || !q->far ? q->by : HOST);
     if (q->pinned == q->by || (q->pinned == HOST && q->far))
-        return at(q->pinned);
+        return thrash_answer(q->pinned);
     return HEDDLE_THRASH_THROTTLE;
 }
 
 /* The driver's, for a page that thrashes. */
-static int64_t hint(const struct hd_thrash *t, const struct heddle_q_thrash *q)
+static int64_t thrash_hint(const struct hd_thrash *t,
+                           const struct heddle_q_thrash *q)
 {
-    if (all_reach(q, (uint32_t)q->place))
-        return at(q->place);
+    if (thrash_usable_by_all(q, (uint32_t)q->place))
+        return thrash_answer(q->place);
     if (q->pinned != NONE && q->by == q->place)
         return q->by == q->pinned || q->by == q->exempt
-                   ? at(q->by)
+                   ? thrash_answer(q->by)
                    : HEDDLE_THRASH_THROTTLE;
     if (q->pinned != NONE)
-        return hint_pinned(q);
+        return thrash_hint_pinned(q);
     if (q->exempt != q->by)
         return HEDDLE_THRASH_THROTTLE;
-    return q->throttlings >= t->w.cfg->pin_threshold ? at(q->by)
+    return q->throttlings >= t->w.cfg->pin_threshold ? thrash_answer(q->by)
                                                      : HEDDLE_THRASH_MIGRATE;
 }
 
-static int64_t ask_default(void *self, const void *question)
+static int64_t thrash_default(void *self, const void *question)
 {
     const struct hd_thrash *t = self;
     const struct heddle_q_thrash *q = question;
 
     if (q->thrashes)
-        return hint(t, q);
+        return thrash_hint(t, q);
     return q->returns > t->w.refaults && q->far && q->by == GPU
                ? HEDDLE_THRASH_HOST
                : HEDDLE_THRASH_MIGRATE;
 }
 
 /* What a question's rules say of an answer, NULL: nothing against it. */
-static const char *wrong(const struct heddle_q_thrash *q, int64_t a)
+static const char *thrash_wrong(const struct heddle_q_thrash *q, int64_t a)
 {
     if (a == HEDDLE_THRASH_GPU && q->by == HOST)
         return "migrate, throttle or host: the host cannot use the GPU's "
@@ -446,7 +452,7 @@ static const char *wrong(const struct heddle_q_thrash *q, int64_t a)
 }
 
 /* The gap since the last event votes for the lapse. */
-static void vote(struct hd_thrash *t, uint32_t app, hd_time gap)
+static void thrash_vote(struct hd_thrash *t, uint32_t app, hd_time gap)
 {
     int32_t *votes = &t->s->votes[app], need = (int32_t)t->w.cfg->votes;
     hd_time *lapse = &t->s->lapse[app];
@@ -461,12 +467,12 @@ static void vote(struct hd_thrash *t, uint32_t app, hd_time gap)
     else
         return;
     *votes /= 2;
-    row(t, app)[HD_THRASH_TUNED]++;
+    thrash_row(t, app)[HD_THRASH_TUNED]++;
 }
 
 /* A touch begins a period, or is in one. */
-static void period(const struct hd_thrash *t, hd_time now, struct page *p,
-                   uint32_t by)
+static void thrash_period(const struct hd_thrash *t, hd_time now,
+                          struct page *p, uint32_t by)
 {
     if (now > p->end) {
         p->end = now + t->nap;
@@ -477,48 +483,49 @@ static void period(const struct hd_thrash *t, hd_time now, struct page *p,
 }
 
 /* A block whose thrashing lies an epoch back. */
-static bool quiet(const struct hd_thrash *t, hd_time now, const struct block *b)
+static bool thrash_quiet(const struct hd_thrash *t, hd_time now,
+                         const struct block *b)
 {
     return b->thrashed != 0 && now - b->thrashed > t->epoch && !b->pinned &&
            b->resets < t->w.cfg->max_resets;
 }
 
-static void reset(struct hd_thrash *t, uint32_t app, struct block *b)
+static void thrash_reset(struct hd_thrash *t, uint32_t app, struct block *b)
 {
-    struct page *v = page_of(t, b, (hd_vpn){0});
+    struct page *v = thrash_page_of(t, b, (hd_vpn){0});
 
     memset(v, 0, HD_LARGE_PAGES * sizeof *v);
     b->looks = b->n = b->by = 0;
     b->last = b->thrashed = 0;
     b->resets++;
-    row(t, app)[HD_THRASH_RESETS]++;
+    thrash_row(t, app)[HD_THRASH_RESETS]++;
 }
 
 /* Pins a page there, since `by` has touched it, who does not have it. */
-static void pin(struct hd_thrash *t, hd_time now, uint32_t app, struct block *b,
-                hd_vpn vpn, uint32_t where, uint32_t by)
+static void thrash_pin(struct hd_thrash *t, hd_time now, uint32_t app,
+                       struct block *b, hd_vpn vpn, uint32_t where, uint32_t by)
 {
-    struct page *p = page_of(t, b, vpn);
+    struct page *p = thrash_page_of(t, b, vpn);
 
     if (p->pinned == NONE || where == by)
-        throttle_end(p, p->throttled);
+        thrash_throttle_end(p, p->throttled);
     if (p->pinned == NONE) {
         p->deadline = now + t->pin;
         p->throttlings = 0;
         b->pinned = 1;
         t->s->pins++;
         t->s->made++;
-        row(t, app)[HD_THRASH_PINNED]++;
+        thrash_row(t, app)[HD_THRASH_PINNED]++;
         if (t->pin != 0)
             hd_post(t->env->ev, t->rank, t->rank, p->deadline, 0, app, vpn.v);
     }
     p->pinned = (uint8_t)where;
 }
 
-static void throttle(struct hd_thrash *t, uint32_t app, struct page *p,
-                     uint32_t by)
+static void thrash_throttle(struct hd_thrash *t, uint32_t app, struct page *p,
+                            uint32_t by)
 {
-    row(t, app)[HD_THRASH_THROTTLED]++;
+    thrash_row(t, app)[HD_THRASH_THROTTLED]++;
     if (p->throttled >> by & 1)
         return;
     p->throttled |= (uint8_t)(1u << by);
@@ -526,7 +533,8 @@ static void throttle(struct hd_thrash *t, uint32_t app, struct page *p,
 }
 
 /* Where the program's host wants a page. */
-static uint32_t place(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
+static uint32_t thrash_place(const struct hd_thrash *t, uint32_t app,
+                             hd_vpn vpn)
 {
     uint32_t a = hd_ptables_advice(t->w.tables, app, vpn);
 
@@ -534,18 +542,18 @@ static uint32_t place(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 }
 
 /* The page thrashes, and its control goes on with this touch. */
-static bool thrashes(struct hd_thrash *t, hd_time now, uint32_t app,
-                     struct page *p, uint32_t by)
+static bool thrash_touch(struct hd_thrash *t, hd_time now, uint32_t app,
+                         struct page *p, uint32_t by)
 {
     if (p->events < t->w.cfg->threshold)
         return false;
     if (p->throttled >> by & 1)
-        throttle_end(p, 1u << by);
-    vote(t, app, now - p->last);
+        thrash_throttle_end(p, 1u << by);
+    thrash_vote(t, app, now - p->last);
     if (now - p->last > t->s->lapse[app] && p->pinned == NONE)
         return false;
     p->users |= (uint8_t)(1u << by);
-    period(t, now, p, by);
+    thrash_period(t, now, p, by);
     return true;
 }
 
@@ -554,7 +562,7 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
                                  hd_vpn vpn, uint32_t pages, bool writes,
                                  bool far, hd_time *until)
 {
-    struct block *b = find(t, app, vpn);
+    struct block *b = thrash_find(t, app, vpn);
     struct page *p;
     struct heddle_q_thrash q = {.by = by,
                                 .app = app,
@@ -565,36 +573,36 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
     int64_t a;
     const char *rule;
 
-    if (b != NULL && b->looks && quiet(t, now, b))
-        reset(t, app, b);
+    if (b != NULL && b->looks && thrash_quiet(t, now, b))
+        thrash_reset(t, app, b);
     if (b == NULL || !b->looks)
         return HEDDLE_THRASH_MIGRATE;
-    p = page_of(t, b, vpn);
+    p = thrash_page_of(t, b, vpn);
     *until = p->end;
     if (p->throttled >> by & 1 && now < p->end && p->exempt != by) {
-        throttle(t, app, p, by);
+        thrash_throttle(t, app, p, by);
         return HEDDLE_THRASH_THROTTLE;
     }
-    q.thrashes = thrashes(t, now, app, p, by);
+    q.thrashes = thrash_touch(t, now, app, p, by);
     q.events = p->events;
     q.returns = p->returns;
     q.throttlings = p->throttlings;
     q.users = p->users;
     q.exempt = q.thrashes ? p->exempt : NONE;
     q.pinned = p->pinned;
-    q.place = place(t, app, vpn);
+    q.place = thrash_place(t, app, vpn);
     a = hd_ask_thrash(&t->ask, &q);
-    rule = wrong(&q, a);
+    rule = thrash_wrong(&q, a);
     if (HD_UNLIKELY(rule != NULL)) {
         hd_slots_refuse(&t->ask, HEDDLE_POINT_thrash, &q, a, rule, t->env->err);
         a = HEDDLE_THRASH_MIGRATE;
     }
     if (a == HEDDLE_THRASH_THROTTLE)
-        throttle(t, app, p, by);
+        thrash_throttle(t, app, p, by);
     else if (a != HEDDLE_THRASH_MIGRATE)
         for (uint32_t i = 0; i < pages; i++)
-            pin(t, now, app, b, (hd_vpn){vpn.v + i},
-                a == HEDDLE_THRASH_GPU ? GPU : HOST, by);
+            thrash_pin(t, now, app, b, (hd_vpn){vpn.v + i},
+                       a == HEDDLE_THRASH_GPU ? GPU : HOST, by);
     else if (p->pinned != NONE)
         hd_thrash_forget(t, app, vpn, pages);
     *until = p->end;
@@ -608,14 +616,14 @@ hd_time hd_thrash_nap(const struct hd_thrash *t)
 
 bool hd_thrash_has(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 {
-    const struct page *p = known(t, app, vpn);
+    const struct page *p = thrash_page(t, app, vpn);
 
     return p != NULL && p->thrashes;
 }
 
 bool hd_thrash_on_host(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 {
-    const struct page *p = known(t, app, vpn);
+    const struct page *p = thrash_page(t, app, vpn);
 
     return p != NULL && p->pinned == HOST;
 }
@@ -623,37 +631,37 @@ bool hd_thrash_on_host(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
 void hd_thrash_set(const struct hd_thrash *t, uint32_t app, hd_vpn vpn,
                    uint64_t set[HD_THRASH_WORDS])
 {
-    const struct block *b = find(t, app, vpn);
+    const struct block *b = thrash_find(t, app, vpn);
 
     memset(set, 0, HD_THRASH_WORDS * sizeof *set);
     if (b == NULL || b->n == 0)
         return;
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (page_of(t, b, (hd_vpn){i})->thrashes)
+        if (thrash_page_of(t, b, (hd_vpn){i})->thrashes)
             set[i / 64] |= 1ull << i % 64;
 }
 
 /* The time of a pin is over, if it is still that one. */
-static void over(void *self, hd_time now, uint32_t what, uint32_t app,
-                 uint64_t v)
+static void thrash_over(void *self, hd_time now, uint32_t what, uint32_t app,
+                        uint64_t v)
 {
     struct hd_thrash *t = self;
-    struct block *b = find(t, app, (hd_vpn){v});
-    struct page *p = known(t, app, (hd_vpn){v});
+    struct block *b = thrash_find(t, app, (hd_vpn){v});
+    struct page *p = thrash_page(t, app, (hd_vpn){v});
 
     (void)what;
     if (p == NULL || p->pinned == NONE || p->deadline != now)
         return;
     if (p->pinned == HOST)
         t->w.unpin(t->w.manager, now, app, (hd_vpn){v});
-    row(t, app)[HD_THRASH_UNPINNED]++;
+    thrash_row(t, app)[HD_THRASH_UNPINNED]++;
     t->s->over++;
-    forget(t, b, p);
+    thrash_forget(t, b, p);
 }
 
 /* ---- looking and checking ----------------------------------------------- */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void thrash_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {
     static const char *const where[] = {"none", "gpu", "host"};
     const struct hd_thrash *t = self;
@@ -661,8 +669,10 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
 
     (void)instance;
     for (uint32_t i = 0; i < t->s->room; i++)
-        for (uint32_t k = 0; blocks(t)[i].n != 0 && k < HD_LARGE_PAGES; k++) {
-            const struct page *p = page_of(t, &blocks(t)[i], (hd_vpn){k});
+        for (uint32_t k = 0; thrash_blocks(t)[i].n != 0 && k < HD_LARGE_PAGES;
+             k++) {
+            const struct page *p =
+                thrash_page_of(t, &thrash_blocks(t)[i], (hd_vpn){k});
             hd_vpn vpn;
             if (!p->thrashes)
                 continue;
@@ -678,7 +688,7 @@ static void look(void *self, uint32_t instance, struct heddle_visitor *v)
         }
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void thrash_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_thrash *t = self;
     const struct state *s = t->s;
@@ -686,10 +696,10 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 
     (void)instance;
     for (uint32_t i = 0; i < s->room; i++) {
-        const struct block *b = &blocks(t)[i];
+        const struct block *b = &thrash_blocks(t)[i];
         uint32_t n = 0;
         for (uint32_t k = 0; b->looks && k < HD_LARGE_PAGES; k++) {
-            const struct page *p = page_of(t, b, (hd_vpn){k});
+            const struct page *p = thrash_page_of(t, b, (hd_vpn){k});
             n += p->thrashes;
             pins += p->pinned != NONE;
             if (p->throttled & (~p->users | 1u << p->exempt))
@@ -713,14 +723,14 @@ static void check(void *self, uint32_t instance, struct hd_err *err)
 
 /* ---- building ----------------------------------------------------------- */
 
-static hd_time us(const struct hd_thrash *t, uint64_t n)
+static hd_time thrash_us(const struct hd_thrash *t, uint64_t n)
 {
     return hd_ticks_ns(t->env->clk, n * 1000);
 }
 
-static int take(struct hd_thrash *t)
+static int thrash_take(struct hd_thrash *t)
 {
-    struct block *v = more(t, FIRST_BLOCKS, sizeof *v);
+    struct block *v = thrash_memory(t, FIRST_BLOCKS, sizeof *v);
 
     t->s = hd_arena_take(t->env->arena, 1, sizeof *t->s);
     if (v == NULL || t->s == NULL)
@@ -742,28 +752,28 @@ struct hd_thrash *hd_thrash_open(struct hd_env *env,
         t->env = env;
         t->w = *w;
     }
-    if (t == NULL || take(t) < 0) {
+    if (t == NULL || thrash_take(t) < 0) {
         hd_err_memory(env->err);
         hd_thrash_close(t);
         return NULL;
     }
     for (uint32_t app = 0; app < HD_MAX_APPS; app++)
-        t->s->lapse[app] = us(t, lapse);
-    t->nap = us(t, lapse * w->cfg->nap);
-    t->epoch = us(t, lapse * w->cfg->epoch);
-    t->pin = us(t, lapse * w->cfg->pin);
+        t->s->lapse[app] = thrash_us(t, lapse);
+    t->nap = thrash_us(t, lapse * w->cfg->nap);
+    t->epoch = thrash_us(t, lapse * w->cfg->epoch);
+    t->pin = thrash_us(t, lapse * w->cfg->pin);
     t->refault = hd_ticks_ns(env->clk, w->refault_ns);
-    t->least = us(t, LEAST_LAPSE_US);
-    t->most = us(t, MOST_LAPSE_US);
+    t->least = thrash_us(t, LEAST_LAPSE_US);
+    t->most = thrash_us(t, MOST_LAPSE_US);
     t->stat = hd_stats_group(env->stats, &hd_rows_thrash, 1);
-    t->rank = hd_events_component(env->ev, "thrash", over, t);
-    hd_slots_offer(env->slots, HEDDLE_POINT_thrash, "", &t->ask, ask_default,
+    t->rank = hd_events_component(env->ev, "thrash", thrash_over, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_thrash, "", &t->ask, thrash_default,
                    t);
     hd_env_part(env, (struct hd_part){.name = "thrash",
                                       .instances = 1,
                                       .self = t,
-                                      .look = look,
-                                      .check = check});
+                                      .look = thrash_look,
+                                      .check = thrash_check});
     return t;
 }
 

@@ -47,7 +47,7 @@ uint32_t hd_tree_count(const uint64_t set[HD_TREE_WORDS],
 }
 
 /* Levels above the leaves: up to the smallest node that holds all of them. */
-static uint32_t height(struct hd_tree_run all)
+static uint32_t tree_height(struct hd_tree_run all)
 {
     uint32_t first = all.first / HD_TREE_LEAF, k = 0;
     uint32_t last = (all.first + all.pages - 1) / HD_TREE_LEAF;
@@ -58,13 +58,13 @@ static uint32_t height(struct hd_tree_run all)
 }
 
 /* The node above a leaf: its leaves, a bit each. */
-static uint32_t node(uint32_t leaf, uint32_t level)
+static uint32_t tree_node(uint32_t leaf, uint32_t level)
 {
     return (uint32_t)(hd_ones(1u << level) << (leaf >> level << level));
 }
 
 /* Leaves of the allocation. */
-static uint32_t own(struct hd_tree_run all)
+static uint32_t tree_own(struct hd_tree_run all)
 {
     uint32_t first = all.first / HD_TREE_LEAF;
     uint32_t last = (all.first + all.pages - 1) / HD_TREE_LEAF;
@@ -75,7 +75,7 @@ static uint32_t own(struct hd_tree_run all)
 struct hd_tree_run hd_tree_near(const uint64_t set[HD_TREE_WORDS],
                                 struct hd_tree_run all, uint32_t page)
 {
-    uint32_t leaf = page / HD_TREE_LEAF, top = height(all), best = 0;
+    uint32_t leaf = page / HD_TREE_LEAF, top = tree_height(all), best = 0;
     uint32_t there = 1u << leaf;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES / HD_TREE_LEAF; i++)
@@ -83,8 +83,8 @@ struct hd_tree_run hd_tree_near(const uint64_t set[HD_TREE_WORDS],
                 set, (struct hd_tree_run){i * HD_TREE_LEAF, HD_TREE_LEAF}) != 0)
             there |= 1u << i;
     for (uint32_t k = 1; k <= top; k++)
-        if (2 * hd_bit_count(there & node(leaf, k)) > 1u << k) {
-            there |= node(leaf, k) & own(all);
+        if (2 * hd_bit_count(there & tree_node(leaf, k)) > 1u << k) {
+            there |= tree_node(leaf, k) & tree_own(all);
             best = k;
         }
     return (struct hd_tree_run){(leaf >> best << best) * HD_TREE_LEAF,
@@ -92,7 +92,7 @@ struct hd_tree_run hd_tree_near(const uint64_t set[HD_TREE_WORDS],
 }
 
 /* What two runs have in common, which is something. */
-static struct hd_tree_run both(struct hd_tree_run a, struct hd_tree_run b)
+static struct hd_tree_run tree_both(struct hd_tree_run a, struct hd_tree_run b)
 {
     uint32_t end = (uint32_t)hd_min_u64(a.first + a.pages, b.first + b.pages);
 
@@ -108,12 +108,13 @@ struct hd_tree_run hd_tree_driver(const uint64_t set[HD_TREE_WORDS],
     struct hd_tree_run best = {page, 1}, near;
     uint32_t more;
 
-    near = both(
+    near = tree_both(
         (struct hd_tree_run){page / HD_TREE_LEAF * HD_TREE_LEAF, HD_TREE_LEAF},
         all);
     more = near.pages - hd_tree_count(set, near); /* count as there */
     for (uint32_t n = HD_TREE_LEAF; n <= HD_LARGE_PAGES; n *= 2) {
-        struct hd_tree_run x = both((struct hd_tree_run){page / n * n, n}, all);
+        struct hd_tree_run x =
+            tree_both((struct hd_tree_run){page / n * n, n}, all);
         if ((hd_tree_count(set, x) + more) * 100 > x.pages * threshold)
             best = x;
     }
@@ -122,10 +123,10 @@ struct hd_tree_run hd_tree_driver(const uint64_t set[HD_TREE_WORDS],
 
 uint32_t hd_tree_stay(uint32_t leaves, struct hd_tree_run all, uint32_t leaf)
 {
-    uint32_t top = height(all);
+    uint32_t top = tree_height(all);
 
     for (uint32_t k = 1; k <= top; k++)
-        if (2 * hd_bit_count(leaves & node(leaf, k)) < 1u << k)
-            leaves &= ~node(leaf, k);
+        if (2 * hd_bit_count(leaves & tree_node(leaf, k)) < 1u << k)
+            leaves &= ~tree_node(leaf, k);
     return leaves;
 }
