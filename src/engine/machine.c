@@ -158,7 +158,7 @@ static bool of_entries(struct heddle_shape_info *out, bool there, uint32_t n,
     out->unit = "entries";
     out->copies = copies;
     out->ways_set_to = ways;
-    out->ways = ways == 0 || ways > n ? n : ways;
+    out->ways = hd_assoc_ways(n, ways);
     out->sets = n / out->ways;
     out->set_to = n;
     out->size = (uint64_t)out->sets * out->ways;
@@ -177,7 +177,7 @@ static bool of_bytes(struct heddle_shape_info *out,
     out->unit = "bytes";
     out->copies = copies;
     out->ways_set_to = out->ways = cfg->ways;
-    out->sets = (uint32_t)(cfg->bytes / parts / set);
+    out->sets = hd_cache_sets(cfg, cfg->bytes / parts);
     out->set_to = cfg->bytes;
     out->size = out->sets * set * parts;
     return true;

@@ -21,6 +21,7 @@
 #include "paging/fault.h"
 #include "paging/link.h"
 #include "translation/mmu.h"
+#include "translation/pwc.h"
 #include "pages/ptable.h"
 #include "translation/tlb.h"
 

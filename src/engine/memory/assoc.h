@@ -63,6 +63,13 @@ static inline uint32_t hd_pc_now(const struct hd_pc *p)
     return p->of != NULL ? p->of(p->self) : 0;
 }
 
+/* Ways of `n` entries of which a set has `ways`; 0 or more than there are:
+ * fully associative. */
+static inline uint32_t hd_assoc_ways(uint32_t n, uint32_t ways)
+{
+    return ways == 0 || ways > n ? n : ways;
+}
+
 struct hd_assoc {
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */

@@ -183,19 +183,17 @@ void hd_cache_bound(struct hd_cache *c)
             : 0;
 }
 
-int hd_cache_check(const void *cfg, const char *name, struct hd_err *err)
+/* What a cache of so many bytes can be. */
+static int cache_check_bytes(const struct hd_cache_cfg *c, const char *name,
+                             uint64_t bytes, struct hd_err *err)
 {
-    const struct hd_cache_cfg *c = cfg;
-    uint64_t bytes = c->slices == 0 ? c->bytes : c->bytes / c->slices;
-
-    if (c->mode.kind != HD_FULL)
-        return 0;
     if (!hd_is_pow2(c->line) || c->line < 32)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.line: %u is not a power of two of at least 32 "
                           "bytes",
                           name, c->line);
-    if (c->ways == 0 || bytes / c->line < c->ways)
+    if (c->ways == 0 || bytes / c->line < c->ways ||
+        bytes / c->line / c->ways > UINT32_MAX / c->ways)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.bytes: %llu bytes do not hold one set of %u "
                           "ways with lines of %u bytes",
@@ -203,28 +201,31 @@ int hd_cache_check(const void *cfg, const char *name, struct hd_err *err)
     return 0;
 }
 
+int hd_cache_check(const void *cfg, const char *name, struct hd_err *err)
+{
+    const struct hd_cache_cfg *c = cfg;
+
+    if (c->mode.kind != HD_FULL)
+        return 0;
+    return cache_check_bytes(c, name, c->bytes / hd_max_u64(c->slices, 1), err);
+}
+
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes)
 {
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
-    uint64_t lines = cfg->line != 0 ? bytes / cfg->line : 0;
-    uint32_t ways = cfg->ways;
+    uint32_t ways = cfg->ways, sets;
 
+    if (cache_check_bytes(cfg, at, bytes, env->err) != 0)
+        return env->err->code;
+    sets = hd_cache_sets(cfg, bytes);
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
     c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
     c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : nobody;
-    if (!hd_is_pow2(cfg->line))
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "%s.line: %u is not a power of two", at, cfg->line);
-    if (ways == 0 || lines < ways || lines / ways > UINT32_MAX / ways)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "%s.bytes: %llu bytes hold no whole set of %u ways "
-                          "of %u bytes",
-                          at, (unsigned long long)bytes, ways, cfg->line);
-    c->line = hd_arena_take(env->arena, lines / ways * ways, sizeof *c->line);
+    c->line = hd_arena_take(env->arena, sets * ways, sizeof *c->line);
     if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
-                                         (uint32_t)(lines / ways), ways) != 0)
+                                         sets, ways) != 0)
         return hd_err_memory(env->err);
     if (hd_is_pow2(c->tags.sets))
         c->set_mask = c->tags.sets - 1;

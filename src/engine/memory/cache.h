@@ -57,6 +57,13 @@ struct hd_cache {
     uint32_t level; /* 1 or 2, for notes */
 };
 
+/* Sets of so many bytes; a part of one is left out. */
+static inline uint32_t hd_cache_sets(const struct hd_cache_cfg *cfg,
+                                     uint64_t bytes)
+{
+    return (uint32_t)(bytes / cfg->line / cfg->ways);
+}
+
 /* `at` is "l1cache", "l2cache", or "cache" for one alone; bytes is the capacity
  * of this one. */
 int hd_cache_open(struct hd_cache *c, struct hd_env *env,

@@ -50,7 +50,7 @@ static void managepaging_hint(struct hd_manage *g, hd_time now,
         hd_remote_recall(g->remote, j->app, vpn, pages);
         hd_faults_send(g->faults, now, j->app, vpn, pages);
     } else {
-        hd_evict_out(g->evict, now, j->app, vpn, pages, j->hint.what);
+        hd_evict_range(g->evict, now, j->app, vpn, pages, j->hint.what);
     }
 }
 

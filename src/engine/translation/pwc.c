@@ -38,14 +38,41 @@ enum { LEVEL_SHIFT = 60, APP_SHIFT = 52 };
 
 /* ---- opening ---------------------------------------------------------- */
 
+/* Bytes of a table that an entry holds. */
+static uint32_t pwc_line(const struct hd_pwc_cfg *cfg)
+{
+    return cfg->line == 0 ? 8 : cfg->line;
+}
+
+int hd_pwc_check(const void *settings, const char *name, struct hd_err *err)
+{
+    const struct hd_pwc_cfg *cfg = settings;
+    uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways);
+    uint32_t line = pwc_line(cfg);
+
+    if (cfg->mode.kind == HD_OFF)
+        return 0;
+    if (cfg->entries == 0 || cfg->entries % ways != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.entries: %u; a multiple of %s.ways = %u is "
+                          "expected",
+                          name, cfg->entries, name, ways);
+    if (line < 8 || !hd_is_pow2(line))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.line: %u; a power of two of at least 8 is "
+                          "expected",
+                          name, line);
+    return 0;
+}
+
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
                 const struct hd_pwc_cfg *cfg, uint32_t instance,
                 struct hd_stat stat)
 {
-    uint32_t ways =
-        cfg->ways == 0 || cfg->ways > cfg->entries ? cfg->entries : cfg->ways;
-    uint32_t line = cfg->line == 0 ? 8 : cfg->line, sets;
+    uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways), sets;
 
+    if (hd_pwc_check(cfg, "pwc", env->err) != 0)
+        return env->err->code;
     memset(c, 0, sizeof *c);
     c->env = env;
     c->cfg = *cfg;
@@ -55,17 +82,7 @@ int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
     c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
     if (!hd_pwc_on(c))
         return 0;
-    if (cfg->entries == 0 || cfg->entries % ways != 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "pwc.entries: %u; a multiple of pwc.ways = %u is "
-                          "expected",
-                          cfg->entries, ways);
-    if (line < 8 || !hd_is_pow2(line))
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "pwc.line: %u; a power of two of at least 8 is "
-                          "expected",
-                          line);
-    c->line_shift = hd_log2(line);
+    c->line_shift = hd_log2(pwc_line(cfg));
     sets = cfg->entries / ways;
     c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
     c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);

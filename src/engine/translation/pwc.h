@@ -32,6 +32,9 @@ struct hd_pwc {
     hd_time cycle, latency; /* ticks */
 };
 
+/* What two settings of a walk cache can get wrong: 0, or an error. */
+int hd_pwc_check(const void *settings, const char *name, struct hd_err *err);
+
 /* `stat` is the group of hd_rows_pwc, row `instance`.  0 or an error. */
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
                 const struct hd_pwc_cfg *cfg, uint32_t instance,

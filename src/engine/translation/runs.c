@@ -110,21 +110,22 @@ int64_t hd_runs_merge_default(void *self, const void *question)
     return q->run_pages >= HD_SUB_PAGES ? (int64_t)q->run_pages : 0;
 }
 
-int hd_runs_check(const struct hd_tlb *t, const char *at)
+int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
+                  struct hd_err *err)
 {
-    const struct hd_tlb_cfg *cfg = &t->cfg;
-    struct hd_err *err = t->env->err;
+    uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways);
+    uint32_t large = hd_assoc_ways(cfg->large_entries, cfg->large_ways);
 
-    if (cfg->sub_ways != 0 && t->base.ways > HD_ASSOC_NARROW)
+    if (cfg->sub_ways != 0 && ways > HD_ASSOC_NARROW)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.sub_ways = %u: sets of at most %d ways are "
                           "expected, not of %u",
-                          at, cfg->sub_ways, HD_ASSOC_NARROW, t->base.ways);
-    if (cfg->sub_ways > t->base.ways)
+                          at, cfg->sub_ways, HD_ASSOC_NARROW, ways);
+    if (cfg->sub_ways > ways)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.sub_ways = %u: at most the %u ways of a set are "
                           "expected",
-                          at, cfg->sub_ways, t->base.ways);
+                          at, cfg->sub_ways, ways);
     if (cfg->sub_ways != 0 && cfg->large_entries != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.sub_ways = %u: %s.large_entries = 0 is expected, "
@@ -133,11 +134,11 @@ int hd_runs_check(const struct hd_tlb *t, const char *at)
     if (cfg->ranges && cfg->large_entries == 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.ranges: large_entries are expected, not 0", at);
-    if (cfg->ranges && t->large.sets != 1)
+    if (cfg->ranges && large != cfg->large_entries)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.ranges: large_entries are expected in one set "
                           "(large_ways = 0), not in %u",
-                          at, t->large.sets);
+                          at, cfg->large_entries / large);
     if (cfg->ranges && cfg->group_index)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.ranges: group_index = false is expected", at);

@@ -328,27 +328,61 @@ bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
 
 /* Opens one array; `entries` 0: none.  0 or an error. */
 static int tlb_open_array(struct hd_tlb *t, struct hd_assoc *a, const char *at,
-                          const char *what, uint32_t entries, uint32_t ways,
-                          uint32_t *mask)
+                          uint32_t entries, uint32_t ways, uint32_t *mask)
 {
     uint32_t sets;
 
     if (entries == 0)
         return 0;
-    if (ways == 0 || ways > entries)
-        ways = entries;
-    if (entries % ways != 0)
-        return hd_err_set(t->env->err, HEDDLE_ECONFIG,
-                          "%s.%sentries: %u is not a multiple of %s.%sways = "
-                          "%u",
-                          at, what, entries, at, what, ways);
+    ways = hd_assoc_ways(entries, ways);
     sets = entries / ways;
     *mask = hd_is_pow2(sets) ? sets - 1 : 0;
-    if (*what != '\0')
+    if (a == &t->large)
         at = t->level == 1 ? "l1tlb.large" : "l2tlb.large";
     if (hd_assoc_open(a, t->env, at, t->instance, sets, ways) < 0)
         return hd_err_memory(t->env->err);
     return 0;
+}
+
+static uint32_t tlb_group(const struct hd_tlb_cfg *cfg)
+{
+    return cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
+}
+
+/* The arrays can be as they are set. */
+static int tlb_check_arrays(const struct hd_tlb_cfg *cfg, const char *at,
+                            struct hd_err *err)
+{
+    uint32_t group = tlb_group(cfg);
+
+    if (cfg->entries == 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.entries: 0; at least 1 is expected", at);
+    if (cfg->entries % hd_assoc_ways(cfg->entries, cfg->ways) != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.entries: %u is not a multiple of %s.ways (%u)",
+                          at, cfg->entries, at, cfg->ways);
+    if (cfg->large_entries != 0 &&
+        cfg->large_entries %
+                hd_assoc_ways(cfg->large_entries, cfg->large_ways) !=
+            0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.large_entries: %u is not a multiple of "
+                          "%s.large_ways (%u)",
+                          at, cfg->large_entries, at, cfg->large_ways);
+    if (!hd_is_pow2(group) || group > DEFAULT_MERGE)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.merge_pages: %u; a group of 2, 4, 8 or 16 pages "
+                          "is expected",
+                          at, group);
+    return hd_runs_check(cfg, at, err);
+}
+
+int hd_tlb_check(const void *cfg, const char *name, struct hd_err *err)
+{
+    const struct hd_tlb_cfg *t = cfg;
+
+    return t->mode.kind == HD_FULL ? tlb_check_arrays(t, name, err) : 0;
 }
 
 void hd_tlb_bound(struct hd_tlb *t)
@@ -382,9 +416,10 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 uint32_t instance)
 {
     static const uint32_t nobody[HEDDLE_NOTE_COUNT];
-    uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
-    int rc;
+    int rc = tlb_check_arrays(cfg, at, env->err);
 
+    if (rc != 0)
+        return rc;
     memset(t, 0, sizeof *t);
     t->env = env;
     t->cfg = *cfg;
@@ -392,24 +427,14 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
         env->slots != NULL && level > 0 ? env->slots->told[level - 1] : nobody;
     t->level = level;
     t->instance = instance;
-    if (cfg->entries == 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "%s.entries: 0; at least 1 is expected", at);
-    if (!hd_is_pow2(group) || group > DEFAULT_MERGE)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "%s.merge_pages: %u; a group of 2, 4, 8 or 16 pages "
-                          "is expected",
-                          at, group);
     memcpy(t->shift,
-           (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(group), 9},
+           (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(tlb_group(cfg)), 9},
            sizeof t->shift);
-    rc = tlb_open_array(t, &t->base, at, "", cfg->entries, cfg->ways,
+    rc = tlb_open_array(t, &t->base, at, cfg->entries, cfg->ways,
                         &t->base_mask);
     if (rc == 0)
-        rc = tlb_open_array(t, &t->large, at, "large_", cfg->large_entries,
+        rc = tlb_open_array(t, &t->large, at, cfg->large_entries,
                             cfg->large_ways, &t->large_mask);
-    if (rc == 0)
-        rc = hd_runs_check(t, at);
     if (rc < 0)
         return rc;
     t->base_n = cfg->entries;

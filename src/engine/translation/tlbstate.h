@@ -174,7 +174,8 @@ void hd_runs_widen(const struct hd_tlb *t, uint32_t app, struct hd_xlate *r);
 int64_t hd_runs_merge_default(void *tlb, const void *question);
 /* Entries of subregions, and ranges: what of the arrays they need.  0 or an
  * error. */
-int hd_runs_check(const struct hd_tlb *t, const char *at);
+int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
+                  struct hd_err *err);
 
 /* ---- shootdown.c
  * ------------------------------------------------------------- */
