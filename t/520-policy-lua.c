@@ -176,6 +176,7 @@ static void wrong_integers(void **state)
 
 static void use_after_the_answer(void **state)
 {
+    struct heddle_q_l2_bypass bypass = {.app = 1};
     lua_State *L = lua_machine();
 
     (void)state;
@@ -183,7 +184,7 @@ static void use_after_the_answer(void **state)
                          "l2_bypass = function(q, s) return s.q.app == 1 end"));
     ask_fill();
     assert_int_equal(fake->err.code, 0);
-    fake_ask(fake, HEDDLE_POINT_l2_bypass, &fill);
+    fake_ask(fake, HEDDLE_POINT_l2_bypass, &bypass);
     assert_text(fake->err.text, "tlb_fill: this question was answered");
     lua_end(L);
 }
@@ -381,6 +382,7 @@ static void counters_can_be_read(void **state)
 
 static void changed_locals(void **state)
 {
+    struct heddle_q_l2_bypass bypass = {.app = 0};
     lua_State *L = lua_machine();
 
     (void)state;
@@ -391,7 +393,7 @@ static void changed_locals(void **state)
     fake_run(fake, 100);
     assert_int_equal(ask_fill(), 1);
     assert_int_equal(fake->err.code, 0);
-    fake_ask(fake, HEDDLE_POINT_l2_bypass, &fill);
+    fake_ask(fake, HEDDLE_POINT_l2_bypass, &bypass);
     assert_text(fake->err.text,
                 "policy p, l2_bypass at cycle 100: the local 'n' has changed");
     lua_end(L);

@@ -9,6 +9,7 @@
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 mutate=$PWD/src/dev/mutate
+unset VARIANT SANITIZER CC # of a build with sanitizers
 
 # ---- what is drawn -----------------------------------------------------------
 expect 0 "a list" "$mutate" list=1 count=400

@@ -722,7 +722,7 @@ static void lbridge_enter(lua_State *L, struct lp *p)
 static struct call open_call(lua_State *L, struct lp *p, const char *name,
                              const struct heddle_field_info *field, uint32_t n)
 {
-    struct call c;
+    struct call c = {0};
 
     lbridge_enter(L, p);
     c.fn = lua_gettop(L);
