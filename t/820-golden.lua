@@ -6,10 +6,12 @@
 -- trace; and a small machine with compaction, with all notes watched, and with
 -- every point answered at random, each alone and all at once.
 --
--- t/golden/NAME.txt has of each run its last cycle, the counters that moved and
--- the histograms (totals, and by application), and a hash of all that there is
--- besides: instances, buckets, kernels.  Where one differs, the test names the
--- first line.  HEDDLE_GOLDEN=write writes them anew.
+-- t/golden/NAME.txt has of each run its last cycle, the counters that are not 0
+-- and the histograms that have a value (totals, and by application), and a hash
+-- of all that these have besides: instances, buckets, kernels.  A counter or a
+-- histogram in which nothing was counted leaves no trace, so that adding one
+-- changes no file.  Where one differs, the test names the first line.
+-- HEDDLE_GOLDEN=write writes them again.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -64,7 +66,38 @@ local function joined(list, f)
     return table.concat(out, " ")
 end
 
---- Lines of a run that has ended: what moved, and a hash of everything.
+--- A function for whole.statistics() that leaves out counters that are 0, in all
+-- and in every kernel, and histograms without a value.
+local function unused(sim)
+    local used, core = {}, sim.core
+    local function use(c)
+        used[c.component .. "." .. c.name] = true
+    end
+    local counters, values = core:counters(), core:counter_values()
+    for i, c in ipairs(counters) do
+        for _, instances in ipairs(values[i]) do
+            for _, v in ipairs(instances) do
+                if v ~= 0 then use(c) end
+            end
+        end
+    end
+    for k in ipairs(core:kernels()) do
+        local of = core:counter_kernel(k)
+        for i, c in ipairs(counters) do
+            if of[i] ~= 0 then use(c) end
+        end
+    end
+    for _, h in ipairs(core:hists()) do
+        for _, v in ipairs(h.apps) do
+            if v.n ~= 0 then use(h) end
+        end
+    end
+    return function(component, name)
+        return not used[component .. "." .. name]
+    end
+end
+
+--- Lines of a run that has ended: what was counted, and a hash of all of it.
 local function lines_of(name, sim)
     local out, results = { "== " .. name .. ", cycle " .. sim.now }, sim:results()
     for _, c in ipairs(results.counters) do
@@ -73,15 +106,18 @@ local function lines_of(name, sim)
                 c.total, table.concat(c.apps, " "), c.none)
         end
     end
+    local skip = unused(sim)
     for _, h in ipairs(results.histograms) do
-        out[#out + 1] = ("%s.%s: %s"):format(h.component, h.name, joined(h.apps,
-            function(a)
-                return ("n %d sum %d min %d max %d"):format(a.n, a.sum, a.min,
-                    a.max)
-            end))
+        if not skip(h.component, h.name) then
+            out[#out + 1] = ("%s.%s: %s"):format(h.component, h.name,
+                joined(h.apps, function(a)
+                    return ("n %d sum %d min %d max %d"):format(a.n, a.sum,
+                        a.min, a.max)
+                end))
+        end
     end
     out[#out + 1] = "all " .. core.fingerprint(table.concat(
-        whole.statistics(sim), "\n"))
+        whole.statistics(sim, skip), "\n"))
     return out
 end
 
