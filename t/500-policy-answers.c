@@ -240,21 +240,12 @@ static void warp_pick_must_be_ready(void **state)
     }
 }
 
-/* Points that have another name now are the same points. */
-static void old_names(void **state)
+static void point_names(void **state)
 {
     (void)state;
-    assert_int_equal(HEDDLE_POINT_alloc, HEDDLE_POINT_page_size);
-    assert_int_equal(sizeof(struct heddle_q_compact),
-                     sizeof(struct heddle_q_compact_source));
-    assert_int_equal(offsetof(struct heddle_q_alloc, pages),
-                     offsetof(struct heddle_q_page_size, pages));
-    assert_int_equal(heddle_point_find("alloc"), HEDDLE_POINT_page_size);
+    assert_int_equal(heddle_point_find("alloc"), -1);
     assert_int_equal(heddle_point_find("page_size"), HEDDLE_POINT_page_size);
     assert_int_equal(heddle_point_find("pages"), -1);
-    assert_string_equal(heddle_point_old(HEDDLE_POINT_region_split),
-                        "splinter");
-    assert_null(heddle_point_old(HEDDLE_POINT_tlb_fill));
 }
 
 static void nothing_is_installed_where_nobody_is_bound(void **state)
@@ -282,7 +273,7 @@ int main(void)
         cmocka_unit_test(bad_answers_stop_with_words),
         cmocka_unit_test(passing_asks_the_default),
         cmocka_unit_test(warp_pick_must_be_ready),
-        cmocka_unit_test(old_names),
+        cmocka_unit_test(point_names),
         cmocka_unit_test(nothing_is_installed_where_nobody_is_bound),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -336,21 +336,6 @@ static void notes_and_epochs(void **state)
     lua_end(L);
 }
 
-static void old_names(void **state)
-{
-    struct heddle_q_page_size q = {.app = 1};
-    lua_State *L = lua_machine();
-
-    (void)state;
-    assert_ok(lua_use(L, "alloc = function(q) return q.app == 1 and 'large' or "
-                         "nil end"));
-    assert_int_equal(fake_ask(fake, HEDDLE_POINT_page_size, &q),
-                     HEDDLE_PAGE_SIZE_LARGE);
-    lua_end(L);
-    expect_refusal("alloc = function() end, page_size = function() end",
-                   "alloc is the name that the point page_size had before");
-}
-
 /* What has names reads as a word. */
 static void words(void **state)
 {
@@ -586,7 +571,6 @@ int main(void)
         cmocka_unit_test(memory_that_stays_adds_up),
         cmocka_unit_test(notes_and_epochs),
         cmocka_unit_test(counters_can_be_read),
-        cmocka_unit_test(old_names),
         cmocka_unit_test(words),
         cmocka_unit_test(changed_locals),
         cmocka_unit_test(snapshots),

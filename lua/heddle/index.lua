@@ -396,10 +396,9 @@ end
 
 function explain.points(name)
     for _, p in ipairs(core.points()) do
-        if p.name == name or p.old == name then
+        if p.name == name then
             local out = {
-                ("%s (point, %s%s)"):format(p.name, p.heat:lower(),
-                    p.old and "; once called " .. p.old or ""),
+                ("%s (point, %s)"):format(p.name, p.heat:lower()),
                 "  asked    " .. p.when,
                 "  decides  " .. p.meaning,
                 "  answer   " .. answer_of(p),

@@ -91,7 +91,6 @@ local POINT_LIST, NOTE_LIST = bridge.points(), bridge.notes()
 local POINTS, NOTES, NOTE_NAMES = {}, {}, {}
 for _, p in ipairs(POINT_LIST) do
     POINTS[p.name] = true
-    if p.old then POINTS[p.old] = true end
     FIELDS[#FIELDS + 1] = p.name
 end
 for i, n in ipairs(NOTE_LIST) do
@@ -419,15 +418,10 @@ local function code_of(t)
 end
 
 --- The functions of points, by number.
-local function answers_of(refuse, t)
+local function answers_of(t)
     local out = {}
     for i, p in ipairs(POINT_LIST) do
-        local old = p.old and t[p.old]
-        if old and t[p.name] then
-            refuse("%s is the name that the point %s had before; answer it once",
-                p.old, p.name)
-        end
-        out[i] = t[p.name] or old or false
+        out[i] = t[p.name] or false
     end
     return out
 end
@@ -469,7 +463,7 @@ local function class_of(t, limits)
         source = attempt(text_field, t, "source", ""),
         instructions = limits.instructions, memory = limits.memory,
         check = limits.check, state = parts.state, init = t.init,
-        points = attempt(answers_of, t),
+        points = answers_of(t),
         own = read_own(attempt, add, parts.counters) }
     spec.notes, spec.filters = read_watch(attempt, add, parts.watch)
     spec.cycles, spec.cycle_param = attempt(read_every, t.every, spec.params)

@@ -294,11 +294,9 @@ field("every?", "table", "{ cycles or the name of a parameter, "
 field("watch?", "heddle.watch")
 for _, p in ipairs(core.points()) do
     local answer = p.answer == "CHOICE" and words(p.limit) or ANSWERS[p.answer]
-    for _, name in ipairs { p.name, p.old } do
-        field(name .. "?", ("fun(q: heddle.question.%s, state: table, params: table)"
-            .. ": %s?, boolean?"):format(p.name, "(" .. answer .. ")"),
-            "Asked when " .. p.when .. ".")
-    end
+    field(p.name .. "?", ("fun(q: heddle.question.%s, state: table, params: table)"
+        .. ": %s?, boolean?"):format(p.name, "(" .. answer .. ")"),
+        "Asked when " .. p.when .. ".")
 end
 
 --- What policy code has beside Lua's own.

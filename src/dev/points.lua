@@ -60,9 +60,6 @@ add ".Bl -tag -width Ds"
 for _, p in ipairs(core.points()) do
     add(".It Ic %s Pq %s", p.name, p.heat:lower())
     text("Asked when " .. p.when .. ".")
-    if p.old then
-        text(("Formerly %s, which is still accepted."):format(p.old))
-    end
     local answer = ANSWERS[p.answer]
     if p.answer == "INDEX" then
         for _, f in ipairs(p.fields) do

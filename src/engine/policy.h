@@ -45,14 +45,7 @@ enum heddle_point {
     HEDDLE_POINT_##name,
 #include "points.def"
 #undef HD_POINT
-    HEDDLE_POINT_COUNT,
-/* names of before, HEDDLE_POINT_page_size and so on */
-#define HD_POINT(...)
-#define HD_POINT_OLD(old, name, fields)                                        \
-    HEDDLE_POINT_##old = HEDDLE_POINT_##name,
-#include "points.def"
-#undef HD_POINT_OLD
-#undef HD_POINT
+    HEDDLE_POINT_COUNT
 };
 
 /* enum heddle_tlb_fill { HEDDLE_TLB_FILL_L2TLB, ... } and so on. */
@@ -75,15 +68,6 @@ enum heddle_point {
         fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
     };
 #include "points.def"
-#undef HD_POINT
-
-#define HD_POINT(...)
-#define HD_POINT_OLD(old, name, fields)                                        \
-    struct heddle_q_##old {                                                    \
-        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
-    };
-#include "points.def"
-#undef HD_POINT_OLD
 #undef HD_POINT
 
 enum heddle_note {

@@ -179,9 +179,7 @@ struct heddle_fact_info {
     const char *name, *i, *value, *meaning;
 };
 
-/* The former name of the i-th point, which is still accepted, or NULL; and the
- * number of a point by either name, or -1. */
-const char *heddle_point_old(uint32_t i);
+/* The number of a point by its name, or -1. */
 int heddle_point_find(const char *name);
 /* The i-th steering table or fact; NULL past the last. */
 const struct heddle_table_info *heddle_table_info(uint32_t i);

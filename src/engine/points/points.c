@@ -61,27 +61,11 @@ const struct heddle_point_info *heddle_point_info(uint32_t i)
     return i < HD_LEN(of) ? of[i]() : NULL;
 }
 
-const char *heddle_point_old(uint32_t i)
-{
-    static const char *const of[HEDDLE_POINT_COUNT] = {
-#define HD_POINT(...)
-#define HD_POINT_OLD(old, name, fields) [HEDDLE_POINT_##name] = #old,
-#include "points.def"
-#undef HD_POINT_OLD
-#undef HD_POINT
-    };
-    return i < HD_LEN(of) ? of[i] : NULL;
-}
-
 int heddle_point_find(const char *name)
 {
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        const char *old = heddle_point_old(i);
-
-        if (strcmp(heddle_point_info(i)->name, name) == 0 ||
-            (old != NULL && strcmp(old, name) == 0))
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (strcmp(heddle_point_info(i)->name, name) == 0)
             return (int)i;
-    }
     return -1;
 }
 

@@ -409,8 +409,6 @@ static void point_more(lua_State *L, uint32_t i)
 {
     const struct heddle_point_info *p = heddle_point_info(i);
 
-    if (heddle_point_old(i) != NULL)
-        hl_set_text(L, "old", heddle_point_old(i));
     set_fields(L, p->field, p->fields);
 }
 
