@@ -137,6 +137,15 @@ $(B)/options: always
 	@mkdir -p $(@D)
 	@echo '$(OPTIONS)' | cmp -s - $@ || echo '$(OPTIONS)' >$@
 
+# What points.def, notes.def and words.def say, as a plain header: written where
+# it differs, and committed, for those who compile against a checkout.
+POINTS := src/engine/points.h
+$(B)/points.stamp: src/dev/points-header $(wildcard src/engine/*.def)
+	@mkdir -p $(@D)
+	@CC='$(CC)' src/dev/points-header $(POINTS)
+	@touch $@
+$(POINTS): $(B)/points.stamp ;
+
 # So do the libraries: a source that went away must leave them.
 $(B)/lib.list: always
 	@mkdir -p $(@D)
@@ -191,7 +200,7 @@ $(B)/engine/%.o $(B)/policies/%.o: SEES = $(SEES_ENGINE)
 $(B)/work/%.o: SEES = $(SEES_WORK)
 $(B)/shell/%.o: SEES = $(SEES_ALL)
 
-$(B)/%.o: src/%.c Makefile $(B)/options
+$(B)/%.o: src/%.c Makefile $(B)/options | $(POINTS)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES) -MMD -MP -c -o $@ $<
@@ -212,7 +221,7 @@ LINKS_ENGINE = $(ENGINE)
 LINKS_WORK   = $(WORK) $(ENGINE)
 LINKS_ALL    = $(FRONT) $(WORK) $(ENGINE)
 .PRECIOUS: $(B)/t/%.o
-$(B)/t/%.o: t/%.c Makefile $(B)/options
+$(B)/t/%.o: t/%.c Makefile $(B)/options | $(POINTS)
 	@mkdir -p $(@D)
 	$(call say,TEST,$(@:.o=))
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SEES_$(call links,$*)) -MMD -MP \
@@ -313,7 +322,7 @@ lint:
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck src/dev/deps src/dev/embed src/dev/slurm src/dev/environment \
+	    shellcheck src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
 	    src/dev/html/make src/dev/package/chroot t/run src/shell/command/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
@@ -344,7 +353,7 @@ $(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(ENGINE) $(WORK) $(FRONT)
 	    $(FRONT) $(WORK) $(ENGINE) -lcmocka $(ALL_LDLIBS)
 
 # ---- install ----------------------------------------------------------
-HEADERS = $(addprefix src/engine/,heddle.h policy.h points.def notes.def words.def) \
+HEADERS = $(addprefix src/engine/,heddle.h policy.h points.h) \
           src/work/heddle_work.h
 MANPAGES = $(wildcard man/*.[1-9])
 SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \

@@ -1,5 +1,6 @@
 -- 560-policy-page.lua - the lists of heddle_policy(7) are those of points.def,
--- notes.def and the steering tables, and its example runs.
+-- notes.def and the steering tables, every word of a choice is there with its name
+-- in C, and its example runs.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -12,6 +13,17 @@ held = held and held:gsub("%.$", "")
 local written = files.output(files.HEDDLE
     .. " run src/dev/points.lua")
 tap.is(held, written, "the lists are up to date (src/dev/points.lua)")
+
+local missing, words = {}, 0
+for name, word in files.read "src/engine/points.h"
+    :gmatch '\n    (HEDDLE_[%w_]+), /%* "([%w_]+)" %*/' do
+    words = words + 1
+    if not page:find("%f[%w_]" .. name .. "%f[^%w_]") or not page:find(word, 1, true) then
+        missing[#missing + 1] = name
+    end
+end
+tap.ok(words > 60 and #missing == 0, "the page has every word's name in C",
+    table.concat(missing, ", "))
 
 local example = page:match "%.Bd %-literal\n(return {.-\n})\n%.Ed"
 local policy = H.policy.env()

@@ -41,6 +41,7 @@ end
 
 local function public(path)
     return path:find "^heddle[%w_]*%.h$" or path == "policy.h"
+        or path == "points.h"
         or path:find "^[%w/]*tool[%w_]*%.h$" -- not installed
         or path:find "^%w+%.def$"
 end
@@ -200,11 +201,12 @@ end
 table.sort(loaded)
 tap.is(table.concat(loaded, " "), "cli cmd.run", "a run loads no tool")
 
--- Lines, the essays too.
+-- Lines, the essays too, but not those of points.h, which a script writes.
 for folder, most in pairs { engine = 43000, policies = 3500, work = 16500,
     shell = 13500 } do
-    local lines = tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
-        .. "'src/%s/*.def' | xargs cat | wc -l"):format(folder, folder)))
+    local lines = tonumber(files.output(("find src/%s -name '*.[ch]' -not "
+        .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
+        :format(folder, folder)))
     tap.ok(lines < most, ("%s has fewer than %d lines"):format(folder, most),
         lines)
 end

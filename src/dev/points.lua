@@ -1,6 +1,7 @@
 --- points.lua - writes the lists of heddle_policy(7) from points.def and
 -- notes.def: every point, every note, every steering table, every fact, and
--- every function that policy code and generators have.
+-- every function that policy code and generators have; words with the names that
+-- points.h has for them in C.
 --
 --     heddle run src/dev/points.lua > lists
 --
@@ -19,6 +20,34 @@ local ANSWERS = {
     SUBSET = "a bit set of Va %s",
     MEMBER = "a member of the bit set Va %s",
 }
+
+--- What points.h calls the words: of enum names the enumerators, of a point's
+-- answer and of each field of "q_POINT" and "n_NOTE" the enum.
+local ENUMS, ANSWER_OF, FIELD_OF = {}, {}, {}
+do
+    local held, enum, struct = "", nil, nil
+    for line in io.lines "src/engine/points.h" do
+        local text = line:match "^ */?%* (.*)$"
+        held = line:find "^ */%*" and text or text and held .. " " .. text or held
+        enum = line:match "^enum heddle_([%w_]+) {$" or line ~= "};" and enum or nil
+        if line:match "^struct" then
+            struct = line:match "^struct heddle_([qn]_[%w_]+) {$"
+            ANSWER_OF[struct] = held:match "of enum heddle_([%w_]+)%)"
+            held = ""
+        end
+        local name = line:match "^    (HEDDLE_[%w_]+),"
+        if enum and name then
+            ENUMS[enum] = ENUMS[enum] or {}
+            table.insert(ENUMS[enum], name)
+        end
+        local field, comment = line:match "^    uint64_t ([%w_]+);(.*)$"
+        if field then
+            FIELD_OF[struct .. "." .. field] =
+                (comment ~= "" and comment or held):match "enum heddle_([%w_]+)"
+            held = ""
+        end
+    end
+end
 
 local out = {}
 local function add(...)
@@ -39,7 +68,12 @@ local function text(s)
     add("%s", line)
 end
 
-local function fields(list)
+--- The enumerators of an enum, which C has for words.
+local function in_c(enum)
+    text("C: " .. table.concat(ENUMS[enum], ", ") .. ".")
+end
+
+local function fields(list, struct)
     add ".Bl -tag -width requesters -compact"
     for _, f in ipairs(list) do
         if f.count and f.count ~= "" then
@@ -50,6 +84,7 @@ local function fields(list)
         text(f.meaning)
         if f.words then
             add(".Pq Li %s", (f.words:gsub("|", " , ")))
+            in_c(FIELD_OF[struct .. "." .. f.name])
         end
     end
     add ".El"
@@ -82,7 +117,10 @@ for _, p in ipairs(core.points()) do
     if p.answer ~= "NONE" then
         text(p.meaning .. ".")
     end
-    fields(p.fields)
+    if p.answer == "CHOICE" then
+        in_c(ANSWER_OF["q_" .. p.name])
+    end
+    fields(p.fields, "q_" .. p.name)
 end
 add ".El"
 add ".Ss Notes"
@@ -90,7 +128,7 @@ add ".Bl -tag -width Ds"
 for _, n in ipairs(core.notes()) do
     add(".It Ic %s", n.name)
     text("Told when " .. n.when .. ".")
-    fields(n.fields)
+    fields(n.fields, "n_" .. n.name)
 end
 add ".El"
 add ".Ss Steering tables"

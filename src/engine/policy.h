@@ -4,7 +4,7 @@
  * A policy is one const struct with a function for each point that it
  * answers; all are optional.  The question is borrowed: it is valid during
  * the call only, and `holds` of warp_limit is the one field that may be written.
- * The answer is a number whose meaning points.def gives, or HEDDLE_PASS to let
+ * The answer is a number whose meaning points.h gives, or HEDDLE_PASS to let
  * the engine's default decide.
  *
  * State lies in the simulation's arena so that snapshots contain it: the
@@ -24,6 +24,7 @@
 #define HEDDLE_POLICY_H
 
 #include "heddle.h"
+#include "points.h" /* points, notes, questions, words */
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,57 +38,6 @@ extern "C" {
 #define HEDDLE_PAGES(k, n) (1024 * ((int64_t)(k) + 1) + (int64_t)(n))
 
 typedef int64_t heddle_answer(void *self, const void *question);
-
-/* ---- generated from points.def and notes.def ------------------------- */
-
-enum heddle_point {
-#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
-    HEDDLE_POINT_##name,
-#include "points.def"
-#undef HD_POINT
-    HEDDLE_POINT_COUNT
-};
-
-/* enum heddle_tlb_fill { HEDDLE_TLB_FILL_L2TLB, ... } and so on. */
-#define HD_COMMA             ,
-#define HD_SYMBOL(sym, word) HEDDLE_##sym
-#define HD_WORDS(name)                                                         \
-    enum heddle_##name {                                                       \
-        HD_W_##name(HD_SYMBOL, HD_COMMA)                                       \
-    };
-#include "words.def"
-#undef HD_WORDS
-#undef HD_SYMBOL
-#undef HD_COMMA
-
-#define HD_FIELD(name, meaning)        uint64_t name;
-#define HD_ARRAY(name, count, meaning) const uint64_t *name;
-#define HD_WORD(name, words, meaning)  uint64_t name; /* of enum heddle_words */
-#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
-    struct heddle_q_##name {                                                   \
-        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
-    };
-#include "points.def"
-#undef HD_POINT
-
-enum heddle_note {
-#define HD_NOTE(name, ...) HEDDLE_NOTE_##name,
-#include "notes.def"
-#undef HD_NOTE
-    HEDDLE_NOTE_COUNT
-};
-
-#define HD_NOTE(name, at, when, fields)                                        \
-    struct heddle_n_##name {                                                   \
-        uint64_t cycle;                                                        \
-        heddle_sim *sim; /* that tells it, for the calls below */              \
-        fields(HD_FIELD, HD_ARRAY, HD_WORD)                                    \
-    };
-#include "notes.def"
-#undef HD_NOTE
-#undef HD_FIELD
-#undef HD_ARRAY
-#undef HD_WORD
 
 /* ---- a policy -------------------------------------------------------- */
 

@@ -32,6 +32,9 @@ struct hd_slot {
 };
 
 /* "l2tlb|bypass|none" of a list of words.def. */
+#define HD_WORDS(name)
+#include "words.def"
+#undef HD_WORDS
 #define HD_TEXT(sym, word) word
 #define HD_WORDS_OF(name)  HD_W_##name(HD_TEXT, "|")
 

@@ -37,6 +37,10 @@
 #include "lheddle.h"
 #include "lpolicy.h"
 
+#define HD_WORDS(name)
+#include "words.def"
+#undef HD_WORDS
+
 #include <lualib.h>
 
 #include <stdarg.h>
