@@ -219,9 +219,14 @@ static void what_is_no_plugin(void **state)
         {"empty", "int x;\n", "does not export heddle_work_entry()"},
         {"null", "const void *heddle_work_entry(void) { return (void *)0; }\n",
          "returned NULL"},
-        {"old", WORK ".abi = 99, .name = \"old\"" TAIL, "build it again"},
-        {"nameless", WORK ".abi = 2" TAIL, "needs a name"},
-        {"idle", WORK ".abi = 2, .name = \"idle\"" TAIL,
+        {"late", WORK ".abi = 99, .name = \"late\"" TAIL,
+         "for interface 99 of heddle_work.h, and this heddle has 3: it needs a "
+         "later heddle"},
+        {"old", WORK ".abi = 2, .name = \"old\"" TAIL,
+         "for interface 2 of heddle_work.h, and this heddle takes none before "
+         "3: build it again"},
+        {"nameless", WORK ".abi = HEDDLE_WORK_ABI" TAIL, "needs a name"},
+        {"idle", WORK ".abi = HEDDLE_WORK_ABI, .name = \"idle\"" TAIL,
          "needs buffer(), launch(), next() and access()"},
         {"missing", NULL, "cannot load plug-in"},
     };

@@ -201,14 +201,14 @@ static void a_state_for_each_structure(void **state)
 
 static void a_bad_policy_is_refused(void **state)
 {
-    struct heddle_policy old = other, nameless = other;
+    struct heddle_policy late = other, nameless = other;
     struct fake *f = fake_open();
 
     (void)state;
-    old.abi = HEDDLE_POLICY_ABI + 1;
+    late.abi = HEDDLE_POLICY_ABI + 1;
     nameless.name = NULL;
-    assert_int_equal(use(f, &old, "", 0), HEDDLE_EPOLICY);
-    assert_true(has(f, "build it again"));
+    assert_int_equal(use(f, &late, "", 0), HEDDLE_EPOLICY);
+    assert_true(has(f, "needs a later heddle"));
     assert_int_equal(use(f, &nameless, "", 0), HEDDLE_EPOLICY);
     assert_true(has(f, "needs a name"));
     fake_close(f);

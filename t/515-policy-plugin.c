@@ -1,7 +1,7 @@
 /*
  * Plug-ins: policies/plugin.c compiled as a shared object is loaded, checked
  * and bound, answers like its Lua twin, and every way to be no plug-in (no
- * file, no path, no entry, another version, a bad name, a built-in's name,
+ * file, no path, no entry, a later or too old interface, a bad name, a built-in's name,
  * nothing to do) is told in words.
  *
  * SPDX-License-Identifier: MIT
@@ -89,12 +89,17 @@ static void what_is_no_plugin(void **state)
         {"null",
          "const void *heddle_policy_entry(void) { return (void *)0; }\n",
          "returned NULL"},
-        {"old", POLICY ".abi = 99, .name = \"old\"" TAIL, "build it again"},
-        {"nameless", POLICY ".abi = 3" TAIL, "needs a name"},
-        {"blank", POLICY ".abi = 3, .name = \"a b\"" TAIL, "holds a blank"},
-        {"taken", POLICY ".abi = 3, .name = \"lru\", .answer = {one}" TAIL,
+        {"late", POLICY ".abi = 99, .name = \"late\"" TAIL,
+         "for interface 99 of policy.h, and this heddle has 4: it needs a "
+         "later heddle"},
+        {"old", POLICY ".abi = 3, .name = \"old\"" TAIL,
+         "for interface 3 of policy.h, and this heddle takes none before "
+         "4: build it again"},
+        {"nameless", POLICY ".abi = HEDDLE_POLICY_ABI" TAIL, "needs a name"},
+        {"blank", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"a b\"" TAIL, "holds a blank"},
+        {"taken", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"lru\", .answer = {one}" TAIL,
          "the name of a built-in one"},
-        {"idle", POLICY ".abi = 3, .name = \"idle\"" TAIL,
+        {"idle", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"idle\"" TAIL,
          "answers no point, watches no note"},
         {"missing", NULL, "cannot load plug-in"},
     };

@@ -30,8 +30,18 @@
 extern "C" {
 #endif
 
-#define HEDDLE_POLICY_ABI 3
-#define HEDDLE_PASS       INT64_MIN
+/*
+ * The interface that a plug-in was compiled for, which it states, and the oldest
+ * that is still taken; a later one than heddle's own is refused.  Between these
+ * two, what is asked and told has only grown at its ends: points and notes keep
+ * their numbers, and what is added to a question, a note, heddle_place or
+ * heddle_policy comes after the rest.  A policy answers nothing that was added
+ * after it was compiled.
+ */
+#define HEDDLE_POLICY_ABI        4
+#define HEDDLE_POLICY_ABI_OLDEST 4
+
+#define HEDDLE_PASS INT64_MIN
 #define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
 
 /* An answer to page_prefetch: n pages from page k of the 2 MB on. */
@@ -84,6 +94,11 @@ struct heddle_filter {
     uint64_t value;
 };
 
+enum { /* points and notes that a policy has room for */
+    HEDDLE_POINT_ROOM = 64,
+    HEDDLE_NOTE_ROOM = 64
+};
+
 struct heddle_policy {
     uint32_t abi; /* HEDDLE_POLICY_ABI */
     const char *name, *summary, *source;
@@ -99,8 +114,8 @@ struct heddle_policy {
     /* Called every `period` core cycles if period() gives one above 0. */
     uint64_t (*period)(const void *state);
     void (*epoch)(void *state, heddle_sim *s, uint64_t cycle);
-    heddle_answer *answer[HEDDLE_POINT_COUNT];
-    void (*watch[HEDDLE_NOTE_COUNT])(void *state, const void *note);
+    heddle_answer *answer[HEDDLE_POINT_ROOM];
+    void (*watch[HEDDLE_NOTE_ROOM])(void *state, const void *note);
     const struct heddle_filter *filters; /* ends with a NULL field; or NULL */
     const struct heddle_own *own;        /* ends with a NULL name; or NULL */
 
@@ -122,6 +137,7 @@ struct heddle_policy {
     /* Fingerprint of a script's code: a snapshot tells scripts of one name
      * apart by it. */
     uint64_t code;
+    const void *later[8]; /* NULL: members of later versions go here */
 };
 
 /* ---- finding policies ------------------------------------------------ */

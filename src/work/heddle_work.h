@@ -75,7 +75,11 @@ heddle_trace_open(const char *path, const struct heddle_trace_options *o,
 /* ---- works -----------------------------------------------------------------
  */
 
-#define HEDDLE_WORK_ABI 2
+/* The interface that a plug-in was compiled for, which it states, and the oldest
+ * that is still taken; a later one than heddle's own is refused.  Between these
+ * two, the structures below have only grown at their ends. */
+#define HEDDLE_WORK_ABI        3
+#define HEDDLE_WORK_ABI_OLDEST 3
 
 enum {
     HEDDLE_WORK_LANES = 64,      /* the most that a warp has */
@@ -195,6 +199,7 @@ struct heddle_work {
      * what it had given.  Both NULL: there is nothing. */
     void (*hold)(void *kept);
     void (*drop)(void *kept);
+    const void *later[8]; /* NULL: members of later versions go here */
 };
 
 /*

@@ -109,14 +109,15 @@ static int code_of(int code)
 
 /* ---- plug-ins ------------------------------------------------------------ */
 
-/* What is wrong with a work, or NULL. */
-static const char *work_fault(const struct heddle_work *w)
+/* What is wrong with a work, or NULL; why[room] is for a text with numbers. */
+static const char *work_fault(const struct heddle_work *w, char *why,
+                              size_t room)
 {
     if (w == NULL)
         return "heddle_work_entry() returned NULL";
-    if (w->abi != HEDDLE_WORK_ABI)
-        return "it was built for another version of heddle_work.h: build it "
-               "again";
+    if (!hd_library_takes(w->abi, HEDDLE_WORK_ABI_OLDEST, HEDDLE_WORK_ABI,
+                          "heddle_work.h", why, room))
+        return why;
     if (w->name == NULL || w->name[0] == '\0' || strlen(w->name) > 63)
         return "its work needs a name of 1 to 63 bytes";
     if (w->buffer == NULL || w->launch == NULL || w->next == NULL ||
@@ -130,12 +131,13 @@ const struct heddle_work *heddle_work_load(const char *path, char *out,
 {
     hd_entry_fn *entry = hd_library_entry(path, "heddle_work_entry", out, room);
     const struct heddle_work *w;
+    char why[160];
     const char *wrong;
 
     if (entry == NULL)
         return NULL;
     w = entry();
-    wrong = work_fault(w);
+    wrong = work_fault(w, why, sizeof why);
     if (wrong == NULL)
         return w;
     snprintf(out, room, "plug-in %s: %s", path, wrong);
@@ -315,7 +317,8 @@ static struct work *work_make(const struct heddle_work *work,
                               const struct heddle_work_options *o,
                               struct hd_err *err)
 {
-    const char *wrong = work_fault(work);
+    char why[160];
+    const char *wrong = work_fault(work, why, sizeof why);
     struct work *w;
 
     if (wrong != NULL) {

@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE /* dladdr, POSIX since 2024 */
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 #include "library.h"
 
 /* A data pointer to a function, as POSIX allows for dlsym. */
-static hd_entry_fn *find(void *library, const char *name)
+static hd_entry_fn *library_symbol(void *library, const char *name)
 {
     void *symbol = dlsym(library, name);
     hd_entry_fn *entry = NULL;
@@ -48,7 +49,7 @@ hd_entry_fn *hd_library_entry(const char *path, const char *entry, char *out,
         snprintf(out, room, "cannot load plug-in %s: %s", path, dlerror());
         return NULL;
     }
-    fn = find(library, entry);
+    fn = library_symbol(library, entry);
     if (fn == NULL) {
         dlclose(library);
         snprintf(out, room,
@@ -56,6 +57,22 @@ hd_entry_fn *hd_library_entry(const char *path, const char *entry, char *out,
                  path, entry);
     }
     return fn;
+}
+
+bool hd_library_takes(uint32_t abi, uint32_t oldest, uint32_t newest,
+                      const char *header, char *out, size_t room)
+{
+    if (abi > newest)
+        snprintf(out, room,
+                 "it was built for interface %" PRIu32 " of %s, and this heddle "
+                 "has %" PRIu32 ": it needs a later heddle",
+                 abi, header, newest);
+    else if (abi < oldest)
+        snprintf(out, room,
+                 "it was built for interface %" PRIu32 " of %s, and this heddle "
+                 "takes none before %" PRIu32 ": build it again",
+                 abi, header, oldest);
+    return abi >= oldest && abi <= newest;
 }
 
 uint64_t hd_library_code(const void *in)

@@ -68,17 +68,17 @@ static bool wants(const struct heddle_policy *p, const struct hd_offer *o,
 static int check_policy(const struct hd_slots_registry *r,
                         const struct heddle_policy *p, struct hd_err *err)
 {
+    char why[160];
+
     if (p == NULL)
         return hd_err_set(err, HEDDLE_EINVAL,
                           "no policy (NULL): none of that name was found");
     if (p->name == NULL || p->name[0] == '\0' || strlen(p->name) > 31)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "a policy needs a name of 1 to 31 bytes");
-    if (p->abi != HEDDLE_POLICY_ABI)
-        return hd_err_set(err, HEDDLE_EPOLICY,
-                          "policy %s was built for interface %" PRIu32
-                          ", this is interface %d: build it again",
-                          p->name, p->abi, HEDDLE_POLICY_ABI);
+    if (!hd_library_takes(p->abi, HEDDLE_POLICY_ABI_OLDEST, HEDDLE_POLICY_ABI,
+                          "policy.h", why, sizeof why))
+        return hd_err_set(err, HEDDLE_EPOLICY, "policy %s: %s", p->name, why);
     for (uint32_t i = 0; i < r->epochals; i++)
         if (p->answer[r->epochal[i].point] && !(p->period && p->epoch))
             return hd_err_set(err, HEDDLE_EPOLICY,

@@ -74,13 +74,16 @@ static bool answers_anything(const struct heddle_policy *p)
     return p->epoch != NULL;
 }
 
-/* What is wrong with a policy from outside, or NULL. */
-static const char *fault(const struct heddle_policy *p)
+/* What is wrong with a policy from outside, or NULL; why[room] is for a text
+ * with numbers. */
+static const char *policy_fault(const struct heddle_policy *p, char *why,
+                                size_t room)
 {
     if (p == NULL)
         return "heddle_policy_entry() returned NULL";
-    if (p->abi != HEDDLE_POLICY_ABI)
-        return "it was built for another version of policy.h: build it again";
+    if (!hd_library_takes(p->abi, HEDDLE_POLICY_ABI_OLDEST, HEDDLE_POLICY_ABI,
+                          "policy.h", why, room))
+        return why;
     if (p->name == NULL || p->name[0] == '\0' || strlen(p->name) > 31)
         return "its policy needs a name of 1 to 31 bytes";
     if (strpbrk(p->name, " \t\n,/\"") != NULL)
@@ -101,12 +104,13 @@ const struct heddle_policy *heddle_policy_load(const char *path, char *out,
     const struct heddle_policy *p;
     const char *wrong;
     hd_entry_fn *entry;
+    char why[160];
 
     entry = hd_library_entry(path, "heddle_policy_entry", out, room);
     if (entry == NULL)
         return NULL;
     p = entry();
-    wrong = fault(p);
+    wrong = policy_fault(p, why, sizeof why);
     if (wrong) {
         snprintf(out, room, "plug-in %s: %s", path, wrong);
         return NULL;

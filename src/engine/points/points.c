@@ -91,6 +91,10 @@ const char *heddle_nearest(const char *name, const char *const *names, size_t n)
     return hd_nearest(name, names, n);
 }
 
+_Static_assert((int)HEDDLE_POINT_COUNT <= (int)HEDDLE_POINT_ROOM &&
+                   (int)HEDDLE_NOTE_COUNT <= (int)HEDDLE_NOTE_ROOM,
+               "a policy has room for them");
+
 /* ---- words ------------------------------------------------------------- */
 
 int heddle_word_value(const char *words, const char *word, uint64_t *value)
