@@ -16,7 +16,7 @@
 
 static uint64_t counter(heddle_sim *s, const char *component, const char *name)
 {
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
     uint64_t sum = 0;
 
     for (uint32_t i = 0; heddle_counter(s, i, &c) == 0; i++)

@@ -370,7 +370,7 @@ struct misses {
 static double counter(const heddle_sim *s, const char *component,
                       const char *name)
 {
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
     double sum = 0;
 
     for (uint32_t i = 0; heddle_counter(s, i, &c) == 0; i++)

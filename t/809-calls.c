@@ -6,6 +6,11 @@
  * could not get leaves the other free, and the places for a status and for the
  * name of a policy's place may be NULL.  Every number has a name as a status.
  *
+ * The version as a number is that of the text.  A description is filled as far as
+ * its size goes: of a program that was compiled when it had fewer members nothing
+ * behind them is touched, of a later one the rest is 0, and a size that was not
+ * set is an error.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
@@ -16,6 +21,8 @@
 #include <cmocka.h>
 
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "heddle_trace.h"
@@ -109,6 +116,100 @@ static void names_of_any_status(void **state)
     assert_string_equal(heddle_status_name(INT_MAX), "unknown status");
 }
 
+static void versions(void **state)
+{
+    unsigned major, minor, patch;
+
+    (void)state;
+    assert_int_equal(sscanf(HEDDLE_VERSION, "%u.%u.%u", &major, &minor, &patch),
+                     3);
+    assert_int_equal(HEDDLE_VERSION_NUMBER,
+                     major * 1000000 + minor * 1000 + patch);
+    assert_int_equal(heddle_version_number(), HEDDLE_VERSION_NUMBER);
+    assert_string_equal(heddle_version(), HEDDLE_VERSION);
+}
+
+/* struct heddle_app_info as an earlier and as a later header might have it. */
+struct earlier_app {
+    size_t size;
+    const char *name;
+    uint64_t footprint;
+};
+struct later_app {
+    struct heddle_app_info is;
+    uint64_t more[2];
+};
+
+static void descriptions_of_any_size(void **state)
+{
+    heddle_config *c = heddle_config_new();
+    heddle_workload *w = open_trace();
+    heddle_sim *s = heddle_new(c, NULL, &w, 1, NULL);
+    struct heddle_app_info now = {.size = sizeof now};
+    struct {
+        struct earlier_app is;
+        uint64_t behind;
+    } earlier = {{sizeof earlier.is, NULL, 0}, 42};
+    struct later_app later = {{.size = sizeof later}, {42, 42}};
+
+    (void)state;
+    assert_int_equal(heddle_run(s, 1000), HEDDLE_OK);
+    assert_int_equal(heddle_app(s, 0, &now), 0);
+    assert_int_equal(now.size, sizeof now);
+    assert_true(now.footprint > 0 && now.hash == heddle_workload_hash(w));
+
+    assert_int_equal(heddle_app(s, 0, (struct heddle_app_info *)&earlier), 0);
+    assert_int_equal(earlier.is.size, sizeof earlier.is);
+    assert_string_equal(earlier.is.name, now.name);
+    assert_int_equal(earlier.is.footprint, now.footprint);
+    assert_int_equal(earlier.behind, 42);
+
+    assert_int_equal(heddle_app(s, 0, &later.is), 0);
+    assert_int_equal(later.is.size, sizeof later);
+    assert_memory_equal((char *)&later + sizeof(size_t),
+                        (char *)&now + sizeof(size_t),
+                        sizeof now - sizeof(size_t));
+    assert_int_equal(later.more[0] | later.more[1], 0);
+
+    now.size = 0;
+    assert_int_equal(heddle_app(s, 0, &now), HEDDLE_EINVAL);
+    now.size = (size_t)0x5555555555555555;
+    assert_int_equal(heddle_app(s, 0, &now), HEDDLE_EINVAL);
+    heddle_free(s);
+    heddle_workload_free(w);
+    heddle_config_free(c);
+}
+
+/* Every function that fills one takes its size. */
+static void descriptions_of_every_kind(void **state)
+{
+    heddle_config *c = heddle_config_new();
+    heddle_workload *w = open_trace();
+    heddle_sim *s = heddle_new(c, NULL, &w, 1, NULL);
+    struct heddle_kernel_info kernel = {.size = 0};
+    struct heddle_counter_info counter = {.size = 0};
+    struct heddle_hist_info hist = {.size = 0};
+    struct heddle_object_info object = {.size = 0};
+
+    (void)state;
+    assert_int_equal(heddle_run(s, 1000), HEDDLE_OK);
+#define BOTH(call, x)                                                          \
+    do {                                                                       \
+        assert_int_equal(call, HEDDLE_EINVAL);                                 \
+        (x).size = sizeof(x);                                                  \
+        assert_int_equal(call, HEDDLE_OK);                                     \
+        assert_non_null((x).name);                                             \
+    } while (0)
+    BOTH(heddle_kernel(s, 0, &kernel), kernel);
+    BOTH(heddle_counter(s, 0, &counter), counter);
+    BOTH(heddle_hist(s, 0, &hist), hist);
+    BOTH(heddle_object(s, 0, &object), object);
+#undef BOTH
+    heddle_free(s);
+    heddle_workload_free(w);
+    heddle_config_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +217,9 @@ int main(void)
         cmocka_unit_test(policies_that_are_missing),
         cmocka_unit_test(snapshots_that_are_missing),
         cmocka_unit_test(names_of_any_status),
+        cmocka_unit_test(versions),
+        cmocka_unit_test(descriptions_of_any_size),
+        cmocka_unit_test(descriptions_of_every_kind),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

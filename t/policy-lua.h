@@ -75,7 +75,10 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
     if (i >= hd_rows_policy.counter_count)
         return HEDDLE_EINVAL;
     *out = (struct heddle_counter_info){
-        .component = "policy", .name = hd_rows_policy.counters[i].name, .instances = 1};
+        .size = sizeof *out,
+        .component = "policy",
+        .name = hd_rows_policy.counters[i].name,
+        .instances = 1};
     return 0;
 }
 

@@ -21,6 +21,15 @@
  * Ownership words: a call *borrows* an argument for its duration, *takes* it
  * for good, or *returns owned* what the caller must free.
  *
+ * A structure heddle_..._info begins with its size, which the caller sets:
+ *
+ *     struct heddle_app_info a = {.size = sizeof a};
+ *     heddle_app(s, 0, &a);
+ *
+ * A later library may have more members after these, and fills a smaller
+ * structure as far as it goes; of a larger one the rest is 0.  A size that was
+ * not set is HEDDLE_EINVAL.
+ *
  * Cycles are core cycles.  A simulation must be used by one thread at a time.
  *
  * SPDX-License-Identifier: MIT
@@ -36,6 +45,9 @@ extern "C" {
 #endif
 
 #define HEDDLE_VERSION "0.1.0"
+/* major * 1000000 + minor * 1000 + patch: the header's, for #if; the library's
+ * is heddle_version_number(). */
+#define HEDDLE_VERSION_NUMBER 1000
 
 #if defined(__GNUC__)
 #define HEDDLE_API __attribute__((visibility("default")))
@@ -68,6 +80,7 @@ enum heddle_status {
 /* "HEDDLE_ECONFIG" for -3, and so on; never NULL. */
 HEDDLE_API const char *heddle_status_name(int status);
 HEDDLE_API const char *heddle_version(void);
+HEDDLE_API uint32_t heddle_version_number(void);
 
 typedef struct heddle_config heddle_config;
 typedef struct heddle_sim heddle_sim;
@@ -197,6 +210,7 @@ HEDDLE_API void heddle_reset_counters(heddle_sim *s);
 /* ---- applications ---------------------------------------------------- */
 
 struct heddle_app_info {
+    size_t size;
     const char *name;
     uint64_t footprint;    /* bytes allocated */
     uint64_t pages;        /* base pages mapped */
@@ -214,6 +228,7 @@ struct heddle_app_info {
 };
 
 struct heddle_kernel_info {
+    size_t size;
     const char *name;
     uint32_t app, id, run; /* run: 0 first execution, 1 relaunch, ... */
     uint64_t start, end;   /* core cycles; end 0 while running */
@@ -236,6 +251,7 @@ HEDDLE_API int heddle_kernel(const heddle_sim *s, uint32_t i,
 /* ---- counters -------------------------------------------------------- */
 
 struct heddle_counter_info {
+    size_t size;
     const char *component; /* "l2tlb" */
     const char *name;      /* "hits" */
     const char *unit;
@@ -258,6 +274,7 @@ HEDDLE_API int heddle_counter_total(const heddle_sim *s, const char *name,
 HEDDLE_API uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
                                          uint32_t instance, uint32_t app);
 struct heddle_hist_info {
+    size_t size;
     const char *component, *name, *unit, *meaning;
 };
 
@@ -289,6 +306,7 @@ HEDDLE_API int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
  * measured, for estimates of the whole.
  */
 struct heddle_sample_info {
+    size_t size;
     uint64_t windows;      /* that were measured */
     uint64_t instructions; /* in them */
     uint64_t launches;     /* that ran without time (sample.launches) */
@@ -296,6 +314,7 @@ struct heddle_sample_info {
 };
 
 struct heddle_window_info {
+    size_t size;
     uint64_t first;        /* instruction, of all that were issued or skipped */
     uint64_t instructions; /* warp instructions in it */
     double cycles;         /* core cycles */
@@ -323,6 +342,7 @@ struct heddle_visitor {
 };
 
 struct heddle_object_info {
+    size_t size;
     const char *name;   /* "l1tlb", "dram", "pagetable" */
     uint32_t instances; /* l1tlb: one a core */
 };

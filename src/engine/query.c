@@ -12,12 +12,18 @@
 #include <string.h>
 
 #include "simulation.h"
+#include "kit/info.h"
 #include "kit/save.h"
 #include "tool.h"
 
 const char *heddle_version(void)
 {
     return HEDDLE_VERSION;
+}
+
+uint32_t heddle_version_number(void)
+{
+    return HEDDLE_VERSION_NUMBER;
 }
 
 const char *heddle_status_name(int status)
@@ -165,32 +171,32 @@ uint64_t heddle_counted(const heddle_sim *s)
 
 int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
 {
+    struct heddle_app_info info = {0};
     const struct hd_app_state *a;
     hd_time end;
 
     if (app >= s->apps)
         return HEDDLE_EINVAL;
     a = hd_dispatch_app(s->gpu.dispatch, app);
-    memset(out, 0, sizeof *out);
     end = a->finished ? a->finish : s->run->end;
-    out->name = s->source[app]->name;
-    out->footprint = s->run->footprint[app];
-    out->pages = hd_ptables_pages(s->tables, app);
-    out->instructions = a->finished                  ? a->finish_issued
+    info.name = s->source[app]->name;
+    info.footprint = s->run->footprint[app];
+    info.pages = hd_ptables_pages(s->tables, app);
+    info.instructions = a->finished                  ? a->finish_issued
                         : a->counts || a->start == 0 ? a->issued
                                                      : 0;
-    out->before = a->counts ? a->before : 0;
-    out->thread_instructions = hd_dispatch_threads(s->gpu.dispatch, app);
-    out->cycles =
+    info.before = a->counts ? a->before : 0;
+    info.thread_instructions = hd_dispatch_threads(s->gpu.dispatch, app);
+    info.cycles =
         end > a->begin ? hd_ceil_div(end - a->begin, s->gpu.cycle) : 0;
-    out->completions = a->completions;
-    out->kernel = a->launch.id;
-    out->blocks_done = a->blocks_done;
-    out->blocks = a->launch.blocks;
-    out->finished = (int)a->finished;
-    out->truncated = (int)a->truncated;
-    out->hash = s->source[app]->hash;
-    return HEDDLE_OK;
+    info.completions = a->completions;
+    info.kernel = a->launch.id;
+    info.blocks_done = a->blocks_done;
+    info.blocks = a->launch.blocks;
+    info.finished = (int)a->finished;
+    info.truncated = (int)a->truncated;
+    info.hash = s->source[app]->hash;
+    return hd_info_give(out, &info, sizeof info);
 }
 
 uint32_t heddle_kernels(const heddle_sim *s)
@@ -214,33 +220,33 @@ static uint32_t core_counter(const heddle_sim *s, uint32_t k)
 int heddle_kernel(const heddle_sim *s, uint32_t i,
                   struct heddle_kernel_info *out)
 {
+    struct heddle_kernel_info info = {0};
     const struct hd_dispatch *d = s->gpu.dispatch;
     const struct hd_kernel_record *r = hd_dispatch_record(d, i);
     const struct hd_cluster *c;
 
     if (r == NULL)
         return HEDDLE_EINVAL;
-    memset(out, 0, sizeof *out);
-    out->name = r->name;
-    out->app = r->app;
-    out->id = r->id;
-    out->run = r->run;
-    out->start = r->start / s->gpu.cycle;
-    out->end = hd_ceil_div(r->end, s->gpu.cycle);
-    out->launches = r->launches;
-    out->cycles = r->end != 0 ? hd_ceil_div(r->busy, s->gpu.cycle) : 0;
-    out->blocks = r->blocks;
-    out->instructions =
+    info.name = r->name;
+    info.app = r->app;
+    info.id = r->id;
+    info.run = r->run;
+    info.start = r->start / s->gpu.cycle;
+    info.end = hd_ceil_div(r->end, s->gpu.cycle);
+    info.launches = r->launches;
+    info.cycles = r->end != 0 ? hd_ceil_div(r->busy, s->gpu.cycle) : 0;
+    info.blocks = r->blocks;
+    info.instructions =
         hd_dispatch_gain(d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
-    out->thread_instructions =
+    info.thread_instructions =
         hd_dispatch_gain(d, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
     c = hd_dispatch_cluster(d, i);
     if (c != NULL) {
-        out->stands_for = c->launches;
-        out->stands_for_instructions = c->skipped.instructions;
-        out->unlike = c->unlike;
+        info.stands_for = c->launches;
+        info.stands_for_instructions = c->skipped.instructions;
+        info.unlike = c->unlike;
     }
-    return HEDDLE_OK;
+    return hd_info_give(out, &info, sizeof info);
 }
 
 /* ---- counters ----------------------------------------------------------- */
@@ -263,16 +269,18 @@ static const struct hd_stat_group *find(const heddle_sim *s, uint32_t i,
     return NULL;
 }
 
-static void describe(struct heddle_counter_info *out, const char *component,
-                     const struct hd_stat_desc *d, uint32_t instances)
+static int describe(struct heddle_counter_info *out, const char *component,
+                    const struct hd_stat_desc *d, uint32_t instances)
 {
-    out->component = component;
-    out->name = d->name;
-    out->unit = d->unit;
-    out->meaning = d->meaning;
-    out->instances = instances;
-    out->peak = d->kind == HD_STAT_PEAK;
-    out->level = d->kind == HD_STAT_LEVEL;
+    struct heddle_counter_info info = {.component = component,
+                                       .name = d->name,
+                                       .unit = d->unit,
+                                       .meaning = d->meaning,
+                                       .instances = instances,
+                                       .peak = d->kind == HD_STAT_PEAK,
+                                       .level = d->kind == HD_STAT_LEVEL};
+
+    return hd_info_give(out, &info, sizeof info);
 }
 
 int heddle_counter(const heddle_sim *s, uint32_t i,
@@ -283,8 +291,7 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
 
     if (g == NULL || g->desc[k].name == NULL) /* nobody's, at the end */
         return HEDDLE_EINVAL;
-    describe(out, g->component, &g->desc[k], g->stat.instances);
-    return HEDDLE_OK;
+    return describe(out, g->component, &g->desc[k], g->stat.instances);
 }
 
 int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
@@ -294,8 +301,7 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
     for (; p < end; i -= p->rows->counter_count, p++) {
         if (i >= p->rows->counter_count)
             continue;
-        describe(out, p->rows->name, &p->rows->counters[i], 0);
-        return HEDDLE_OK;
+        return describe(out, p->rows->name, &p->rows->counters[i], 0);
     }
     return HEDDLE_EINVAL;
 }
@@ -322,7 +328,7 @@ uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
 int heddle_counter_total(const heddle_sim *s, const char *name, uint32_t app,
                          uint64_t *out)
 {
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
     uint32_t first = app == UINT32_MAX ? 0 : app;
     uint32_t last = app == UINT32_MAX ? s->apps : app;
     size_t n;
@@ -354,11 +360,12 @@ uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)
 
 static int tell(const struct hd_hist_desc *d, struct heddle_hist_info *out)
 {
-    out->component = d->component;
-    out->name = d->name;
-    out->unit = d->unit;
-    out->meaning = d->meaning;
-    return HEDDLE_OK;
+    struct heddle_hist_info info = {.component = d->component,
+                                    .name = d->name,
+                                    .unit = d->unit,
+                                    .meaning = d->meaning};
+
+    return hd_info_give(out, &info, sizeof info);
 }
 
 int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
@@ -428,11 +435,11 @@ int heddle_object(const heddle_sim *s, uint32_t i,
 {
     for (uint32_t k = 0; k < s->env->parts; k++) {
         const struct hd_part *p = &s->env->part[k];
+        struct heddle_object_info info = {.name = p->name,
+                                          .instances = p->instances};
         if (p->look == NULL || i-- > 0) /* some are only checked */
             continue;
-        out->name = p->name;
-        out->instances = p->instances;
-        return HEDDLE_OK;
+        return hd_info_give(out, &info, sizeof info);
     }
     return HEDDLE_EINVAL;
 }

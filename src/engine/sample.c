@@ -61,6 +61,7 @@
 #include <string.h>
 
 #include "simulation.h"
+#include "kit/info.h"
 
 enum { PAUSE = 64 }; /* core cycles after which skipping is tried again */
 
@@ -476,31 +477,33 @@ void hd_sample_close(heddle_sim *s)
 
 int heddle_sample(const heddle_sim *s, struct heddle_sample_info *out)
 {
+    struct heddle_sample_info info;
     const struct state *t;
 
     if (s->sample == NULL)
         return HEDDLE_EINVAL;
     t = s->sample->s;
-    *out = (struct heddle_sample_info){.windows = t->windows,
+    info = (struct heddle_sample_info){.windows = t->windows,
                                        .instructions = t->instructions,
                                        .skipped = t->skipped};
-    hd_dispatch_skipped(s->gpu.dispatch, &out->launches, &out->skipped);
-    return HEDDLE_OK;
+    hd_dispatch_skipped(s->gpu.dispatch, &info.launches, &info.skipped);
+    return hd_info_give(out, &info, sizeof info);
 }
 
 int heddle_sample_window(const heddle_sim *s, uint32_t i,
                          struct heddle_window_info *out)
 {
+    struct heddle_window_info info;
     const struct window *w;
 
     if (s->sample == NULL || i >= s->sample->s->windows)
         return HEDDLE_EINVAL;
     w = &windows(s)[i];
-    *out = (struct heddle_window_info){
+    info = (struct heddle_window_info){
         .first = w->first,
         .instructions = w->instructions,
         .cycles = (double)w->ticks / (double)s->gpu.cycle};
-    return HEDDLE_OK;
+    return hd_info_give(out, &info, sizeof info);
 }
 
 int heddle_sample_counter(const heddle_sim *s, uint32_t i, uint64_t *before,

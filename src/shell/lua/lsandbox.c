@@ -402,7 +402,7 @@ static int lib_translate(lua_State *L)
 static int no_counter(lua_State *L, heddle_sim *s, const char *name)
 {
     const char *names[MAX_COUNTERS];
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
     size_t n = 0;
 
     luaL_checkstack(L, MAX_COUNTERS + 8, "counters");

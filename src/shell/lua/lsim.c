@@ -105,9 +105,12 @@ static const struct hl_field hist_fields[] = {
  * knows, in order. */
 static HL_LIST(settings, struct heddle_setting_info, heddle_setting(i, &x),
         setting_fields)
-static HL_LIST(counters, struct heddle_counter_info, heddle_counter_known(i, &x),
+/* A description begins with its size. */
+#define SIZED(get) (x.size = sizeof x, (get))
+
+static HL_LIST(counters, struct heddle_counter_info, SIZED(heddle_counter_known(i, &x)),
         counter_fields)
-static HL_LIST(histograms, struct heddle_hist_info, heddle_hist_known(i, &x),
+static HL_LIST(histograms, struct heddle_hist_info, SIZED(heddle_hist_known(i, &x)),
         hist_fields)
 
 /* ---- configurations ------------------------------------------------------- */
@@ -382,11 +385,11 @@ static struct heddle_visitor push_rows(lua_State *L)
 #define OBJECT(m) HL_FIELD(struct heddle_object_info, m)
 static const struct hl_field object_fields[] = {OBJECT(name), OBJECT(instances),
                                                 HL_END};
-static HL_LIST(sim_objects, struct heddle_object_info,
-               heddle_object(lsim_self(L), i, &x), object_fields)
+static HL_LIST(sim_objects, struct heddle_object_info, SIZED(heddle_object(lsim_self(L), i, &x)),
+        object_fields)
 
-    /* sim:look(object [, instance]) -> rows */
-    static int sim_look(lua_State *L)
+/* sim:look(object [, instance]) -> rows */
+static int sim_look(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
     const char *name = hl_text(L, 2);
@@ -559,17 +562,16 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(cycles),       HL_END};
 static const struct hl_field stands_fields[] = {
     KERNEL(stands_for), KERNEL(stands_for_instructions), KERNEL(unlike), HL_END};
-static HL_LIST(sim_apps, struct heddle_app_info,
-               heddle_app(lsim_self(L), i, &x),
-               app_fields) static HL_LIST(sim_kernels,
-                                          struct heddle_kernel_info,
-                                          heddle_kernel(lsim_self(L), i, &x),
-                                          kernel_fields)
+static HL_LIST(sim_apps, struct heddle_app_info, SIZED(heddle_app(lsim_self(L), i, &x)),
+        app_fields)
+static HL_LIST(sim_kernels, struct heddle_kernel_info, SIZED(heddle_kernel(lsim_self(L), i, &x)),
+        kernel_fields)
 
-    /* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...},
-     * of each of sim:kernels() */
-    static HL_LIST(sim_stands, struct heddle_kernel_info,
-                   heddle_kernel(lsim_self(L), i, &x), stands_fields)
+
+/* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...}, of each
+ * of sim:kernels() */
+static HL_LIST(sim_stands, struct heddle_kernel_info,
+               SIZED(heddle_kernel(lsim_self(L), i, &x)), stands_fields)
 
 #define SAMPLE(m) HL_FIELD(struct heddle_sample_info, m)
 #define WINDOW(m) HL_FIELD(struct heddle_window_info, m)
@@ -584,7 +586,7 @@ static const struct hl_field window_fields[] = {
  * sampled */
 static int sim_sample(lua_State *L)
 {
-    struct heddle_sample_info x;
+    struct heddle_sample_info x = {.size = sizeof x};
 
     if (heddle_sample(lsim_self(L), &x) != HEDDLE_OK)
         lua_pushnil(L);
@@ -595,14 +597,14 @@ static int sim_sample(lua_State *L)
 
 /* sim:sample_windows() -> {{first=, instructions=, cycles=}, ...} */
 static HL_LIST(sim_windows, struct heddle_window_info,
-               heddle_sample_window(lsim_self(L), i, &x), window_fields)
+               SIZED(heddle_sample_window(lsim_self(L), i, &x)), window_fields)
 
-    /* sim:sample_counters() -> [counter] in all windows, [counter] before cycle
-       0 */
-    static int sim_sample_counters(lua_State *L)
+/* sim:sample_counters() -> [counter] in all windows, [counter] before cycle
+   0 */
+static int sim_sample_counters(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
     uint64_t before, windows;
 
     lua_newtable(L);
@@ -624,15 +626,15 @@ static const struct hl_field sim_counter_fields[] = {
     COUNTER(component), COUNTER(name),      COUNTER(unit), COUNTER(meaning),
     COUNTER(peak),      COUNTER(level), COUNTER(instances), HL_END};
 static HL_LIST(sim_counters, struct heddle_counter_info,
-               heddle_counter(lsim_self(L), i, &x), sim_counter_fields)
+               SIZED(heddle_counter(lsim_self(L), i, &x)), sim_counter_fields)
 
-    /* sim:counter_values() -> [counter][application][instance]; the last
-     * application is what belongs to none */
-    static int sim_counter_values(lua_State *L)
+/* sim:counter_values() -> [counter][application][instance]; the last
+ * application is what belongs to none */
+static int sim_counter_values(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
     uint32_t apps = heddle_apps(s), i, a, n;
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
 
     lua_newtable(L);
     for (i = 0; heddle_counter(s, i, &c) == HEDDLE_OK; i++) {
@@ -657,7 +659,7 @@ static int sim_counter_kernel(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
     uint32_t k = (uint32_t)(luaL_checkinteger(L, 2) - 1), i;
-    struct heddle_counter_info c;
+    struct heddle_counter_info c = {.size = sizeof c};
 
     luaL_argcheck(L, k < heddle_kernels(s), 2, "no such kernel");
     lua_newtable(L);
@@ -703,7 +705,7 @@ static int sim_hists(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
     uint32_t apps = heddle_apps(s), i, a;
-    struct heddle_hist_info h;
+    struct heddle_hist_info h = {.size = sizeof h};
 
     lua_newtable(L);
     for (i = 0; heddle_hist(s, i, &h) == HEDDLE_OK; i++) {
@@ -723,7 +725,7 @@ static int sim_hists(lua_State *L)
 
 HL_RELEASE(sim_free, HL_SIM, heddle_sim, heddle_free)
 
-static const luaL_Reg methods[] = {
+    static const luaL_Reg methods[] = {
     {"run", sim_run},
     {"stop", sim_stop},
     {"mute", sim_mute},

@@ -505,7 +505,7 @@ static int by_begin(const void *x, const void *y)
 static void kernel_name(const struct heddle_timeline *t, uint32_t app,
                         uint64_t launch, uint64_t run, char *out, size_t room)
 {
-    struct heddle_kernel_info k;
+    struct heddle_kernel_info k = {.size = sizeof k};
 
     snprintf(out, room, "launch %" PRIu64, launch);
     for (uint32_t i = 0; t->sim != NULL && heddle_kernel(t->sim, i, &k) == 0;
@@ -532,7 +532,7 @@ static void draw_kernel(struct pen *p, const struct hd_tl_event *x, uint64_t on)
 
 static uint64_t kernel_track(struct pen *p, uint32_t app)
 {
-    struct heddle_app_info a = {0};
+    struct heddle_app_info a = {.size = sizeof a};
     char name[128];
 
     if (p->t->sim != NULL)

@@ -727,7 +727,7 @@ void heddle_timeline_sample(heddle_timeline *t)
 /* Instances of an object; 0: there is none. */
 static uint32_t instances(const heddle_sim *s, const char *object)
 {
-    struct heddle_object_info o;
+    struct heddle_object_info o = {.size = sizeof o};
 
     for (uint32_t i = 0; heddle_object(s, i, &o) == 0; i++)
         if (strcmp(o.name, object) == 0)
