@@ -354,7 +354,7 @@ $(FUZZ)/fuzz: t/940-fuzz.c $(B)/embed.o $(ENGINE) $(WORK) $(FRONT)
 
 # ---- install ----------------------------------------------------------
 HEADERS = $(addprefix src/engine/,heddle.h policy.h points.h) \
-          src/work/heddle_work.h
+          $(addprefix src/work/,heddle_work.h heddle_program.h)
 MANPAGES = $(wildcard man/*.[1-9])
 SCENARIO_DIRS = scenarios $(sort $(patsubst %/,%,$(dir \
                 $(wildcard scenarios/*/*))))

@@ -1,7 +1,8 @@
 #!/bin/sh
 # 762-install.t - pins: `make install` puts everything where the manual says,
 # and what it puts there works from there: the command, a C program by way of
-# pkg-config with each header on its own, in C and in C++, the Lua module,
+# pkg-config with each header on its own, in C and in C++, those of heddle(3), one
+# of which builds a kernel program and runs it, the Lua module,
 # plug-ins; the lines that it prints for a shell's profile are all that a fresh
 # shell needs, and there are none for a standard prefix; and `make uninstall`
 # leaves no file behind.  The prefix has a space and a letter that is not ASCII.
@@ -59,6 +60,21 @@ int main(void) { return strcmp(heddle_version(), HEDDLE_VERSION); }
 C
     compile "${CC:-cc} -std=c11" "$dir/p.c" "$dir/p" &&
         LD_LIBRARY_PATH=$prefix/lib "$dir/p"
+}
+
+# The C programs of heddle(3), as installed.
+examples() {
+    awk -v to="$dir/example" '
+        /^\.\\" c$/ { c = 1; next }
+        c && /^\.Bd/ { out = to (++n) ".c"; next }
+        /^\.Ed/ { c = 0; out = "" }
+        out != "" { gsub(/\\e/, "\\"); print >out }
+    ' "$prefix/share/man/man3/heddle.3"
+    [ -s "$dir/example2.c" ] || { echo "two are expected"; return 1; }
+    for e in "$dir"/example?.c; do
+        compile "${CC:-cc} -std=c11" "$e" "${e%.c}" &&
+            LD_LIBRARY_PATH=$prefix/lib "${e%.c}" || return 1
+    done
 }
 
 plugin() {
@@ -127,6 +143,7 @@ ok "one that has a module beside it" "$prefix/bin/heddle" run \
     "$prefix/share/heddle/scenarios/characterise/figures.lua" size=T
 ok "headers, each alone" headers
 ok "a C program" program
+ok "the C programs of heddle(3)" examples
 ok "a plug-in" plugin
 ok "one with a workload" work
 ok "the Lua module" module

@@ -9,7 +9,7 @@
  * The version as a number is that of the text.  A description is filled as far as
  * its size goes: of a program that was compiled when it had fewer members nothing
  * behind them is touched, of a later one the rest is 0, and a size that was not
- * set is an error.
+ * set is an error.  A kernel given as structs is that of the serialised form.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heddle_program.h"
 #include "heddle_trace.h"
 #include "policy.h"
 #include "tool.h"
@@ -210,6 +211,65 @@ static void descriptions_of_every_kind(void **state)
     heddle_config_free(c);
 }
 
+static void kernels_as_structs(void **state)
+{
+    static const uint8_t type[] = {HEDDLE_REGISTER_INT, HEDDLE_REGISTER_F32};
+    static const struct heddle_ins ins[] = {
+        {.op = HEDDLE_INS_SPEC, .d = 0, .a = HEDDLE_NO_REGISTER,
+         .b = HEDDLE_NO_REGISTER, .c = HEDDLE_NO_REGISTER,
+         .imm = HEDDLE_SPECIAL_GID},
+        {.op = HEDDLE_INS_LOAD, .d = 1, .a = 0, .b = HEDDLE_NO_REGISTER, .c = 1},
+        {.op = HEDDLE_INS_STORE, .aux = 32, .d = 1, .a = 0,
+         .b = HEDDLE_NO_REGISTER, .c = 1, .wait = 1},
+        {.op = HEDDLE_INS_EXIT, .d = HEDDLE_NO_REGISTER,
+         .a = HEDDLE_NO_REGISTER, .b = HEDDLE_NO_REGISTER,
+         .c = HEDDLE_NO_REGISTER},
+    };
+    static const struct heddle_code_arg arg = {"n", HEDDLE_REGISTER_INT, {7}};
+    struct heddle_code code = {.name = "touch", .grid = {2}, .block = {64},
+                               .type = type, .registers = 2, .ins = ins,
+                               .count = 4, .arg = &arg, .args = 1};
+    /* the serialised form, as program.h has it */
+    unsigned char bytes[104 + 2 + 40 + 4 * 24] = "HDK1touch";
+    heddle_program *p[2];
+    heddle_workload *w[2];
+    uint64_t hash[2];
+
+    (void)state;
+    bytes[64] = 2, bytes[68] = bytes[72] = 1;
+    bytes[76] = 64, bytes[80] = bytes[84] = 1;
+    bytes[96] = 2, bytes[98] = 1, bytes[100] = 4;
+    memcpy(bytes + 104, type, 2);
+    bytes[107] = 'n', bytes[138] = 7;
+    memcpy(bytes + 146, ins, sizeof ins); /* on a little-endian machine */
+    for (int i = 0; i < 2; i++) {
+        p[i] = heddle_program_new("touch");
+        assert_int_equal(heddle_program_buffer(p[i], "m", HEDDLE_F32, 128, 0,
+                                               NULL),
+                         0);
+        assert_int_equal(i == 0 ? heddle_program_code(p[0], &code)
+                                : heddle_program_kernel(p[1], bytes,
+                                                        sizeof bytes),
+                         0);
+        assert_int_equal(
+            heddle_program_launch(p[i], &(struct heddle_launch){.kernel = 0}),
+            0);
+        w[i] = heddle_program_workload(p[i]);
+        assert_non_null(w[i]);
+        hash[i] = heddle_workload_hash(w[i]);
+        heddle_workload_free(w[i]);
+    }
+    assert_true(hash[0] == hash[1]);
+    heddle_program_free(p[0]);
+    heddle_program_free(p[1]);
+
+    p[0] = heddle_program_new("touch");
+    code.count = 0;
+    assert_int_equal(heddle_program_code(p[0], &code), HEDDLE_EPROGRAM);
+    assert_text(heddle_program_error(p[0]), "kernel touch: too many registers");
+    heddle_program_free(p[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +280,7 @@ int main(void)
         cmocka_unit_test(versions),
         cmocka_unit_test(descriptions_of_any_size),
         cmocka_unit_test(descriptions_of_every_kind),
+        cmocka_unit_test(kernels_as_structs),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -2,14 +2,14 @@
  * heddle_program.h - kernel programs: buffers, kernels as bytecode, a host.
  *
  * A program is built once: buffers in the order in which they are allocated,
- * kernels (bytecode as heddle.kernel writes it; program/program.h describes it),
+ * kernels (struct heddle_code, or the bytes that Lua's heddle.kernel writes),
  * and the launches.  A workload is one execution of it: it holds what changes
  * (written pages of the buffers, the host's state) and refers to the program,
  * so that many simulations can run one program.
  *
  *     heddle_program *p = heddle_program_new("vecadd");
  *     int a = heddle_program_buffer(p, "a", HEDDLE_F32, n, 0, NULL);
- *     int k = heddle_program_kernel(p, code, bytes);
+ *     int k = heddle_program_code(p, &code);
  *     heddle_program_launch(p, &(struct heddle_launch){.kernel = k});
  *     heddle_workload *w = heddle_program_workload(p);
  *     heddle_program_free(p);
@@ -20,6 +20,10 @@
 #define HEDDLE_PROGRAM_H
 
 #include "heddle_work.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Types of buffer elements. */
 enum heddle_type {
@@ -33,7 +37,7 @@ enum heddle_type {
 };
 
 /* Bytes of one element: 1, 4, 4, 8, 4, 8. */
-uint32_t heddle_type_bytes(enum heddle_type t);
+HEDDLE_API uint32_t heddle_type_bytes(enum heddle_type t);
 
 /*
  * A block of elements, counted by reference: who makes one has one
@@ -48,9 +52,9 @@ typedef struct heddle_data {
 } heddle_data;
 
 /* Zeroed; returns owned, or NULL (ENOMEM, or too many elements). */
-heddle_data *heddle_data_new(enum heddle_type type, uint64_t count);
-heddle_data *heddle_data_ref(heddle_data *d);
-void heddle_data_free(heddle_data *d); /* drops one reference */
+HEDDLE_API heddle_data *heddle_data_new(enum heddle_type type, uint64_t count);
+HEDDLE_API heddle_data *heddle_data_ref(heddle_data *d);
+HEDDLE_API void heddle_data_free(heddle_data *d); /* drops one reference */
 
 typedef struct heddle_program heddle_program;
 typedef struct heddle_host heddle_host;
@@ -70,13 +74,13 @@ struct heddle_launch {
     union heddle_value arg[HEDDLE_MAX_ARGS];
 };
 
-heddle_program *heddle_program_new(const char *name);
+HEDDLE_API heddle_program *heddle_program_new(const char *name);
 /* Drops one reference; workloads hold others. */
-void heddle_program_free(heddle_program *p);
-const char *heddle_program_error(const heddle_program *p);
+HEDDLE_API void heddle_program_free(heddle_program *p);
+HEDDLE_API const char *heddle_program_error(const heddle_program *p);
 
 /* Alignment of the buffers that follow: a power of two, 256 at the start. */
-int heddle_program_align(heddle_program *p, uint64_t bytes);
+HEDDLE_API int heddle_program_align(heddle_program *p, uint64_t bytes);
 
 enum {
     HEDDLE_CONTENTS = 1, /* real values are kept */
@@ -88,15 +92,165 @@ enum {
 /* Adds a buffer; returns its index, or an error.  `data` (may be NULL) is what
  * it starts with; takes a reference of its own.  It must have the type of the
  * buffer and no more elements. */
-int heddle_program_buffer(heddle_program *p, const char *name,
-                          enum heddle_type type, uint64_t count, uint32_t flags,
-                          heddle_data *data);
+HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
+                                     enum heddle_type type, uint64_t count,
+                                     uint32_t flags, heddle_data *data);
 
-/* Adds a kernel; returns its index, or HEDDLE_EPROGRAM with words. */
-int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes);
+/* ---- kernels --------------------------------------------------------------
+ *
+ * A kernel is a list of instructions over typed registers.  Control flow is
+ * structured and has no addresses: IF, ELSE, ENDIF, LOOP .. ENDLOOP and WHILE,
+ * TEST .. ENDWHILE nest.  The last instruction is EXIT.
+ *
+ * d is the register that is written, a, b and c are read; one that is not used,
+ * or may be left out, is HEDDLE_NO_REGISTER.  Of a b that is left out imm takes
+ * the place: an integer, or the bits of a double.
+ *
+ * Memory instructions access element a + b + imm of buffer `buf` (ATOM: a +
+ * imm). Of LOAD and STORE, c is the elements a lane: 1, 2 or 4.  LOAD and ATOM
+ * fill the scoreboard slot `aux`, 0 to 31, or none with aux 32; `wait` is the
+ * set of slots that an instruction waits for.  Arithmetic has none: it is free,
+ * and what takes issue slots (ALU, STORE ...) and uses its result waits.
+ */
+enum heddle_ins_op {
+    HEDDLE_INS_LI,   /* d = imm; bool: 0 or 1 */
+    HEDDLE_INS_SPEC, /* d = special register imm, enum heddle_special */
+    HEDDLE_INS_ARG,  /* d = argument imm of the launch */
+    HEDDLE_INS_MOV,  /* d = a */
+    HEDDLE_INS_VAR,  /* declares variable d = a */
+    HEDDLE_INS_SET,  /* active lanes of variable d = a */
+    HEDDLE_INS_ADD,  /* of ints, as those up to NOT */
+    HEDDLE_INS_SUB,
+    HEDDLE_INS_MUL,
+    HEDDLE_INS_DIV, /* floor; by 0: 0 */
+    HEDDLE_INS_MOD, /* sign of the divisor; by 0: 0 */
+    HEDDLE_INS_MIN,
+    HEDDLE_INS_MAX,
+    HEDDLE_INS_AND,
+    HEDDLE_INS_OR,
+    HEDDLE_INS_XOR,
+    HEDDLE_INS_SHL, /* counts modulo 64 */
+    HEDDLE_INS_SHR, /* keeps the sign */
+    HEDDLE_INS_LSHR,
+    HEDDLE_INS_NEG,
+    HEDDLE_INS_NOT,
+    HEDDLE_INS_FADD, /* of f32 or f64, as those up to FSQRT */
+    HEDDLE_INS_FSUB,
+    HEDDLE_INS_FMUL,
+    HEDDLE_INS_FDIV,
+    HEDDLE_INS_FMIN,
+    HEDDLE_INS_FMAX,
+    HEDDLE_INS_FNEG,
+    HEDDLE_INS_FSQRT,
+    HEDDLE_INS_LT, /* bool d = a < b, of ints */
+    HEDDLE_INS_LE,
+    HEDDLE_INS_GT,
+    HEDDLE_INS_GE,
+    HEDDLE_INS_EQ,
+    HEDDLE_INS_NE,
+    HEDDLE_INS_FLT, /* of f32 or f64 */
+    HEDDLE_INS_FLE,
+    HEDDLE_INS_FGT,
+    HEDDLE_INS_FGE,
+    HEDDLE_INS_FEQ,
+    HEDDLE_INS_FNE,
+    HEDDLE_INS_BAND, /* of bools */
+    HEDDLE_INS_BOR,
+    HEDDLE_INS_BXOR,
+    HEDDLE_INS_BNOT,
+    HEDDLE_INS_ITOF,
+    HEDDLE_INS_FTOF,
+    HEDDLE_INS_FTOI, /* toward zero; out of range: 0 */
+    HEDDLE_INS_BTOI,
+    HEDDLE_INS_SEL,  /* d = c ? a : b */
+    HEDDLE_INS_PEEK, /* d = an element, without an access: a buffer with
+                        contents */
+    HEDDLE_INS_POKE, /* an element = d, the same way */
+    HEDDLE_INS_IF,   /* bool a */
+    HEDDLE_INS_ELSE,
+    HEDDLE_INS_ENDIF,
+    HEDDLE_INS_LOOP, /* for d = a; d < b; d += c or imm (aux 1: d > b) */
+    HEDDLE_INS_ENDLOOP,
+    HEDDLE_INS_WHILE,
+    HEDDLE_INS_TEST, /* lanes without bool a leave the while */
+    HEDDLE_INS_ENDWHILE,
+    HEDDLE_INS_EXITIF, /* lanes with bool a are done */
+    HEDDLE_INS_ALU,    /* imm arithmetic instructions */
+    HEDDLE_INS_SHARED, /* imm shared-memory instructions */
+    HEDDLE_INS_LOAD,   /* d = an element; d may be left out */
+    HEDDLE_INS_STORE,  /* an element = d; d may be left out */
+    HEDDLE_INS_ATOM,   /* d = an element, which is combined with b */
+    HEDDLE_INS_BAR,
+    HEDDLE_INS_EXIT
+};
+
+enum heddle_special {
+    HEDDLE_SPECIAL_TID, /* thread in the block */
+    HEDDLE_SPECIAL_GID, /* thread in the grid, linear */
+    HEDDLE_SPECIAL_TX,
+    HEDDLE_SPECIAL_TY,
+    HEDDLE_SPECIAL_TZ,
+    HEDDLE_SPECIAL_BX,
+    HEDDLE_SPECIAL_BY,
+    HEDDLE_SPECIAL_BZ,
+    HEDDLE_SPECIAL_BLOCK, /* block in the grid, linear */
+    HEDDLE_SPECIAL_NX,    /* size of the grid */
+    HEDDLE_SPECIAL_NY,
+    HEDDLE_SPECIAL_NZ,
+    HEDDLE_SPECIAL_LANE,
+    HEDDLE_SPECIAL_WARP,
+    HEDDLE_SPECIAL_LANES
+};
+
+enum heddle_register_type {
+    HEDDLE_REGISTER_INT,
+    HEDDLE_REGISTER_F32,
+    HEDDLE_REGISTER_F64,
+    HEDDLE_REGISTER_BOOL
+};
+
+#define HEDDLE_NO_REGISTER 0xffffu
+
+/* ATOM: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
+ * 0 add, min, max, and, or, xor, exchange, 7 compare and swap) and the register
+ * to compare with (bits 48 to 63). */
+struct heddle_ins {
+    uint8_t op, aux;     /* enum heddle_ins_op */
+    uint16_t d, a, b, c; /* registers */
+    uint16_t buf;        /* of a memory instruction */
+    uint32_t wait;       /* scoreboard slots, as bits */
+    int64_t imm;
+};
+
+struct heddle_code_arg {
+    const char *name;         /* up to 31 bytes */
+    uint32_t type;            /* enum heddle_register_type, no bool */
+    union heddle_value value; /* where a launch gives none */
+};
+
+struct heddle_code {
+    const char *name;            /* up to 59 bytes */
+    uint32_t grid[3], block[3];  /* of launches that say nothing else; 0: 1 */
+    uint32_t regs, shared_bytes; /* of a thread, of a block: for occupancy */
+    const uint8_t *type;         /* [registers], enum heddle_register_type */
+    uint32_t registers;
+    const struct heddle_ins *ins; /* [count] */
+    uint32_t count;
+    const struct heddle_code_arg *arg; /* [args], or NULL */
+    uint32_t args;
+};
+
+/* Adds a kernel, which is checked; returns its index, or HEDDLE_EPROGRAM with
+ * words. */
+HEDDLE_API int heddle_program_code(heddle_program *p,
+                                   const struct heddle_code *code);
+/* The serialised form, which heddle.kernel writes: see program/program.h. */
+HEDDLE_API int heddle_program_kernel(heddle_program *p, const void *code,
+                                     size_t bytes);
 
 /* Adds a launch to the list that is walked where there is no host. */
-int heddle_program_launch(heddle_program *p, const struct heddle_launch *l);
+HEDDLE_API int heddle_program_launch(heddle_program *p,
+                                     const struct heddle_launch *l);
 
 /*
  * The host function: called before the first launch and after each kernel.
@@ -106,34 +260,43 @@ int heddle_program_launch(heddle_program *p, const struct heddle_launch *l);
  * `text` (may be NULL) stands for the function in the workload's hash.
  */
 typedef int heddle_host_fn(void *ud, heddle_host *h, struct heddle_launch *l);
-int heddle_program_host(heddle_program *p, heddle_host_fn *fn, void *ud,
-                        void (*free)(void *ud), const void *text, size_t bytes);
+HEDDLE_API int heddle_program_host(heddle_program *p, heddle_host_fn *fn,
+                                   void *ud, void (*free)(void *ud),
+                                   const void *text, size_t bytes);
 
 /* What a host may do; buffers must have contents.  0 or HEDDLE_EPROGRAM,
  * recorded. */
-int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
-                     union heddle_value *v);
-int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
-                      union heddle_value v);
-int heddle_host_fill(heddle_host *h, uint32_t buffer, union heddle_value v);
+HEDDLE_API int heddle_host_read(heddle_host *h, uint32_t buffer, uint64_t i,
+                                union heddle_value *v);
+HEDDLE_API int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
+                                 union heddle_value v);
+HEDDLE_API int heddle_host_fill(heddle_host *h, uint32_t buffer,
+                                union heddle_value v);
 /* Gives a buffer's memory back: no later kernel of this run may access it. */
-int heddle_host_release(heddle_host *h, uint32_t buffer);
+HEDDLE_API int heddle_host_release(heddle_host *h, uint32_t buffer);
 /* What the driver may know of a buffer from the next launch on, a set of
  * HEDDLE_ADVICE_ bits that replaces the one before; and what is done to a
  * buffer's pages before that launch, in the order of the calls.  Both matter
  * where pages come from the host when they are touched. */
-int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice);
-int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what);
+HEDDLE_API int heddle_host_advise(heddle_host *h, uint32_t buffer,
+                                  uint32_t advice);
+HEDDLE_API int heddle_host_move(heddle_host *h, uint32_t buffer,
+                                enum heddle_move what);
 /* Launches so far. */
-uint32_t heddle_host_launched(const heddle_host *h);
+HEDDLE_API uint32_t heddle_host_launched(const heddle_host *h);
 /* The state: borrowed until the next heddle_host_set_state. */
-const void *heddle_host_state(const heddle_host *h, size_t *bytes);
-int heddle_host_set_state(heddle_host *h, const void *p, size_t bytes);
+HEDDLE_API const void *heddle_host_state(const heddle_host *h, size_t *bytes);
+HEDDLE_API int heddle_host_set_state(heddle_host *h, const void *p,
+                                     size_t bytes);
 /* Records an error; returns code. */
-int heddle_host_fail(heddle_host *h, int code, const char *text);
+HEDDLE_API int heddle_host_fail(heddle_host *h, int code, const char *text);
 
 /* A workload; returns owned (heddle_workload_free), or NULL with words in
  * heddle_program_error().  The program cannot be changed afterwards. */
-heddle_workload *heddle_program_workload(heddle_program *p);
+HEDDLE_API heddle_workload *heddle_program_workload(heddle_program *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
