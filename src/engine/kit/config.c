@@ -26,7 +26,7 @@ static void *field(struct hd_machine *m, const struct hd_part_info *g,
 /* ---- reading one value ------------------------------------------------- */
 
 /* A number, decimal or 0x..., with an optional K, M or G (powers of 1024). */
-static int read_number(const char *text, uint64_t *out)
+static int config_read_number(const char *text, uint64_t *out)
 {
     char *end;
     unsigned long long v;
@@ -75,8 +75,8 @@ static int read_mode(const char *text, struct hd_mode *out)
         out->fixed = 0;
         return 0;
     }
-    if (strncmp(text, "fixed:", 6) != 0 || read_number(text + 6, &n) != 0 ||
-        n > 1000000000u)
+    if (strncmp(text, "fixed:", 6) != 0 ||
+        config_read_number(text + 6, &n) != 0 || n > 1000000000u)
         return -1;
     out->kind = HD_FIXED;
     out->fixed = (uint32_t)n;
@@ -97,12 +97,12 @@ static int read_bool(const char *text)
     return -1;
 }
 
-static int set_number(const char *full, const struct hd_setting *s, void *p,
-                      const char *value, struct hd_err *err)
+static int config_set_number(const char *full, const struct hd_setting *s,
+                             void *p, const char *value, struct hd_err *err)
 {
     uint64_t v;
 
-    if (read_number(value, &v) != 0)
+    if (config_read_number(value, &v) != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s: '%s' is not a whole number (K, M and G are "
                           "understood)",
@@ -128,7 +128,7 @@ static int set_value(const char *full, const struct hd_setting *s, void *p,
     switch (s->type) {
     case HD_T_U32:
     case HD_T_U64:
-        return set_number(full, s, p, value, err);
+        return config_set_number(full, s, p, value, err);
     case HD_T_BOOL:
         k = read_bool(value);
         if (k < 0)
@@ -181,7 +181,7 @@ static const struct hd_setting *find(const char *name,
     return NULL;
 }
 
-static int unknown(const char *name, struct hd_err *err)
+static int config_unknown(const char *name, struct hd_err *err)
 {
     enum { MOST = 512, LONG = 64 };
     char room[MOST][LONG];
@@ -214,7 +214,7 @@ int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
     const struct hd_setting *s = find(name, &g);
 
     if (s == NULL)
-        return unknown(name, err);
+        return config_unknown(name, err);
     return set_value(name, s, field(m, g, s), value, err);
 }
 
@@ -261,8 +261,8 @@ void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room)
 
 /* A value as text that hd_machine_set reads back; of what a file has, "?" for what
  * is none. */
-static void print(const struct hd_setting *s, const void *part, char *out,
-                  size_t room)
+static void config_print(const struct hd_setting *s, const void *part,
+                         char *out, size_t room)
 {
     const void *p = (const char *)part + s->offset;
     const struct hd_mode *m = p;
@@ -299,7 +299,7 @@ int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
     const struct hd_setting *s = find(name, &g);
 
     if (s == NULL)
-        return unknown(name, err);
-    print(s, (const char *)m + g->offset, out, room);
+        return config_unknown(name, err);
+    config_print(s, (const char *)m + g->offset, out, room);
     return 0;
 }

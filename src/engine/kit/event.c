@@ -88,7 +88,7 @@ static inline bool ordered(const struct hd_event *x, const struct hd_event *y)
 }
 
 /* Merges two sorted lists; those of x were posted before those of y. */
-static hd_node merge(const struct hd_events *q, hd_node x, hd_node y)
+static hd_node event_merge(const struct hd_events *q, hd_node x, hd_node y)
 {
     hd_node first = 0, *to = &first;
 
@@ -114,13 +114,13 @@ static hd_node merge_sort(const struct hd_events *q, hd_node list)
         next = hd_event_at(q, n)->next;
         hd_event_at(q, n)->next = 0;
         for (; run[i] != 0; i++) {
-            n = merge(q, run[i], n);
+            n = event_merge(q, run[i], n);
             run[i] = 0;
         }
         run[i] = n;
     }
     for (uint32_t i = 0; i < HD_LEN(run); i++)
-        all = merge(q, run[i], all);
+        all = event_merge(q, run[i], all);
     return all;
 }
 
@@ -227,7 +227,7 @@ static HD_INLINE hd_node take_keys(const struct hd_events *q, hd_node n,
 }
 
 /* Whether a list is over: what it has left are the nodes that end lists. */
-static inline bool is_end(hd_node n)
+static inline bool event_is_end(hd_node n)
 {
     return n < ENDS * NODE;
 }
@@ -266,7 +266,7 @@ HD_APART static hd_node sort_more(const struct hd_events *q, hd_node list)
     uint64_t k[MORE], to[MORE];
     hd_node at[MORE], rest = take_keys(q, list, 0, MORE, MORE, k, at);
 
-    if (!is_end(rest))
+    if (!event_is_end(rest))
         return sort_many(q, list);
     sort_8(k);
     sort_8(k + FEW);
@@ -275,17 +275,17 @@ HD_APART static hd_node sort_more(const struct hd_events *q, hd_node list)
 }
 
 /* Sorts a list of any length. */
-static HD_INLINE hd_node sort(const struct hd_events *q, hd_node list)
+static HD_INLINE hd_node event_sort(const struct hd_events *q, hd_node list)
 {
     uint64_t k[FEW];
     hd_node at[FEW], rest = take_keys(q, list, 0, FEW / 2, FEW, k, at);
 
-    if (is_end(rest)) {
+    if (event_is_end(rest)) {
         sort_4(k);
         return link_sorted(q, k, at, FEW / 2, FEW - 1, rest);
     }
     rest = take_keys(q, rest, FEW / 2, FEW, FEW, k, at);
-    if (!is_end(rest))
+    if (!event_is_end(rest))
         return sort_more(q, list);
     sort_8(k);
     return link_sorted(q, k, at, FEW, FEW - 1, rest);
@@ -347,7 +347,8 @@ void hd_events_restored(struct hd_events *q)
 }
 
 /* Moves a growing array to a piece twice as large; the old piece is left. */
-static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
+static hd_ref event_grow(struct hd_events *q, hd_ref old, uint32_t *room,
+                         size_t size)
 {
     void *p = hd_arena_take(q->arena, (size_t)*room * 2, size);
 
@@ -359,7 +360,7 @@ static hd_ref grow(struct hd_events *q, hd_ref old, uint32_t *room, size_t size)
 
 /* ---- the heap ----------------------------------------------------------- */
 
-static bool before(const struct aside *x, const struct aside *y)
+static bool event_before(const struct aside *x, const struct aside *y)
 {
     if (x->at != y->at)
         return x->at < y->at;
@@ -376,10 +377,10 @@ static void heap_push(struct hd_events *q, const struct aside *e)
     uint32_t i;
 
     if (s->heap_n == s->heap_room)
-        s->heap = grow(q, s->heap, &s->heap_room, sizeof *h);
+        s->heap = event_grow(q, s->heap, &s->heap_room, sizeof *h);
     h = hd_arena_at(q->arena, s->heap);
     i = s->heap_n++;
-    while (i > 0 && before(e, &h[(i - 1) / 2])) {
+    while (i > 0 && event_before(e, &h[(i - 1) / 2])) {
         h[i] = h[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -399,9 +400,9 @@ static struct aside heap_pop(struct hd_events *q)
         uint32_t c = 2 * i + 1;
         if (c >= n)
             break;
-        if (c + 1 < n && before(&h[c + 1], &h[c]))
+        if (c + 1 < n && event_before(&h[c + 1], &h[c]))
             c++;
-        if (!before(&h[c], &e))
+        if (!event_before(&h[c], &e))
             break;
         h[i] = h[c];
         i = c;
@@ -425,7 +426,8 @@ void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
         return;
     }
     if (s->pool_used == s->pool_room) {
-        s->pool = grow(q, s->pool, &s->pool_room, sizeof(struct hd_event));
+        s->pool =
+            event_grow(q, s->pool, &s->pool_room, sizeof(struct hd_event));
         hd_events_restored(q);
     }
     s->free = s->pool_used++ * (hd_node)sizeof(struct hd_event);
@@ -485,7 +487,7 @@ static inline hd_node next_list(const struct hd_event_state *s)
 }
 
 /* Takes up the next bucket that has events; false: there are none. */
-static inline bool advance(struct hd_events *q)
+static inline bool event_advance(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
     uint64_t bucket = next_used(s);
@@ -502,15 +504,15 @@ static inline bool advance(struct hd_events *q)
     s->head[slot] = 0;
     s->used[slot] = 0;
     if (hd_event_at(q, list)->next != 0)
-        list = sort(q, list);
+        list = event_sort(q, list);
     s->taken = s->ready = list;
     return true;
 }
 
 /* ---- serving ------------------------------------------------------------ */
 
-static inline void call(struct hd_events *q, uint32_t to, hd_time at,
-                        uint32_t what, uint32_t a, uint64_t b)
+static inline void event_call(struct hd_events *q, uint32_t to, hd_time at,
+                              uint32_t what, uint32_t a, uint64_t b)
 {
 #if HD_BORDERS_WATCHED
     q->borders.now = q->side[to];
@@ -542,7 +544,7 @@ static inline void through(struct hd_events *q, hd_node n, hd_node next)
 /* Serves what is ready and before the limit; returns how many.  Meanwhile it
  * fetches the next bucket's events, an event at a time: to walk their list then
  * would be a chain of misses of the host's cache. */
-static uint64_t serve(struct hd_events *q, const int *stop)
+static uint64_t event_serve(struct hd_events *q, const int *stop)
 {
     struct hd_event_state *s = q->s;
     hd_node n = s->ready, next, ahead;
@@ -565,7 +567,7 @@ static uint64_t serve(struct hd_events *q, const int *stop)
         served++;
         ahead = hd_event_at(q, ahead)->next;
         HD_PREFETCH(hd_event_at(q, ahead));
-        call(q, receiver(e->key), at, e->what, e->a, e->b);
+        event_call(q, receiver(e->key), at, e->what, e->a, e->b);
         if (next == 0 || *stop != 0) {
             through(q, n, next);
             return served;
@@ -604,7 +606,7 @@ HD_APART static uint64_t serve_aside(struct hd_events *q)
             return 0;
         e = heap_pop(q);
         s->now = e.at;
-        call(q, e.ranks >> 12, e.at, e.what, e.a, e.b);
+        event_call(q, e.ranks >> 12, e.at, e.what, e.a, e.b);
     } else {
         hd_node n = s->ready;
         struct hd_event e = *hd_event_at(q, n);
@@ -613,7 +615,7 @@ HD_APART static uint64_t serve_aside(struct hd_events *q)
         if (n == 0 || at >= q->end)
             return 0;
         s->now = at;
-        call(q, receiver(e.key), at, e.what, e.a, e.b);
+        event_call(q, receiver(e.key), at, e.what, e.a, e.b);
         through(q, n, e.next);
     }
     return 1;
@@ -629,9 +631,10 @@ HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
     q->limit = hd_min_u64(q->end, s->heap_at);
     q->base = (s->wheel - 1) << s->shift;
     while (*stop == 0) {
-        if (s->ready == 0 && s->heap_at >> s->shift >= s->wheel && !advance(q))
+        if (s->ready == 0 && s->heap_at >> s->shift >= s->wheel &&
+            !event_advance(q))
             break;
-        n = serve(q, stop);
+        n = event_serve(q, stop);
         if (HD_UNLIKELY(n == 0) && (*stop != 0 || (n = serve_aside(q)) == 0))
             break;
         served += n;

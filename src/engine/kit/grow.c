@@ -86,7 +86,7 @@ void *hd_grow_slow(void *list, size_t n, size_t *room, size_t size)
 }
 
 /* The slot of a key, or the free one where it would be. */
-static struct hd_map_slot *find(const struct hd_map *m, uint64_t key)
+static struct hd_map_slot *grow_find(const struct hd_map *m, uint64_t key)
 {
     size_t at = hd_map_first(m, key);
 
@@ -104,12 +104,12 @@ uint32_t *hd_map_at_slow(struct hd_map *m, uint64_t key)
             return NULL;
         for (size_t i = 0; i < m->slots; i++)
             if (m->slot[i].row != 0)
-                *find(&big, m->slot[i].key) = m->slot[i];
+                *grow_find(&big, m->slot[i].key) = m->slot[i];
         free(m->slot);
         m->slot = big.slot;
         m->slots = big.slots;
     }
-    struct hd_map_slot *s = find(m, key);
+    struct hd_map_slot *s = grow_find(m, key);
     m->n += s->row == 0;
     s->key = key;
     return &s->row;

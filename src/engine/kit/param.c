@@ -65,8 +65,8 @@ int hd_param_check(const struct hd_param_of *of, int code, struct hd_err *err)
     return 0;
 }
 
-static int set(const struct hd_param_of *of, const char *name, uint64_t value,
-               uint64_t *values, struct hd_err *err)
+static int param_set(const struct hd_param_of *of, const char *name,
+                     uint64_t value, uint64_t *values, struct hd_err *err)
 {
     uint32_t n = hd_param_count(of->params);
     const char *names[HEDDLE_MAX_PARAMS], *near;
@@ -103,7 +103,7 @@ int hd_param_values(const struct hd_param_of *of, const char *const *names,
     for (uint32_t i = 0; i < hd_param_count(of->params); i++)
         values[i] = of->params[i].def;
     for (uint32_t i = 0; i < n; i++)
-        if (set(of, names[i], given[i], values, err) != 0)
+        if (param_set(of, names[i], given[i], values, err) != 0)
             return err->code;
     return 0;
 }

@@ -35,8 +35,8 @@
 
 enum { NAME = 200, ROOM = NAME + 48, TURNS = 10000 };
 
-static int failed(struct hd_save *s, int code, const char *path,
-                  const char *what, struct hd_err *err)
+static int save_failed(struct hd_save *s, int code, const char *path,
+                       const char *what, struct hd_err *err)
 {
     code = errno == ENOMEM ? HEDDLE_ENOMEM : code;
     hd_err_set(err, code, "%s: %s: %s", path, what, strerror(errno));
@@ -82,7 +82,7 @@ static int link_it(struct hd_save *s)
 }
 
 /* Without a name where that can be had. */
-static int begin(struct hd_save *s)
+static int save_begin(struct hd_save *s)
 {
     int dir = folder(s->path);
 
@@ -115,17 +115,17 @@ int hd_save_open(struct hd_save *s, const char *path, struct hd_err *err)
 
     s->fd = -1;
     if (!there && (errno != ENOENT || *path == '\0'))
-        return failed(s, HEDDLE_ECREATE, path, "cannot create", err);
+        return save_failed(s, HEDDLE_ECREATE, path, "cannot create", err);
     s->direct = is_stream(path) || (there && !S_ISREG(st.st_mode));
     s->mode = there ? st.st_mode & 0777 : 0;
     s->path = there && !s->direct ? realpath(path, NULL) : strdup(path);
     s->temp = s->path ? malloc((size_t)folder(s->path) + ROOM) : NULL;
-    if (s->temp == NULL || begin(s) != 0)
-        return failed(s, HEDDLE_ECREATE, path, "cannot create", err);
+    if (s->temp == NULL || save_begin(s) != 0)
+        return save_failed(s, HEDDLE_ECREATE, path, "cannot create", err);
     return 0;
 }
 
-static int finish(struct hd_save *s)
+static int save_finish(struct hd_save *s)
 {
     int fd = s->fd, rc;
 
@@ -158,10 +158,10 @@ int hd_save_keep(struct hd_save *s, struct hd_err *err)
         s->fd = -1;
         rc = close(fd);
     } else {
-        rc = finish(s);
+        rc = save_finish(s);
     }
     if (rc != 0)
-        failed(s, HEDDLE_EIO, s->path, "cannot write", err);
+        save_failed(s, HEDDLE_EIO, s->path, "cannot write", err);
     hd_save_drop(s);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return rc != 0 ? err->code : 0;
@@ -180,7 +180,7 @@ void hd_save_drop(struct hd_save *s)
     s->path = s->temp = NULL;
 }
 
-static int write_all(struct hd_save *s, const char *p, size_t n)
+static int save_write(struct hd_save *s, const char *p, size_t n)
 {
     while (n > 0) {
         ssize_t did = write(s->fd, p, n);
@@ -201,8 +201,8 @@ int hd_save_whole(const char *path, const void *bytes, size_t n,
     struct hd_save s = {.fd = -1};
 
     if (hd_save_open(&s, path, err) == 0 && bytes != NULL) {
-        if (write_all(&s, bytes, n) != 0)
-            failed(&s, HEDDLE_EIO, path, "cannot write", err);
+        if (save_write(&s, bytes, n) != 0)
+            save_failed(&s, HEDDLE_EIO, path, "cannot write", err);
         else
             hd_save_keep(&s, err);
     }

@@ -71,8 +71,8 @@ uint32_t hd_stats_flat_each(const struct hd_stats *st)
 }
 
 /* Adds one instance's counters to out[0..n). */
-static void add(const struct hd_stat_group *g, uint32_t instance, uint32_t app,
-                uint64_t *out)
+static void stat_add(const struct hd_stat_group *g, uint32_t instance,
+                     uint32_t app, uint64_t *out)
 {
     const uint64_t *v = hd_count_row(&g->stat, instance, app);
 
@@ -91,7 +91,7 @@ void hd_stats_sum(const struct hd_stats *st, uint32_t app, uint64_t *out)
     memset(out, 0, hd_stats_flat(st) * sizeof *out);
     for (uint32_t i = 0; i < st->groups; i++) {
         for (uint32_t k = 0; k < st->group[i].stat.instances; k++)
-            add(&st->group[i], k, app, out);
+            stat_add(&st->group[i], k, app, out);
         out += st->group[i].stat.n;
     }
 }
@@ -101,7 +101,7 @@ void hd_stats_each(const struct hd_stats *st, uint32_t app, uint64_t *out)
     memset(out, 0, hd_stats_flat_each(st) * sizeof *out);
     for (uint32_t i = 0; i < st->groups; i++) {
         for (uint32_t k = 0; k < st->group[i].stat.instances; k++) {
-            add(&st->group[i], k, app, out);
+            stat_add(&st->group[i], k, app, out);
             out += st->group[i].stat.n;
         }
     }
