@@ -30,7 +30,7 @@
 
 enum { SHOWN = 8 }; /* elements of an array that an error shows */
 
-static uint64_t word(const void *question, size_t offset)
+static uint64_t ask_word(const void *question, size_t offset)
 {
     uint64_t v;
 
@@ -58,10 +58,10 @@ static size_t show_field(char *out, size_t room, const void *q,
 
     if (f->count == NULL)
         return (size_t)snprintf(out, room, " %s=%" PRIu64, f->name,
-                                word(q, f->offset));
+                                ask_word(q, f->offset));
     for (uint32_t i = 0; i < info->fields; i++)
         if (strcmp(info->field[i].name, f->count) == 0)
-            n = word(q, info->field[i].offset);
+            n = ask_word(q, info->field[i].offset);
     v = array(q, f->offset);
     at = (size_t)snprintf(out, room, " %s={", f->name);
     for (uint64_t i = 0; i < n && i < SHOWN && at < room; i++)
@@ -73,8 +73,8 @@ static size_t show_field(char *out, size_t room, const void *q,
     return at;
 }
 
-static void tell(const struct hd_offer *o, const void *q, int64_t answer,
-                 const char *rule, struct hd_err *err)
+static void ask_tell(const struct hd_offer *o, const void *q, int64_t answer,
+                     const char *rule, struct hd_err *err)
 {
     const struct heddle_point_info *info = o->info;
     struct hd_env *env = o->r->env;
@@ -100,7 +100,7 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
     const struct hd_offer *o = slot->bound ? slot->self : NULL;
 
     if (o != NULL && o->by != NULL)
-        tell(o, question, answer, rule, err);
+        ask_tell(o, question, answer, rule, err);
     else /* somebody listens to the default */
         hd_err_set(err, HEDDLE_EPOLICY,
                    "point %s: %" PRId64 " was answered, expected %s",
@@ -109,12 +109,12 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
 
 /* ---- the wrappers ----------------------------------------------------- */
 
-static uint64_t *counters(const struct hd_offer *o, const void *q)
+static uint64_t *ask_counters(const struct hd_offer *o, const void *q)
 {
     uint32_t app = HD_APP_NONE;
 
     if (o->app_offset != HD_NONE)
-        app = (uint32_t)word(q, o->app_offset);
+        app = (uint32_t)ask_word(q, o->app_offset);
     return hd_count(&o->r->stat, 0, app, HD_ASKS * o->point);
 }
 
@@ -126,7 +126,7 @@ static int64_t ask_none(void *self, const void *q)
     hd_cross(o->r->env, HD_BORDER_policy);
     o->def(o->def_self, q);
     if (o->r->env->err->code >= 0) {
-        counters(o, q)[HD_ASKED]++;
+        ask_counters(o, q)[HD_ASKED]++;
         o->fn(o->state, q);
     }
     return 0;
@@ -135,7 +135,8 @@ static int64_t ask_none(void *self, const void *q)
 /* Whether an answer keeps to the rule of its kind. */
 static bool good(const struct hd_offer *o, const void *q, uint64_t a)
 {
-    uint64_t limit = o->limit_offset != HD_NONE ? word(q, o->limit_offset) : 0;
+    uint64_t limit =
+        o->limit_offset != HD_NONE ? ask_word(q, o->limit_offset) : 0;
 
     switch (o->info->kind) {
     case HEDDLE_INDEX:
@@ -157,9 +158,10 @@ static bool good(const struct hd_offer *o, const void *q, uint64_t a)
 }
 
 /* The rule in words. */
-static void bad(const struct hd_offer *o, const void *q, int64_t a)
+static void ask_bad(const struct hd_offer *o, const void *q, int64_t a)
 {
-    uint64_t limit = o->limit_offset != HD_NONE ? word(q, o->limit_offset) : 1;
+    uint64_t limit =
+        o->limit_offset != HD_NONE ? ask_word(q, o->limit_offset) : 1;
     char rule[160];
 
     if (o->info->kind == HEDDLE_CHOICE)
@@ -175,14 +177,14 @@ static void bad(const struct hd_offer *o, const void *q, int64_t a)
     else
         snprintf(rule, sizeof rule, "0 to %" PRIu64,
                  limit - (o->info->kind == HEDDLE_INDEX));
-    tell(o, q, a, rule, o->r->env->err);
+    ask_tell(o, q, a, rule, o->r->env->err);
 }
 
 /* After an error no policy is asked again. */
-static int64_t ask(void *self, const void *q)
+static int64_t ask_bound(void *self, const void *q)
 {
     const struct hd_offer *o = self;
-    uint64_t *count = counters(o, q);
+    uint64_t *count = ask_counters(o, q);
     int64_t a;
 
     hd_cross(o->r->env, HD_BORDER_policy);
@@ -195,16 +197,16 @@ static int64_t ask(void *self, const void *q)
     else if (HD_LIKELY(good(o, q, (uint64_t)a)))
         return a;
     else
-        bad(o, q, a);
+        ask_bad(o, q, a);
     return o->def(o->def_self, q);
 }
 
 /* Of whoever answers. */
 static heddle_answer *answering(const struct hd_offer *o)
 {
-    return o->by == NULL                    ? o->def
+    return o->by == NULL                  ? o->def
            : o->info->kind == HEDDLE_NONE ? ask_none
-                                            : ask;
+                                          : ask_bound;
 }
 
 /* ---- listening ---------------------------------------------------------- */

@@ -19,7 +19,7 @@
 #include "sim.h"
 #include "registry.h"
 
-static bool replaces(uint32_t point)
+static bool bind_replaces(uint32_t point)
 {
     return point == HEDDLE_POINT_repl_touch ||
            point == HEDDLE_POINT_repl_fill ||
@@ -32,7 +32,7 @@ static bool only_replaces(const struct heddle_policy *p)
     bool any = false;
 
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (p->answer[i] && !replaces(i))
+        if (p->answer[i] && !bind_replaces(i))
             return false;
         any |= p->answer[i] != NULL;
     }
@@ -173,9 +173,9 @@ static uint64_t hash_name(const char *s)
 }
 
 /* The machine as a cell sees it. */
-static struct heddle_place place_of(const struct hd_slots_registry *r,
-                                    const struct heddle_policy *p,
-                                    const struct hd_cell *c)
+static struct heddle_place bind_place(const struct hd_slots_registry *r,
+                                      const struct heddle_policy *p,
+                                      const struct hd_cell *c)
 {
     struct heddle_place place = r->machine;
 
@@ -238,7 +238,7 @@ static int open_cell(struct hd_slots_registry *r, const struct hd_bound *b,
                      struct hd_cell *c, struct hd_err *err)
 {
     const struct heddle_policy *p = b->policy;
-    struct heddle_place place = place_of(r, p, c);
+    struct heddle_place place = bind_place(r, p, c);
     size_t bytes;
 
     if (p->open) {

@@ -22,13 +22,13 @@ enum {
 #define HD_PART_OF "points/classify.def"
 #include "kit/rows.h"
 
-static int64_t unknown(void *self, const void *question)
+static int64_t classify_unknown(void *self, const void *question)
 {
     (void)self, (void)question;
     return HEDDLE_APP_CLASS_UNKNOWN;
 }
 
-static void ask(struct hd_classify *k, uint32_t app)
+static void classify_ask(struct hd_classify *k, uint32_t app)
 {
     struct heddle_q_app_classify q = {.app = app};
 
@@ -38,28 +38,28 @@ static void ask(struct hd_classify *k, uint32_t app)
 }
 
 /* A policy that answers is bound: what it knows without a sample. */
-static void begin(void *self)
+static void classify_begin(void *self)
 {
     struct hd_classify *k = self;
 
     for (uint32_t app = 0; app < k->env->apps; app++)
-        ask(k, app);
+        classify_ask(k, app);
 }
 
 /* An epoch of that policy has ended. */
-static void over(void *self)
+static void classify_over(void *self)
 {
     struct hd_classify *k = self;
 
     for (uint32_t app = 0; app < k->env->apps; app++) {
-        ask(k, app);
+        classify_ask(k, app);
         if (k->is[app] != HEDDLE_APP_CLASS_UNKNOWN)
             (*hd_count(&k->stat, 0, app, k->is[app] - 1u))++;
     }
 }
 
 /* It has gone: so has what it said. */
-static void bound(void *self)
+static void classify_bound(void *self)
 {
     struct hd_classify *k = self;
 
@@ -70,8 +70,9 @@ static void bound(void *self)
 int hd_classify_open(struct hd_classify *k, struct hd_env *env, heddle_sim *sim)
 {
     struct hd_part part = {
-        .name = "classify", .instances = 1, .self = k, .bound = bound};
-    struct hd_epochal at_epochs = {HEDDLE_POINT_app_classify, begin, over, k};
+        .name = "classify", .instances = 1, .self = k, .bound = classify_bound};
+    struct hd_epochal at_epochs = {HEDDLE_POINT_app_classify, classify_begin,
+                                   classify_over, k};
 
     k->sim = sim;
     k->env = env;
@@ -80,8 +81,8 @@ int hd_classify_open(struct hd_classify *k, struct hd_env *env, heddle_sim *sim)
     if (k->is == NULL || k->stat.v == NULL)
         return HEDDLE_ENOMEM;
     env->is = k->is;
-    hd_slots_offer(env->slots, HEDDLE_POINT_app_classify, "", &k->slot, unknown,
-                   k);
+    hd_slots_offer(env->slots, HEDDLE_POINT_app_classify, "", &k->slot,
+                   classify_unknown, k);
     hd_slots_epochal(env->slots, at_epochs);
     hd_env_part(env, part);
     return 0;

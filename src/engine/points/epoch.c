@@ -58,8 +58,8 @@ static uint64_t period_of(const struct hd_bound *b, uint32_t cell)
                : 0;
 }
 
-static void post(struct hd_slots_registry *r, const struct hd_bound *b,
-                 uint32_t cell, hd_time now)
+static void epoch_post(struct hd_slots_registry *r, const struct hd_bound *b,
+                       uint32_t cell, hd_time now)
 {
     uint32_t i = (uint32_t)(b - r->bound);
     uint64_t period = period_of(b, cell);
@@ -78,7 +78,7 @@ static void post(struct hd_slots_registry *r, const struct hd_bound *b,
 void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b)
 {
     for (uint32_t c = 0; c < b->cells; c++)
-        post(r, b, c, hd_events_now(r->env->ev));
+        epoch_post(r, b, c, hd_events_now(r->env->ev));
 }
 
 /* The facts that b owns begin anew. */
@@ -91,8 +91,8 @@ static void restart_facts(struct hd_slots_registry *r, const struct hd_bound *b)
 
 /* A policy that has a state for each structure has epochs for each; they end
  * at one instant, and the first is told. */
-static void tell(struct hd_slots_registry *r, const struct hd_bound *b,
-                 uint32_t cell)
+static void epoch_tell(struct hd_slots_registry *r, const struct hd_bound *b,
+                       uint32_t cell)
 {
     struct heddle_n_epoch n = {0};
 
@@ -117,7 +117,7 @@ void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
         return;
     hd_env_sync(r->env); /* the policy may read counters */
     hd_err_clear(&r->error);
-    tell(r, b, cell);
+    epoch_tell(r, b, cell);
     r->current = b;
     b->policy->epoch(b->cell[cell].state, r->sim,
                      hd_cycle(r->env->clk, HD_CLK_CORE, now));
@@ -129,13 +129,13 @@ void hd_registry_on_epoch(void *self, hd_time now, uint32_t what, uint32_t a,
     if (r->error.code != 0) /* heddle_steer, whose result may be ignored */
         hd_err_set(r->env->err, HEDDLE_EPOLICY, "policy %s, epoch: %s",
                    b->policy->name, r->error.text);
-    post(r, b, cell, now);
+    epoch_post(r, b, cell, now);
 }
 
 /* The running policy, if there is one, owns a table or a fact from now on; an
  * error where another does: that both steer it, say. */
-static int own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
-               const char *verb, const char *name)
+static int epoch_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
+                     const char *verb, const char *name)
 {
     struct hd_bound *me = r->current ? r->current : r->told;
 
@@ -153,7 +153,8 @@ static int own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
 /* A counter of one application in all copies of its part, with what lies in
  * open intervals of time, since cycle 0: results count anew when warm-up ends,
  * and policies must not feel who measures them. */
-static uint64_t live(const struct hd_stat_group *g, uint32_t k, uint32_t app)
+static uint64_t epoch_live(const struct hd_stat_group *g, uint32_t k,
+                           uint32_t app)
 {
     uint64_t out = g->past[(size_t)app * g->stat.n + k], open[256];
 
@@ -174,7 +175,7 @@ static uint64_t live_all(const struct hd_stat_group *g, uint32_t k)
     uint64_t out = 0;
 
     for (uint32_t app = 0; app < g->stat.apps; app++) {
-        uint64_t v = live(g, k, app);
+        uint64_t v = epoch_live(g, k, app);
         out = g->desc[k].kind == HD_STAT_PEAK ? hd_max_u64(out, v) : out + v;
     }
     return out;
@@ -195,7 +196,7 @@ int heddle_policy_counter(const heddle_sim *s, const char *name, uint32_t app,
             if (strcmp(g->desc[k].name, name + n + 1) != 0)
                 continue;
             *out = app == UINT32_MAX    ? live_all(g, k)
-                   : app < g->stat.apps ? live(g, k, app)
+                   : app < g->stat.apps ? epoch_live(g, k, app)
                                         : 0;
             return 0;
         }
@@ -250,7 +251,7 @@ int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
         return hd_err_set(&r->error, HEDDLE_EPOLICY,
                           "the fact %s is for epochs (every)", name);
     if (fact->restart != NULL &&
-        own(r, HD_OWN_FACT, f, "ask for the fact", name) != 0)
+        epoch_own(r, HD_OWN_FACT, f, "ask for the fact", name) != 0)
         return r->error.code;
     *out = fact->get(r->fact_self, i);
     return 0;
@@ -305,7 +306,7 @@ static uint64_t below(const struct hd_slots_registry *r, enum index i)
 }
 
 /* Integers of one, two and eight bytes, wherever they lie. */
-static void put(unsigned char *at, size_t bytes, uint64_t value)
+static void epoch_put(unsigned char *at, size_t bytes, uint64_t value)
 {
     uint8_t byte = (uint8_t)value;
     uint16_t half = (uint16_t)value;
@@ -374,7 +375,7 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
         unsigned char *at = (unsigned char *)s + t->offset;
 
         for (size_t n = 0; (tables >> k & 1) && n < t->bytes; n += t->cell)
-            put(at + n, t->cell, t->def);
+            epoch_put(at + n, t->cell, t->def);
     }
     if (tables >> HD_TABLE_l2_bypass & 1)
         memset(s->l2_steered, 0, sizeof s->l2_steered);
@@ -421,10 +422,10 @@ int heddle_steer(heddle_sim *s, const char *name, uint32_t i, uint32_t j,
                           "steering table %s cannot hold %" PRIu64
                           ", expected %s",
                           name, value, t->info.value);
-    if (own(r, HD_OWN_TABLE, k, "steer", name) != 0)
+    if (epoch_own(r, HD_OWN_TABLE, k, "steer", name) != 0)
         return r->error.code;
-    put((unsigned char *)steer + t->offset + i * t->row + j * t->cell, t->cell,
-        value);
+    epoch_put((unsigned char *)steer + t->offset + i * t->row + j * t->cell,
+              t->cell, value);
     if (k == HD_TABLE_l2_bypass)
         steer->l2_steered[i][j] = 1;
     if (k == HD_TABLE_warp_limit)

@@ -33,7 +33,7 @@ void hd_slots_own(struct hd_slots *s)
 }
 
 /* Its number, by its name, or that of the next free one of its kind. */
-static int number_of(const struct hd_owned *own, const char *name, bool hist)
+static int own_number(const struct hd_owned *own, const char *name, bool hist)
 {
     int i = hist ? HD_OWN_COUNTERS : 0;
     int end = hist ? HD_OWN_COUNTERS + HD_OWN_HISTS : HD_OWN_COUNTERS;
@@ -60,7 +60,7 @@ int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
                 return err->code;
 
         snprintf(name, sizeof name, "%s.%s", p->name, o->name);
-        i = own->stat.v != NULL ? number_of(own, name, hist) : -1;
+        i = own->stat.v != NULL ? own_number(own, name, hist) : -1;
         if (i < 0)
             return hd_err_set(err, HEDDLE_EPOLICY,
                               "policy %s: no room for its counter %s: policies "

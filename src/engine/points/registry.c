@@ -42,7 +42,8 @@ const struct hd_rows hd_rows_policy = {.name = "policy",
 
 /* ---- looking and checking --------------------------------------------- */
 
-static void look(void *self, uint32_t instance, struct heddle_visitor *v)
+static void registry_look(void *self, uint32_t instance,
+                          struct heddle_visitor *v)
 {
     struct hd_slots_registry *r = self;
     struct heddle_use_info u;
@@ -71,7 +72,7 @@ int hd_slots_check(struct hd_slots *s, struct hd_err *err)
     return err->code;
 }
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void registry_check(void *self, uint32_t instance, struct hd_err *err)
 {
     struct hd_slots_registry *r = self;
 
@@ -88,8 +89,8 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
     struct hd_part part = {.name = "policy",
                            .instances = 1,
                            .self = r,
-                           .look = look,
-                           .check = check};
+                           .look = registry_look,
+                           .check = registry_check};
 
     memset(s, 0, sizeof *s);
     s->steer = hd_arena_take(env->arena, 1, sizeof *s->steer);
@@ -172,8 +173,8 @@ void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
         r->at[i].ways = ways;
 }
 
-static uint32_t offset_of(const struct heddle_point_info *info,
-                          const char *field)
+static uint32_t registry_offset(const struct heddle_point_info *info,
+                                const char *field)
 {
     for (uint32_t i = 0; i < info->fields; i++)
         if (info->field[i].count == NULL &&
@@ -192,7 +193,7 @@ static uint32_t count_words(const char *choices)
 }
 
 /* Enters an offer; NULL when out of memory. */
-static struct hd_offer *enter(struct hd_slots_registry *r)
+static struct hd_offer *registry_enter(struct hd_slots_registry *r)
 {
     struct hd_offer *o = calloc(1, sizeof *o);
 
@@ -225,7 +226,7 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
         return;
     r = s->registry;
     place = hd_registry_at(r, at, true);
-    o = place == HD_NONE ? NULL : enter(r);
+    o = place == HD_NONE ? NULL : registry_enter(r);
     if (o == NULL) {
         hd_err_memory(r->env->err);
         return;
@@ -238,8 +239,8 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
     o->point = p;
     o->at = place;
     o->instance = r->at[place].offered[p]++;
-    o->app_offset = offset_of(o->info, "app");
-    o->limit_offset = offset_of(o->info, o->info->limit);
+    o->app_offset = registry_offset(o->info, "app");
+    o->limit_offset = registry_offset(o->info, o->info->limit);
     o->choices = count_words(o->info->limit);
 }
 
@@ -265,7 +266,7 @@ void hd_slots_epochal(struct hd_slots *s, struct hd_epochal e)
 /* ---- who may be bothered ---------------------------------------------- */
 
 /* A name of the list "l1tlb|l2tlb". */
-static bool listed(const char *list, const char *name)
+static bool registry_listed(const char *list, const char *name)
 {
     size_t n = strlen(name);
 
@@ -333,15 +334,16 @@ bool hd_slots_quiet(const struct hd_slots *s, const char *at)
     for (uint32_t i = 0; i < r->offers && !busy; i++) {
         const struct hd_offer *o = r->offer[i];
         busy = o->slot->bound && (strcmp(r->at[o->at].name, at) == 0 ||
-                                  listed(o->info->at, at));
+                                  registry_listed(o->info->at, at));
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT && !busy; n++)
         busy = (at[0] == 'l' && (at[1] == '1' || at[1] == '2')
                     ? s->told[at[1] - '1'][n]
                     : s->watched[n]) != 0 &&
-               listed(heddle_note_info(n)->at, at);
+               registry_listed(heddle_note_info(n)->at, at);
     for (uint32_t t = 0; t < HD_STEER_TABLES && !busy; t++)
-        busy = hd_steered(s->steer, t) && listed(heddle_table_info(t)->at, at);
+        busy = hd_steered(s->steer, t) &&
+               registry_listed(heddle_table_info(t)->at, at);
     return !busy;
 }
 
@@ -353,7 +355,7 @@ struct head {
     heddle_sim *sim;
 };
 
-static bool passes(const struct hd_watcher *w, const void *note)
+static bool registry_passes(const struct hd_watcher *w, const void *note)
 {
     uint64_t v;
 
@@ -380,7 +382,7 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
         struct hd_bound *outer = r->told;
 
         r->told = r->watcher[n][i].by;
-        if (passes(&r->watcher[n][i], fields) &&
+        if (registry_passes(&r->watcher[n][i], fields) &&
             !(r->muted && hd_bind_watches(r->told)))
             r->watcher[n][i].fn(r->watcher[n][i].state, fields);
         r->told = outer;

@@ -33,7 +33,7 @@ struct hd_tokens_state {
     uint32_t epochs;
 };
 
-static int64_t keep(void *self, const void *question)
+static int64_t tokens_keep(void *self, const void *question)
 {
     const struct heddle_q_tokens *q = question;
 
@@ -43,7 +43,8 @@ static int64_t keep(void *self, const void *question)
 
 /* ---- measuring -------------------------------------------------------- */
 
-static uint64_t count(const struct hd_tokens *t, const char *name, uint32_t app)
+static uint64_t tokens_count(const struct hd_tokens *t, const char *name,
+                             uint32_t app)
 {
     uint64_t v;
 
@@ -53,11 +54,12 @@ static uint64_t count(const struct hd_tokens *t, const char *name, uint32_t app)
 
 static uint64_t lookups(const struct hd_tokens *t, uint32_t app)
 {
-    return count(t, "mmu.hits", app) + count(t, "mmu.misses", app);
+    return tokens_count(t, "mmu.hits", app) +
+           tokens_count(t, "mmu.misses", app);
 }
 
 /* What a counter has grown by. */
-static uint64_t grown(uint64_t *last, uint64_t now)
+static uint64_t tokens_grown(uint64_t *last, uint64_t now)
 {
     uint64_t d = now - *last;
 
@@ -66,7 +68,7 @@ static uint64_t grown(uint64_t *last, uint64_t now)
 }
 
 /* A policy that answers tokens is bound. */
-static void begin(void *self)
+static void tokens_begin(void *self)
 {
     struct hd_tokens *t = self;
 
@@ -74,12 +76,12 @@ static void begin(void *self)
     for (uint32_t a = 0; a < t->apps; a++) {
         t->s->tokens[a] = ALL;
         t->s->lookups[a] = lookups(t, a);
-        t->s->misses[a] = count(t, "mmu.misses", a);
+        t->s->misses[a] = tokens_count(t, "mmu.misses", a);
     }
 }
 
 /* Which warps issued, and whose.  False: an error is recorded. */
-static bool learn(struct hd_tokens *t)
+static bool tokens_learn(struct hd_tokens *t)
 {
     uint64_t owner;
 
@@ -95,7 +97,7 @@ static bool learn(struct hd_tokens *t)
 /* ---- handing out ------------------------------------------------------ */
 
 /* The n lowest members of a set; of an empty one, the n lowest numbers. */
-static uint64_t lowest(uint64_t set, uint64_t n)
+static uint64_t tokens_lowest(uint64_t set, uint64_t n)
 {
     uint64_t out = 0;
 
@@ -117,14 +119,15 @@ static bool hand_out(struct hd_tokens *t, uint32_t app, uint64_t warps,
     for (uint32_t c = 0; c < t->cores; c++)
         if (t->s->owner[c] == app &&
             heddle_steer(t->sim, "tlb_fill", app, c,
-                         tokens >= warps ? UINT64_MAX
-                                         : lowest(t->s->ran[c], each)) != 0)
+                         tokens >= warps
+                             ? UINT64_MAX
+                             : tokens_lowest(t->s->ran[c], each)) != 0)
             return false;
     return true;
 }
 
 /* False: a table cannot be steered, and an error is recorded. */
-static bool decide(struct hd_tokens *t, uint32_t app)
+static bool tokens_decide(struct hd_tokens *t, uint32_t app)
 {
     struct hd_tokens_state *s = t->s;
     struct heddle_q_tokens q = {.app = app, .epoch = s->epochs};
@@ -137,8 +140,9 @@ static bool decide(struct hd_tokens *t, uint32_t app)
         q.warps += hd_bit_count(s->ran[c]);
         cores += s->ran[c] != 0;
     }
-    q.lookups = grown(&s->lookups[app], lookups(t, app));
-    q.misses = grown(&s->misses[app], count(t, "mmu.misses", app));
+    q.lookups = tokens_grown(&s->lookups[app], lookups(t, app));
+    q.misses =
+        tokens_grown(&s->misses[app], tokens_count(t, "mmu.misses", app));
     if (cores == 0)
         return true; /* it did not run */
     q.tokens = hd_min_u64(s->tokens[app], q.warps);
@@ -150,20 +154,20 @@ static bool decide(struct hd_tokens *t, uint32_t app)
 }
 
 /* An epoch of that policy has ended. */
-static void over(void *self)
+static void tokens_over(void *self)
 {
     struct hd_tokens *t = self;
 
-    if (!learn(t))
+    if (!tokens_learn(t))
         return;
     t->s->epochs++;
-    for (uint32_t a = 0; a < t->apps && decide(t, a); a++)
+    for (uint32_t a = 0; a < t->apps && tokens_decide(t, a); a++)
         ;
 }
 
 /* ---- checking --------------------------------------------------------- */
 
-static void check(void *self, uint32_t instance, struct hd_err *err)
+static void tokens_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_tokens *t = self;
     const struct hd_tokens_state *s = t->s;
@@ -199,8 +203,9 @@ int hd_tokens_open(struct hd_tokens *t, struct hd_env *env, heddle_sim *sim,
                    uint32_t cores)
 {
     struct hd_part part = {
-        .name = "tokens", .instances = 1, .self = t, .check = check};
-    struct hd_epochal at_epochs = {HEDDLE_POINT_tokens, begin, over, t};
+        .name = "tokens", .instances = 1, .self = t, .check = tokens_check};
+    struct hd_epochal at_epochs = {HEDDLE_POINT_tokens, tokens_begin,
+                                   tokens_over, t};
 
     t->sim = sim;
     t->steer = env->slots->steer;
@@ -209,7 +214,8 @@ int hd_tokens_open(struct hd_tokens *t, struct hd_env *env, heddle_sim *sim,
     t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
     if (t->s == NULL)
         return HEDDLE_ENOMEM;
-    hd_slots_offer(env->slots, HEDDLE_POINT_tokens, "", &t->slot, keep, t);
+    hd_slots_offer(env->slots, HEDDLE_POINT_tokens, "", &t->slot, tokens_keep,
+                   t);
     hd_slots_epochal(env->slots, at_epochs);
     hd_env_part(env, part);
     return 0;
