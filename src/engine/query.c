@@ -205,7 +205,7 @@ uint32_t heddle_kernels(const heddle_sim *s)
 }
 
 /* Flat number of the core group's counter k. */
-static uint32_t core_counter(const heddle_sim *s, uint32_t k)
+static uint32_t query_core_counter(const heddle_sim *s, uint32_t k)
 {
     uint32_t flat = 0;
 
@@ -237,9 +237,9 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
     info.cycles = r->end != 0 ? hd_ceil_div(r->busy, s->gpu.cycle) : 0;
     info.blocks = r->blocks;
     info.instructions =
-        hd_dispatch_gain(d, i, core_counter(s, HD_CORE_INSTRUCTIONS));
-    info.thread_instructions =
-        hd_dispatch_gain(d, i, core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
+        hd_dispatch_gain(d, i, query_core_counter(s, HD_CORE_INSTRUCTIONS));
+    info.thread_instructions = hd_dispatch_gain(
+        d, i, query_core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
     c = hd_dispatch_cluster(d, i);
     if (c != NULL) {
         info.stands_for = c->launches;
@@ -253,8 +253,8 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
 
 /* The group and index of flat counter i; *each: its first place in the list
  * of all instances' counters.  NULL past the last. */
-static const struct hd_stat_group *find(const heddle_sim *s, uint32_t i,
-                                        uint32_t *k, uint32_t *each)
+static const struct hd_stat_group *query_find(const heddle_sim *s, uint32_t i,
+                                              uint32_t *k, uint32_t *each)
 {
     *each = 0;
     for (uint32_t n = 0; n < s->stats.groups; n++) {
@@ -269,8 +269,8 @@ static const struct hd_stat_group *find(const heddle_sim *s, uint32_t i,
     return NULL;
 }
 
-static int describe(struct heddle_counter_info *out, const char *component,
-                    const struct hd_stat_desc *d, uint32_t instances)
+static int query_counter(struct heddle_counter_info *out, const char *component,
+                         const struct hd_stat_desc *d, uint32_t instances)
 {
     struct heddle_counter_info info = {.component = component,
                                        .name = d->name,
@@ -287,11 +287,11 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
                    struct heddle_counter_info *out)
 {
     uint32_t k, each;
-    const struct hd_stat_group *g = find(s, i, &k, &each);
+    const struct hd_stat_group *g = query_find(s, i, &k, &each);
 
     if (g == NULL || g->desc[k].name == NULL) /* nobody's, at the end */
         return HEDDLE_EINVAL;
-    return describe(out, g->component, &g->desc[k], g->stat.instances);
+    return query_counter(out, g->component, &g->desc[k], g->stat.instances);
 }
 
 int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
@@ -301,7 +301,7 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out)
     for (; p < end; i -= p->rows->counter_count, p++) {
         if (i >= p->rows->counter_count)
             continue;
-        return describe(out, p->rows->name, &p->rows->counters[i], 0);
+        return query_counter(out, p->rows->name, &p->rows->counters[i], 0);
     }
     return HEDDLE_EINVAL;
 }
@@ -310,7 +310,7 @@ uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
                               uint32_t instance, uint32_t app)
 {
     uint32_t k, each;
-    const struct hd_stat_group *g = find(s, i, &k, &each);
+    const struct hd_stat_group *g = query_find(s, i, &k, &each);
     const uint64_t *frozen = NULL;
     uint64_t open[256] = {0};
 
@@ -358,7 +358,8 @@ uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)
 
 /* ---- histograms --------------------------------------------------------- */
 
-static int tell(const struct hd_hist_desc *d, struct heddle_hist_info *out)
+static int query_hist(const struct hd_hist_desc *d,
+                      struct heddle_hist_info *out)
 {
     struct heddle_hist_info info = {.component = d->component,
                                     .name = d->name,
@@ -372,7 +373,7 @@ int heddle_hist(const heddle_sim *s, uint32_t i, struct heddle_hist_info *out)
 {
     if (i >= s->stats.hists || s->stats.hist[i].desc->name == NULL)
         return HEDDLE_EINVAL;
-    return tell(s->stats.hist[i].desc, out);
+    return query_hist(s->stats.hist[i].desc, out);
 }
 
 int heddle_hist_known(uint32_t i, struct heddle_hist_info *out)
@@ -381,11 +382,12 @@ int heddle_hist_known(uint32_t i, struct heddle_hist_info *out)
 
     for (; p < end; i -= p->rows->hist_count, p++)
         if (i < p->rows->hist_count)
-            return tell(&p->rows->hists[i], out);
+            return query_hist(&p->rows->hists[i], out);
     return HEDDLE_EINVAL;
 }
 
-static const struct hd_hist *hist(const heddle_sim *s, uint32_t i, uint32_t app)
+static const struct hd_hist *query_hist_of(const heddle_sim *s, uint32_t i,
+                                           uint32_t app)
 {
     const struct hd_hist *frozen = NULL;
 
@@ -401,7 +403,7 @@ static const struct hd_hist *hist(const heddle_sim *s, uint32_t i, uint32_t app)
 int heddle_hist_summary(const heddle_sim *s, uint32_t i, uint32_t app,
                         struct heddle_hist_summary *out)
 {
-    const struct hd_hist *h = hist(s, i, app);
+    const struct hd_hist *h = query_hist_of(s, i, app);
 
     if (h == NULL)
         return HEDDLE_EINVAL;
@@ -419,7 +421,7 @@ int heddle_hist_summary(const heddle_sim *s, uint32_t i, uint32_t app,
 int heddle_hist_bucket(const heddle_sim *s, uint32_t i, uint32_t app,
                        uint32_t b, struct heddle_hist_bucket *out)
 {
-    const struct hd_hist *h = hist(s, i, app);
+    const struct hd_hist *h = query_hist_of(s, i, app);
 
     if (h == NULL || b >= HD_HIST_BUCKETS)
         return HEDDLE_EINVAL;

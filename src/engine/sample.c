@@ -128,7 +128,7 @@ static void begin_window(heddle_sim *s, hd_time now)
 }
 
 /* Room for one more in the list. */
-static bool grow(heddle_sim *s)
+static bool sample_grow(heddle_sim *s)
 {
     struct state *t = s->sample->s;
     uint32_t room = t->room == 0 ? 64 : 2 * t->room;
@@ -154,7 +154,7 @@ static void end_window(heddle_sim *s, uint64_t last, hd_time now)
     struct state *t = p->s;
     uint32_t flat = hd_stats_flat(&s->stats);
 
-    if (last <= t->first || !grow(s))
+    if (last <= t->first || !sample_grow(s))
         return;
     windows(s)[t->windows++] =
         (struct window){t->first, last - t->first, now - t->since};
@@ -220,7 +220,7 @@ static void reached(void *self, uint32_t app, hd_time now)
 /* ---- skipping ------------------------------------------------------------ */
 
 /* Copies all counters and histograms out, or back. */
-static void keep(heddle_sim *s, bool back)
+static void sample_keep(heddle_sim *s, bool back)
 {
     unsigned char *p = s->sample->kept;
 
@@ -250,7 +250,7 @@ static size_t kept_bytes(const heddle_sim *s)
 /* The counts of skipped instructions are none: struct hd_gpu's forget. */
 static void forget(void *self)
 {
-    keep(self, true);
+    sample_keep(self, true);
 }
 
 /* Whether an instruction more may be skipped. */
@@ -273,7 +273,7 @@ static bool skip(heddle_sim *s)
     hd_env_sync(s->env); /* what is counted late is counted by now */
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         hd_warp_skip_begin(&s->gpu.core[i], now);
-    keep(s, false);
+    sample_keep(s, false);
     s->gpu.skips = true;
     for (uint32_t idle = 0; idle < s->gpu.cores && t->left > 0 && goes_on(s);) {
         uint64_t one = hd_warp_skip(&s->gpu.core[t->core], now);
@@ -290,7 +290,7 @@ static bool skip(heddle_sim *s)
     }
     t->skipped += n;
     s->gpu.skips = false;
-    keep(s, true);
+    sample_keep(s, true);
     for (uint32_t i = 0; i < s->gpu.cores; i++)
         hd_warp_skip_end(&s->gpu.core[i], now);
     return n > 0;
