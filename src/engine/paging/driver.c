@@ -3,15 +3,15 @@
  *
  * After NVIDIA's UVM driver (uvm_gpu_replayable_faults.c of the open kernel
  * modules), and what Allen and Ge (SC 2021) measured of it.  A request that
- * finds its page absent writes a packet into a ring.  The driver takes packets
- * out in batches, merges those of one page, sorts them by address space and
- * address, and serves them 2 MB block by 2 MB block:
+ * finds its page not resident writes a packet into a ring.  The driver takes
+ * packets out in batches, merges those of one page, sorts them by address space
+ * and address, and serves them 2 MB block by 2 MB block:
  *
  *     t_batch = base + blocks * block + bytes over the link
  *
  * A replay has all requests that wait tried again, whatever they wait for;
- * those whose pages are still absent fault again, so packets of one page stand
- * in the ring more than once.  When it comes is the policy:
+ * those whose pages are still not resident fault again, so packets of one page
+ * are in the ring more than once.  When it comes is the policy:
  *
  *   block        after each block
  *   batch        after each batch
@@ -21,25 +21,25 @@
  *   once         when no packets are left, or after so many batches
  *
  * PUT is read when all packets that are known have been taken, so a batch holds
- * what had come until then, at most so many.  A packet whose page has come
- * since (with a neighbour, or for another packet) is stale; it counts as a
- * duplicate, as does each further one of a page.
+ * what had arrived until then, at most so many.  A packet whose page has become
+ * resident since (with a neighbour, or for another packet) is stale; it counts
+ * as a duplicate, as does each further one of a page.
  *
  * A uTLB, which adjacent cores share, has at most so many packets between two
  * replays; what faults beyond that waits for the replay without one, as does
- * what finds the ring full.  Nobody waits for ever: a packet that is taken or
- * dropped is followed by a replay, and the first request after a replay finds
- * room.
+ * what finds the ring full.  No request waits for ever: a packet that is taken
+ * or dropped is followed by a replay, and the first request after a replay
+ * finds room.
  *
- * This file is the ring and the decisions; fault.c has the events, the pages
- * and the requests.
+ * This file is the ring and the decisions; driverloop.c has the events, the
+ * pages and the requests.
  *
  * Invariants: packets written = those taken, dropped, and in the ring; those
  * taken = pages + duplicates.
  *
  * Left out on purpose: the limit on throttled batches and prefetch faults;
  * uvm_perf_fault_coalesce, since merging costs nothing here; that the copies of
- * one block go on while the next one is managed.
+ * one block continue while the next one is managed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -137,22 +137,22 @@ static int driver_order(const void *a, const void *b)
 uint32_t hd_driver_take(struct hd_driver *d, uint32_t n, hd_driver_page *page,
                         void *self)
 {
-    uint32_t absent = 0, pages = 0;
+    uint32_t faults = 0, pages = 0;
 
     d->s->taken = n;
     d->s->batches++;
     driver_row(d, hd_driver_packet(d, 0)->app)[HD_DRIVER_BATCHES]++;
     for (uint32_t i = 0; i < n; i++) {
-        struct hd_packet *p = &d->batch[absent];
+        struct hd_packet *p = &d->batch[faults];
         *p = *hd_driver_packet(d, i);
         if (page(self, p->app, p->vpn, &p->vpn))
-            absent++;
+            faults++;
         else
             driver_row(d, p->app)[HD_DRIVER_STALE]++;
     }
     d->s->get += n;
-    qsort(d->batch, absent, sizeof *d->batch, driver_order);
-    for (uint32_t i = 0; i < absent; i++) {
+    qsort(d->batch, faults, sizeof *d->batch, driver_order);
+    for (uint32_t i = 0; i < faults; i++) {
         const struct hd_packet *p = &d->batch[i];
         bool again = pages > 0 && p->app == d->batch[pages - 1].app &&
                      p->vpn.v == d->batch[pages - 1].vpn.v;

@@ -75,8 +75,8 @@ const struct hd_packet *hd_driver_packet(const struct hd_driver *d, uint32_t i);
 
 /* Takes the n oldest as a batch: in the order of applications and addresses,
  * with `born` of the oldest of each page.  vpn are first pages, as `page` says
- * them; it says false of a page that is there, and the packet is stale.  Pages;
- * *packets[i]: of each, how many faulted. */
+ * them; it says false of a page that is resident, and the packet is stale.
+ * Pages; *packets[i]: of each, how many faulted. */
 typedef bool hd_driver_page(void *self, uint32_t app, hd_vpn vpn,
                             hd_vpn *first);
 uint32_t hd_driver_take(struct hd_driver *d, uint32_t n, hd_driver_page *page,

@@ -32,16 +32,16 @@
  * is worked out in whole numbers, so it is the same on every machine.
  *
  * The queue is known to be a FIFO with known times, so the end of a transfer
- * is known when it is sent.  Transfers lie in a ring for each direction until
+ * is known when it is sent.  Transfers are in a ring for each direction until
  * they are over; that is what people see, and what is checked.
  *
  * Lines of the host's memory (remote.c) cross between the packets of transfers.
  * Their bytes take their time at the whole bandwidth, one line after the other,
- * to the byte: what is left of a cycle is the next one's.  They go first, as in
- * UVMSmart: they do not wait for transfers, and what they took of the link is
- * what a transfer that is sent later begins later.  Those that were sent before
- * are not slowed down, so that their ends stay known; no more is carried by
- * then than the link can carry by the end of the last of them.
+ * to the byte: what is left of a cycle is the next one's.  They cross first, as
+ * in UVMSmart: they do not wait for transfers, and what they took of the link
+ * is what a transfer that is sent later begins later.  Those that were sent
+ * before are not slowed down, so that their ends stay known; no more is carried
+ * by then than the link can carry by the end of the last of them.
  *
  * Invariants: in a ring, each transfer begins no earlier than the one before
  * ends; the link is never idle while one waits; busy time <= time passed; all

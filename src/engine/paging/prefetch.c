@@ -3,17 +3,17 @@
  *
  * One goes to a queue of its unit.  It is looked up when no request of a core
  * waits at the input and a port is free at once; and it is walked for when,
- * beside that, no miss waits for a walker, one is free, and so is an MSHR.  It
+ * besides, no miss waits for a walker, one is free, and so is an MSHR.  It
  * never takes the place of a request; a walk that it has begun ends, though. A
  * queue that is full drops the newcomer.
  *
- * Its walk has an MSHR without requests.  One that comes for the page joins:
+ * Its walk has an MSHR without requests.  One for its page joins:
  * then the translation was late, and its result is the request's like any
  * other.  So was one that finds its page being walked for.
  *
- * What it brings is marked in the TLB (tlb.c) until a request hits it, which is
- * useful, or it leaves.  Pages that are not in memory are left alone: nothing
- * faults.
+ * What it fills is marked in the TLB (tlb.c) until a request hits it, which is
+ * useful, or it is evicted.  Pages that are not resident are left alone:
+ * nothing faults.
  *
  * Invariant: walks that have such a mark are as many as are counted.
  *
@@ -62,9 +62,9 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
     return 0;
 }
 
-/* ---- going on ----------------------------------------------------------- */
+/* ---- serving ------------------------------------------------------------ */
 
-/* A translation for an L1 TLB leaves for its core. */
+/* A translation for an L1 TLB is sent to its core. */
 static void prefetch_deliver(struct hd_unit *u, hd_time now, uint32_t app,
                              uint64_t vpn, uint32_t to, uint32_t core)
 {
@@ -114,7 +114,7 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
     struct hd_xlate x;
 
     if (!prefetch_may_walk(u))
-        return false; /* the end of a walk will tell */
+        return false; /* the end of a walk calls again */
     if (full && now < s->port_at + m->tick &&
         (now < s->port_at || s->port_used >= m->tlb_cfg.ports)) {
         if (!s->ahead_called)

@@ -1,30 +1,30 @@
 /*
  * tree.c - neighbourhoods of pages: binary trees over an aligned 2 MB.
  *
- * Faults near one another tell of more to come.  Two forms of that idea are
- * known, and here are both: the tree is cut off at the ends of its allocation,
- * and what comes for one fault is one node of it, so one run of pages.
+ * Faults next to one another announce more.  Two forms of that idea are known,
+ * and here are both: the tree is cut off at the ends of its allocation, and
+ * what is prefetched for one fault is one node of it, so one run of pages.
  *
- * UVMSmart's (Ganguly et al., ISCA 2019): a leaf is 64 KB, there or not, and
- * comes whole.  From the leaf of the fault to the root a node of which strictly
- * more than half is there is filled, which may make the one above more than
- * half full, and so on: at most 1020 KB for one page of 4 KB.  The tree of what
- * is left of an allocation behind its last 2 MB has the next power of two of
- * leaves.  Eviction mirrors it: when a leaf has left, from there to the root a
- * node that is less than half full loses the rest, too.
+ * UVMSmart's (Ganguly et al., ISCA 2019): a leaf is 64 KB, resident or not,
+ * and migrates whole.  From the leaf of the fault to the root a node of which
+ * strictly more than half is resident is filled, which may make the one above
+ * more than half full, and so on: at most 1020 KB for one page of 4 KB.  The
+ * tree of what is left of an allocation behind its last 2 MB has the next power
+ * of two of leaves.  Eviction mirrors it: when a leaf was evicted, from it to
+ * the root a node that is less than half full loses the rest, too.
  *
  * The driver's (uvm_perf_prefetch.c of NVIDIA's open kernel modules): leaves
- * are base pages, those of the 64 KB around the fault count as there; the
- * largest node above the fault of which more than a threshold is there comes
- * (51 percent by default: count * 100 > pages * threshold).  What comes by that
- * does not count for larger nodes.
+ * are base pages, those of the 64 KB around the fault count as resident; the
+ * largest node above the fault of which more than a threshold is resident is
+ * prefetched (51 percent by default: count * 100 > pages * threshold).  What is
+ * prefetched by that does not count for larger nodes.
  *
- * Nothing is kept between two faults: what is there is a set of 512 bits, and a
- * count is a popcount.  A tree of counters gives the same, step by step
+ * Nothing is kept between two faults: what is resident is a set of 512 bits,
+ * and a count is a popcount.  A tree of counters gives the same, step by step
  * (t/213-vm-tree.c).
  *
  * Left out on purpose: leaves behind the end of an allocation, which UVMSmart
- * rounds up, never come; nodes that are off the way from the leaf to the root
+ * rounds up, never migrate; nodes off the path from the leaf to the root
  * are not looked at (UVMSmart's released code visits the whole tree, so a hole
  * that an eviction has left elsewhere is filled at the next fault).
  *
@@ -111,7 +111,7 @@ struct hd_tree_run hd_tree_driver(const uint64_t set[HD_TREE_WORDS],
     near = tree_both(
         (struct hd_tree_run){page / HD_TREE_LEAF * HD_TREE_LEAF, HD_TREE_LEAF},
         all);
-    more = near.pages - hd_tree_count(set, near); /* count as there */
+    more = near.pages - hd_tree_count(set, near); /* count as resident */
     for (uint32_t n = HD_TREE_LEAF; n <= HD_LARGE_PAGES; n *= 2) {
         struct hd_tree_run x =
             tree_both((struct hd_tree_run){page / n * n, n}, all);

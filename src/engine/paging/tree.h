@@ -1,6 +1,6 @@
 /*
- * tree.h - which pages around a fault come with it, and which around one that
- * leaves go with it: binary trees over an aligned 2 MB.
+ * tree.h - which pages around a fault are prefetched with it, and which around
+ * an evicted one are evicted with it: binary trees over an aligned 2 MB.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,17 +21,17 @@ struct hd_tree_run {
 uint32_t hd_tree_count(const uint64_t set[HD_TREE_WORDS],
                        struct hd_tree_run run);
 
-/* What comes for a fault of `page`, when `set` is there already or on its way;
- * `all` is the allocation's part of the 2 MB.  UVMSmart's form; the driver's,
- * with a threshold in percent. */
+/* What is prefetched for a fault of `page`, when `set` is resident or in
+ * flight; `all` is the allocation's part of the 2 MB.  UVMSmart's form; the
+ * driver's, with a threshold in percent. */
 struct hd_tree_run hd_tree_near(const uint64_t set[HD_TREE_WORDS],
                                 struct hd_tree_run all, uint32_t page);
 struct hd_tree_run hd_tree_driver(const uint64_t set[HD_TREE_WORDS],
                                   struct hd_tree_run all, uint32_t page,
                                   uint32_t threshold);
 
-/* Leaves of 64 KB, a bit each, that stay when `leaf`, not of the set any more,
- * has left. */
+/* Leaves of 64 KB, a bit each, that stay when `leaf`, no longer of the set, is
+ * evicted. */
 uint32_t hd_tree_stay(uint32_t leaves, struct hd_tree_run all, uint32_t leaf);
 
 #endif
