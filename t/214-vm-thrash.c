@@ -104,9 +104,9 @@ static void until(struct rig *r, hd_time now)
 static void move(struct rig *r, hd_time now, uint32_t by, uint64_t page)
 {
     if (by == GPU)
-        hd_thrash_came(r->t, now, 0, (hd_vpn){BASE + page}, true);
+        hd_thrash_to_gpu(r->t, now, 0, (hd_vpn){BASE + page}, true);
     else
-        hd_thrash_left(r->t, now, 0, (hd_vpn){BASE + page});
+        hd_thrash_to_host(r->t, now, 0, (hd_vpn){BASE + page});
 }
 
 static enum heddle_thrash touch(struct rig *r, hd_time now, uint32_t by,
@@ -373,7 +373,7 @@ static void refaults(void **state)
     (void)state;
     open_rig(&r, HD_THRASH_REFAULT, 100);
     ms = 1000 * r.us;
-    hd_thrash_came(r.t, 1, 0, (hd_vpn){BASE + 5}, false); /* the first time */
+    hd_thrash_to_gpu(r.t, 1, 0, (hd_vpn){BASE + 5}, false); /* the first time */
     for (uint32_t i = 0; i < 2; i++) {
         move(&r, now, GPU, 5);
         move(&r, now + ms / 2, GPU, 5);
@@ -393,7 +393,7 @@ static void refaults(void **state)
     assert_int_equal(r.unpinned, now + 300 * 100 * r.us);
     now = r.unpinned;
     for (uint32_t i = 0; i < 20; i++) { /* the host touches it each time */
-        hd_thrash_left(r.t, now += 10, 0, (hd_vpn){BASE + 5});
+        hd_thrash_to_host(r.t, now += 10, 0, (hd_vpn){BASE + 5});
         move(&r, now += 10, GPU, 5);
     }
     assert_false(has(&r, 5));
@@ -730,9 +730,9 @@ static void random_moves(void **state)
         if (a == HEDDLE_THRASH_THROTTLE)
             assert_int_equal(end, w->p[app][page].end);
         else if (by == GPU)
-            hd_thrash_came(r.t, now, app, (hd_vpn){BASE + page}, true);
+            hd_thrash_to_gpu(r.t, now, app, (hd_vpn){BASE + page}, true);
         else
-            hd_thrash_left(r.t, now, app, (hd_vpn){BASE + page});
+            hd_thrash_to_host(r.t, now, app, (hd_vpn){BASE + page});
         if (a != HEDDLE_THRASH_THROTTLE)
             twin_move(w, now, app, page, by);
         if (i % 1000 == 0) {

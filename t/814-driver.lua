@@ -221,7 +221,7 @@ do
     -- too small for one
     tap.raises(function()
         chunked(511, 512, { 0 })
-    end, "out of frames: a page waits for one, and nothing can leave",
+    end, "out of frames: a page waits for one, and nothing can be evicted",
         "less than a chunk is too little")
 end
 

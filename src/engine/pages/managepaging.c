@@ -42,13 +42,13 @@ static void managepaging_hint(struct hd_manage *g, hd_time now,
         hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
         hd_evict_advised(g->evict, j->app, vpn, pages);
         if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
-            hd_faults_reach(g->faults, now, j->app, vpn, pages, false);
+            hd_faults_map_range(g->faults, now, j->app, vpn, pages, false);
         hd_manage_hinted(g, now, j->app);
     } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
         if (g->thrash != NULL)
             hd_thrash_forget(g->thrash, j->app, vpn, pages);
         hd_remote_recall(g->remote, j->app, vpn, pages);
-        hd_faults_send(g->faults, now, j->app, vpn, pages);
+        hd_faults_prefetch(g->faults, now, j->app, vpn, pages);
     } else {
         hd_evict_range(g->evict, now, j->app, vpn, pages, j->hint.what);
     }
@@ -106,7 +106,7 @@ void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
 void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages)
 {
-    hd_faults_bring(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
+    hd_faults_migrate(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
 }
 
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
@@ -149,13 +149,13 @@ void hd_manage_paging(struct hd_manage *g, hd_time now,
         hd_evict_apply(g->evict, now);
         break;
     case HD_JOB_FAR:
-        hd_faults_far(g->faults, now, j->index);
+        hd_faults_map_remote(g->faults, now, j->index);
         break;
     case HD_JOB_RECALL:
         hd_remote_apply(g->remote, now, j->index);
         break;
     case HD_JOB_LEFT:
-        hd_faults_reach(g->faults, now, j->app, vpn,
+        hd_faults_map_range(g->faults, now, j->app, vpn,
                         (uint32_t)(j->bytes >> HD_PAGE_SHIFT), true);
         break;
     case HD_JOB_UNPIN:

@@ -4,8 +4,8 @@
  * With uvm.mode=driver a request that faults writes a packet into the fault
  * buffer (driver.c, which also decides what a batch is and when replays come)
  * and waits with all others, whatever their pages, for the next replay.  This
- * file is the driver's loop over that buffer, with the events, the pages and the
- * requests:
+ * file is the driver's loop over that buffer, with the events, the pages and
+ * the requests:
  *
  *   packets --take--> todo --base, block--> frames --> on the link --> done
  *      ^                                                                |
@@ -14,8 +14,8 @@
  * An entry is made when a batch takes a page's packets, and lives until the
  * replay.  A batch waits for uvm.base_latency, then its blocks of 2 MB have
  * their turns: each takes uvm.block_latency, gets its frames, and is sent what
- * faulted of it and what is prefetched in as few transfers as possible; the next
- * begins when all of it has arrived.
+ * faulted of it and what is prefetched in as few transfers as possible; the
+ * next begins when all of it has arrived.
  *
  * A page is pinned at the replay, by the requests that wait for it; one that is
  * evicted before faults again, in an entry of its own.
@@ -46,8 +46,8 @@ hd_time hd_faults_step(const struct hd_faults *f)
 
 /* ---- replays and blocks ------------------------------------------------- */
 
-/* All requests that wait are tried again: what they wait for is pinned, if it
- * has come. */
+/* All requests that wait are replayed; what they wait for is pinned, if it is
+ * resident. */
 static void driverloop_replay(struct hd_faults *f, hd_time now)
 {
     uint32_t t = f->s->parked, n = f->s->requests;
@@ -71,7 +71,7 @@ static void driverloop_replay(struct hd_faults *f, hd_time now)
     }
 }
 
-/* The next block of the driver's batch has its turn, or the batch is over. */
+/* With no block left the batch is over. */
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
 {
     uint32_t head = f->s->todo, e = head, last = head;
@@ -97,7 +97,6 @@ void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
             head, 0);
 }
 
-/* A block has come. */
 void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head)
 {
     uint32_t last = head, app = f->v[head].app;
@@ -116,7 +115,7 @@ void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head)
 
 /* ---- a batch of faults -------------------------------------------------- */
 
-/* Whether the page of a packet is absent, and its first base page. */
+/* Whether the page of a packet is not resident, and its first base page. */
 static bool driverloop_not_resident(void *self, uint32_t app, hd_vpn vpn,
                                     hd_vpn *first)
 {
@@ -129,8 +128,8 @@ static bool driverloop_not_resident(void *self, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-/* A fault that waits for a replay has left memory again, and faults anew: for
- * it this is the replay. */
+/* A page that waits for a replay was evicted before it, and faults again: for
+ * its entry this is the replay. */
 static void driverloop_refault(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t *p = &f->s->done;
@@ -155,7 +154,7 @@ static void driverloop_take(struct hd_faults *f, hd_time now, uint32_t pages)
         hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
         e = hd_mshr_find(&f->open, key);
         if (e != HD_NONE && f->v[e].prefetched)
-            continue; /* the application's host sends it */
+            continue; /* the application's host prefetches it */
         if (e != HD_NONE)
             driverloop_refault(f, now, e);
         e = hd_mshr_take(&f->open, key);
@@ -203,9 +202,6 @@ static uint32_t driverloop_ask(struct hd_faults *f, hd_time now, uint32_t n)
     return (uint32_t)hd_ask_fault_batch(&f->batch, &q);
 }
 
-/* Frames for the faults of a block of the driver's from one on, and transfers
- * for the block, as few as may be; false: that one lacks frames, or there is an
- * error. */
 bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
                             bool again)
 {
@@ -224,8 +220,7 @@ bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
         n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
                                 : hd_fault_place(f, &f->v[e], again);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
-            hd_fault_complete(f, now,
-                              e); /* its allocation has gone meanwhile */
+            hd_fault_complete(f, now, e); /* its allocation was freed */
             return true;
         }
         if (n == 0)
@@ -244,15 +239,13 @@ bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
         if (f->v[e].remote <= 1)
             hd_prefetcher_ask(f, now, e, &s, &g);
     hd_fault_set_ship(f, now, &g, head);
-    if (--f->v[head].left == 0) /* nothing more comes */
+    if (--f->v[head].left == 0) /* nothing is in flight */
         hd_fault_finish(f, now, head);
     return true;
 }
 
 /* ---- a batch of notifications ------------------------------------------- */
 
-/* The next granule of a batch of notifications has its turn, or the batch is
- * over. */
 void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
 {
     bool block = false;
@@ -268,7 +261,6 @@ void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
             HD_FAULT_EV_NOTICE, g, 0);
 }
 
-/* It has: its pages come, or it stays. */
 void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t g)
 {
     if (g == HD_NONE || !hd_remote_decide(f->w.remote, now, g))
@@ -282,8 +274,6 @@ void hd_faults_notified(struct hd_faults *f, hd_time now)
     hd_driverloop_serve(f, now);
 }
 
-/* The driver takes a batch, if it has nothing to do and there are packets, or
- * notifications. */
 void hd_driverloop_serve(struct hd_faults *f, hd_time now)
 {
     uint32_t n = 0, known = 0;
@@ -315,7 +305,6 @@ void hd_driverloop_serve(struct hd_faults *f, hd_time now)
             0);
 }
 
-/* Requests fault: they wait for a replay, and packets are written. */
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n)
 {

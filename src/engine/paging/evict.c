@@ -28,13 +28,13 @@
  * that page waits, too: so the link carries either.
  *
  * Which: the point evict_victim; its default is the unit into which a page
- * migrated longest ago (the driver's order, ETC's "age-based LRU"), which is the
- * head of a list that a unit goes to the end of whenever a page arrives in it;
- * where there are chunks of 2 MB (uvm.chunks), one whose memory is no chunk
- * stays where it was when its first page arrived, as in the driver.  What is known of
- * a unit is when a page arrived last, when a walk ended in it last (the accessed
- * bit, with its time: TLB hits set none), how many did, and how many of its
- * pages were written.
+ * migrated longest ago (the driver's order, ETC's "age-based LRU"), which is
+ * the head of a list that a unit goes to the end of whenever a page arrives in
+ * it; where there are chunks of 2 MB (uvm.chunks), one whose memory is no chunk
+ * stays where it was when its first page arrived, as in the driver.  What is
+ * known of a unit is when a page arrived last, when a walk ended in it last
+ * (the accessed bit, with its time: TLB hits set none), how many did, and how
+ * many of its pages were written.
  *
  * Pins.  A page that a fault has migrated stays until the requests that waited
  * for it have their answers (framewait.c).  Nothing else is pinned.  Where all
@@ -43,16 +43,16 @@
  * that waits for this eviction, memory is too small and the run stops with an
  * error that says so.
  *
- * Compressed pages may grow where they are (memory/compress.c).  If they outgrow
- * memory, units are evicted until they fit; no request waits for that.
+ * Compressed pages may grow where they are (memory/compress.c).  If they
+ * outgrow memory, units are evicted until they fit; no request waits for that.
  *
- * What is evicted with a unit is in evictwide.c, what an application's host says
- * and touches in hosttouch.c.
+ * What is evicted with a unit is in evictwide.c, what an application's host
+ * says and touches in hosttouch.c.
  *
- * Invariants: base pages that arrived = those that were evicted, went with their
- * allocations, or are resident; a unit is in the list exactly while it has
- * pages, in the order of their arrival (with sim.check a plain search over all
- * units finds the same victim); frames are free only after the write-back.
+ * Invariants: base pages that arrived = those that were evicted, went with
+ * their allocations, or are resident; a unit is in the list exactly while it
+ * has pages, in the order of their arrival (with sim.check a plain search over
+ * all units finds the same victim); frames are free only after the write-back.
  *
  * Left out on purpose: DRAM traffic of write-back and migration, which the link
  * bounds; the host's own time for an eviction; loads and stores that had their
@@ -61,10 +61,10 @@
  * That is seldom: of 1,375 pages of 64 KB that were evicted (BFS2, ATAX and
  * 2DCONV at size S in half of what they touch) 58 had lines in flight below the
  * L1, 598 in all, when they were unmapped, and 2 had 3 lines when they had been
- * written back.  With evict.write_back=dirty, where the frame of a clean page is
- * free at once, 148 of 2,513 had, and 105 when it was free: waiting for these
- * would put off 4 % of the evictions by an access of memory, against 20 us a
- * fault.
+ * written back.  With evict.write_back=dirty, where the frame of a clean page
+ * is free at once, 148 of 2,513 had, and 105 when it was free: waiting for
+ * these would put off 4 % of the evictions by an access of memory, against 20
+ * us a fault.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,7 +87,6 @@ static const uint32_t UNIT[] = {1, 16, HD_LARGE_PAGES, HD_TREE_LEAF};
 
 /* ---- units -------------------------------------------------------------- */
 
-/* The unit of a page by its first base page, or HD_NONE. */
 uint32_t hd_evict_unit_of(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h =
@@ -99,7 +98,6 @@ uint32_t hd_evict_unit_of(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
            (uint32_t)((vpn.v & (HD_LARGE_PAGES - 1)) >> v->unit_log);
 }
 
-/* Where a unit begins. */
 hd_vpn hd_evict_place(const struct hd_evict *v, uint32_t u, uint32_t *app)
 {
     const struct hd_ptables *t = v->w.tables;
@@ -112,8 +110,8 @@ hd_vpn hd_evict_place(const struct hd_evict *v, uint32_t u, uint32_t *app)
                     ((uint64_t)(u % v->per) << v->unit_log)};
 }
 
-/* Base pages from the beginning of a unit to the end of what leaves with it: a
- * page is larger than its unit where the two settings say so. */
+/* Base pages from the beginning of a unit to the end of what is evicted with
+ * it: a page is larger than its unit where the two settings say so. */
 static uint32_t evict_span(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
@@ -167,7 +165,7 @@ static void evict_append(struct hd_evict *v, uint32_t u)
     v->s->units++;
 }
 
-/* ---- pages that come and go --------------------------------------------- */
+/* ---- pages that arrive and go -------------------------------------------- */
 
 void hd_evict_wake(struct hd_evict *v, hd_time now)
 {
@@ -177,14 +175,13 @@ void hd_evict_wake(struct hd_evict *v, hd_time now)
     hd_evict_start(v, now);
 }
 
-/* Whether a page's place is the GPU's memory. */
 bool hd_evict_prefers(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
 {
     return (hd_ptables_advice(v->w.tables, app, vpn) & HEDDLE_ADVICE_GPU) != 0;
 }
 
-void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
-                   uint32_t pages, bool before)
+void hd_evict_arrived(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+                      uint32_t pages, bool before)
 {
     uint32_t u = hd_evict_unit_of(v, app, vpn);
     struct hd_evictable *x;
@@ -205,13 +202,14 @@ void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
     x->stays |= hd_evict_prefers(v, app, vpn);
     x->touched = now;
     x->pages = (uint16_t)(x->pages + pages);
-    v->s->came += pages;
+    v->s->arrived += pages;
     v->s->resident += pages;
     if (before)
         *hd_evict_count(v, app, HD_EVICT_REFAULTS) += pages;
 }
 
-/* A page that was present is so no more: it leaves, or its allocation went. */
+/* A page is not resident any more: it is evicted, or its allocation was freed.
+ */
 static void evict_gone(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
                        bool unused)
 {
@@ -221,7 +219,7 @@ static void evict_gone(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
 
     *hd_evict_count(v, app, HD_EVICT_UNUSED) += unused ? pages : 0;
     x->pages = (uint16_t)(x->pages - pages);
-    v->s->lost += pages; /* corrected where it leaves */
+    v->s->lost += pages; /* corrected where it is evicted */
     v->s->resident -= pages;
     if (x->pages == 0)
         evict_unlink(v, u);
@@ -288,9 +286,8 @@ void hd_evict_unpin(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
     hd_evict_wake(v, now);
 }
 
-/* ---- which unit leaves -------------------------------------------------- */
+/* ---- which unit is evicted ---------------------------------------------- */
 
-/* Base pages of a page if one of them was written, else 0. */
 uint32_t hd_evict_dirty(const struct hd_evict *v, const struct hd_xlate *x)
 {
     for (uint32_t i = 0; i < x->pages; i++)
@@ -366,7 +363,8 @@ static uint32_t evict_oldest(const struct hd_evict *v, bool last)
     return u;
 }
 
-/* The naive twin of oldest(): a search through all units there ever were. */
+/* The naive twin of evict_oldest(): a search through all units there ever were.
+ */
 static uint32_t evict_plain_oldest(const struct hd_evict *v, bool last)
 {
     uint32_t best = HD_NONE;
@@ -382,7 +380,7 @@ static uint32_t evict_plain_oldest(const struct hd_evict *v, bool last)
 static int64_t evict_victim_default(void *self, const void *question)
 {
     (void)self, (void)question;
-    return 0; /* they come in the order of the list */
+    return 0; /* they are asked of in the order of the list */
 }
 
 static uint32_t evict_choose(struct hd_evict *v, hd_time now)
@@ -445,7 +443,6 @@ static bool evict_ask_trigger(const struct hd_evict *v, bool waiting)
     return hd_ask_evict_trigger(&v->trigger, &q) != 0;
 }
 
-/* Has an eviction begun, if none is under way. */
 void hd_evict_start(struct hd_evict *v, hd_time now)
 {
     uint32_t word;
@@ -468,7 +465,7 @@ void hd_evict_want(struct hd_evict *v, hd_time now)
     hd_evict_start(v, now);
 }
 
-/* Pages that are compressed have grown, and are more than there is room for. */
+/* Compressed pages have grown, and are more than memory holds. */
 static void evict_outgrown(void *self, hd_time now)
 {
     struct hd_evict *v = self;
@@ -477,7 +474,6 @@ static void evict_outgrown(void *self, hd_time now)
     hd_evict_start(v, now);
 }
 
-/* There may be room: who waits tries again, and may want more. */
 void hd_evict_continue(struct hd_evict *v, hd_time now)
 {
     v->s->wanted = 0;
@@ -521,7 +517,6 @@ void hd_evict_freed(struct hd_evict *v, hd_time now)
 
 /* ---- one eviction ------------------------------------------------------- */
 
-/* A page of the unit leaves. */
 void hd_evict_leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
                     uint64_t *bytes)
 {
@@ -538,7 +533,7 @@ void hd_evict_leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
         *bytes += hd_ptables_bytes(v->w.tables, app, x);
     hd_ptables_leave(v->w.tables, app, x);
     v->s->lost -= x->pages;
-    v->s->left += x->pages;
+    v->s->evicted += x->pages;
     *hd_evict_count(v, app, HD_EVICT_PAGES) += x->pages;
     *hd_evict_count(v, app, HD_EVICT_DIRTY) += written;
     *hd_evict_count(v, app, HD_EVICT_LINES) +=
@@ -576,8 +571,9 @@ static void evict_over(struct hd_evict *v, hd_time now, uint32_t u)
         end = n != 0 ? i + n : end;
         n += n == 0;
     }
-    if (end != 0 && v->w.remote != NULL && hd_remote_evicted(v->w.remote) != 0)
-        v->w.map_left(v->w.manager, now, app, first, end);
+    if (end != 0 && v->w.remote != NULL &&
+        hd_remote_on_eviction(v->w.remote) != 0)
+        v->w.map_evicted(v->w.manager, now, app, first, end);
     *hd_evict_count(v, app, HD_EVICT_BUSY_CYCLES) +=
         (now - s->since) / v->cycle;
     s->busy = HD_EVICT_IDLE;
@@ -594,8 +590,8 @@ static void evict_event(void *self, hd_time now, uint32_t what, uint32_t u,
         evict_over(self, now, u);
 }
 
-/* Nothing can leave.  Whoever waits goes on waiting, unless nothing can change
- * that any more. */
+/* No unit can be evicted.  Faults that wait for frames still wait, unless
+ * nothing can change that any more. */
 static void evict_none(struct hd_evict *v)
 {
     uint64_t total = hd_ptables_total(v->w.tables);
@@ -608,17 +604,15 @@ static void evict_none(struct hd_evict *v)
         hd_link_first(v->w.link, HD_LINK_IN, &word))
         return;
     hd_err_set(v->env->err, HEDDLE_ECONFIG,
-               "out of frames: a page waits for one, and nothing can leave "
-               "memory for it: %llu of %llu data frames are in use, and the "
-               "%llu pages that are there wait for others of their faults: "
-               "raise vm.memory_bytes, or bring less at once (fault.batch, "
+               "out of frames: a page waits for one, and nothing can be "
+               "evicted for it: %llu of %llu data frames are in use, and the "
+               "%llu resident pages wait for others of their faults: "
+               "raise vm.memory_bytes, or migrate less at once (fault.batch, "
                "fault.transfer, vm.page)",
                (unsigned long long)(total - hd_ptables_free(v->w.tables)),
                (unsigned long long)total, (unsigned long long)v->s->resident);
 }
 
-/* A unit leaves: its pages are absent from now on, and *bytes more of them are
- * to cross the link. */
 void hd_evict_unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
 {
     uint32_t app, span;
@@ -629,7 +623,7 @@ void hd_evict_unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
     *hd_evict_count(v, app, HD_EVICT_AHEAD) += !v->s->wanted;
     evict_each(v, u, hd_evict_leave, bytes);
     if (v->w.remote != NULL)
-        hd_remote_left(v->w.remote, app, first, span);
+        hd_remote_count_eviction(v->w.remote, app, first, span);
     v->w.shoot(v->w.manager, app, first, span);
 }
 
@@ -743,15 +737,17 @@ static void evict_check(void *self, uint32_t instance, struct hd_err *err)
         resident += hd_evict_at(v, u)->pages;
     }
     if (units != s->units || resident != s->resident || mapped != resident ||
-        s->came != s->left + s->lost + s->resident || !hd_mshr_sane(&v->pins))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "evict: %llu base pages came, %llu left, %llu went with "
-                   "their allocations, %llu are resident; %llu lie in %u of %u "
-                   "units, and %llu are mapped",
-                   (unsigned long long)s->came, (unsigned long long)s->left,
-                   (unsigned long long)s->lost, (unsigned long long)s->resident,
-                   (unsigned long long)resident, units, s->units,
-                   (unsigned long long)mapped);
+        s->arrived != s->evicted + s->lost + s->resident ||
+        !hd_mshr_sane(&v->pins))
+        hd_err_set(
+            err, HEDDLE_ECHECK,
+            "evict: %llu base pages arrived, %llu were evicted, %llu went with "
+            "their allocations, %llu are resident; %llu are in %u of %u "
+            "units, and %llu are mapped",
+            (unsigned long long)s->arrived, (unsigned long long)s->evicted,
+            (unsigned long long)s->lost, (unsigned long long)s->resident,
+            (unsigned long long)resident, units, s->units,
+            (unsigned long long)mapped);
 }
 
 /* ---- building ----------------------------------------------------------- */

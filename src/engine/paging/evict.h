@@ -1,6 +1,6 @@
 /*
- * evict.h - eviction: pages that leave the GPU's memory for the host's, so that
- * others find frames.
+ * evict.h - eviction: pages of the GPU's memory are written back to the host's,
+ * so that others find frames.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,7 @@ struct hd_evict_cfg {
 #include "kit/rows.h"
 };
 
-/* What leaves at once, and goes with it. */
+/* What is evicted at once, and with it. */
 enum hd_evict_unit {
     HD_EVICT_4K,
     HD_EVICT_64K,
@@ -51,14 +51,14 @@ struct hd_evict_wiring {
     bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
-    /* Pages have left that are used on the host from now on. */
-    void (*map_left)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+    /* Pages were evicted that are mapped on the host from now on. */
+    void (*map_evicted)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                      uint32_t pages);
-    /* Told that hd_evict_range is over. */
+    /* Notified that hd_evict_range is over. */
     void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager; /* their self */
-    struct hd_remote *remote; /* told what has left; NULL: nobody is */
-    struct hd_thrash *thrash; /* says which pages go to and fro; NULL: nobody */
+    struct hd_remote *remote; /* notified of what is evicted; NULL: none is */
+    struct hd_thrash *thrash; /* says which pages thrash; NULL: none does */
 };
 
 /* Builds it in the simulation's arena; NULL on error. */
@@ -66,22 +66,23 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
                                const struct hd_evict_wiring *w);
 void hd_evict_close(struct hd_evict *v);
 
-/* Says who waits for frames: room(self, now) has them try again. */
+/* Sets the part that waits for frames: room(self, now) has it try again. */
 void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
                      void *self);
 
-/* A page has found no frame: pages leave, one eviction after the other, and
- * room() is called after each, until one does not ask for more. */
+/* A page has found no frame: units are evicted, one after the other, and room()
+ * is called after each, until it does not ask for more. */
 void hd_evict_want(struct hd_evict *v, hd_time now);
 
-/* Frames were taken or given, and nobody waits for some: asks evict_trigger. */
+/* Frames were taken or freed, and no fault waits for some: asks evict_trigger.
+ */
 void hd_evict_taken(struct hd_evict *v, hd_time now);
 
 /* A transfer from the host, or a page of it, is over: what could not begin
  * perhaps can. */
 void hd_evict_wake(struct hd_evict *v, hd_time now);
 
-/* Allocations went, so there may be room without. */
+/* Allocations were freed, so there may be frames without an eviction. */
 void hd_evict_freed(struct hd_evict *v, hd_time now);
 
 /* The manager's instant for one eviction, if it is still asked for. */
@@ -92,17 +93,19 @@ void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
                       uint32_t pages);
 
 /* The host touches pages from vpn on, or wants them (enum heddle_move): those
- * that are there leave; where it reads, pages that are mostly read stay, and
- * what was written of them is copied.  One range of an application at a time. */
+ * that are resident are evicted; where it reads, pages that are mostly read
+ * stay, and what was written of them is copied.  One range of an application at
+ * a time. */
 void hd_evict_range(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
                   uint32_t pages, uint32_t how);
 
-/* A page has come from the host and is mapped; before: and has been here. */
-void hd_evict_came(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
+/* A page has arrived from the host and is mapped; before: it has been resident
+ * before. */
+void hd_evict_arrived(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,
                    uint32_t pages, bool before);
 
 /* The page from vpn on stays as long as it is pinned; pins are counted.  A pin
- * is loose when its request has been issued again: it will go by itself. */
+ * is loose when its request has been issued again: it will end by itself. */
 void hd_evict_pin(struct hd_evict *v, uint32_t app, hd_vpn vpn, uint32_t pages);
 void hd_evict_loosen(struct hd_evict *v);
 void hd_evict_unpin(struct hd_evict *v, hd_time now, uint32_t app, hd_vpn vpn,

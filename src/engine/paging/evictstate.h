@@ -50,8 +50,8 @@ struct hd_evict_state {
     uint32_t wide;       /* 1: and others of its region with it */
     uint32_t app;        /* its application */
     hd_time since;       /* when it was unmapped */
-    uint64_t came, left, lost, resident; /* base pages: arrived, evicted, gone
-                                            with their allocations, there */
+    uint64_t arrived, evicted, lost, resident; /* base pages; lost: went with
+                                                  their allocations */
     uint32_t ranges;                     /* of these are on */
     struct hd_hosttouch range[HD_MAX_APPS];
 };

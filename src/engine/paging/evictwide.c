@@ -16,8 +16,6 @@
 
 #include "tree.h"
 
-/* Of a coalesced region only a unit is to leave: it is split, or (true) all of
- * it leaves. */
 bool hd_evictwide_region(struct hd_evict *v, uint32_t u)
 {
     uint32_t app, left = 0, first = u / v->per * v->per;
@@ -33,7 +31,6 @@ bool hd_evictwide_region(struct hd_evict *v, uint32_t u)
            v->w.split(v->w.manager, app, vpn, 0);
 }
 
-/* All units of a region leave but one that has. */
 void hd_evictwide_rest(struct hd_evict *v, uint32_t u, uint64_t *bytes)
 {
     uint32_t w = u / v->per * v->per, end = w + v->per;
@@ -43,8 +40,8 @@ void hd_evictwide_rest(struct hd_evict *v, uint32_t u, uint64_t *bytes)
             hd_evict_unmap(v, w, bytes);
 }
 
-/* The units that go with one that has just left, a bit each: the rest of nodes
- * of its tree that are less than half there by that. */
+/* The rest of nodes of the unit's tree that are less than half resident without
+ * it. */
 uint32_t hd_evictwide_tree(const struct hd_evict *v, uint32_t u, hd_vpn page)
 {
     uint32_t app, had = 0, first = u / v->per * v->per;

@@ -2,9 +2,9 @@
  * fault.c - far faults: the fault buffer, the host, the replay.
  *
  * After Zheng et al. (HPCA 2016) and NVIDIA's UVM driver: a walk that finds its
- * page not resident writes a fault into a buffer and is over; its walker and its
- * MSHRs are free again.  The host takes faults out in batches, gives each page
- * a frame, has it copied over the link, maps it, and has the requests that
+ * page not resident writes a fault into a buffer and is over; its walker and
+ * its MSHRs are free again.  The host takes faults out in batches, gives each
+ * page a frame, has it copied over the link, maps it, and has the requests that
  * waited replayed: they go through the L2 TLB and are walked for like new ones,
  * but keep their original time of issue.
  *
@@ -16,14 +16,14 @@
  * A batch takes the link's latency once, then its pages cross in their order.
  * Each is mapped when its data have arrived; requests are replayed when the
  * whole batch has (the driver's policy "batch"), or each with its page
- * (fault.replay=page).  What migrates for a fault is its page, of whatever size;
- * with fault.transfer=64K or 2M all pages of so much around it, aligned, that
- * are not resident, in the order of their addresses, in one transfer: they share
- * one entry, which is what their requests wait for, and are mapped one by one
- * as their data arrive.  By default every fault is a batch of its own as soon as
- * it is raised, so latencies overlap and the link is what faults share (Mosaic:
- * 55 us load to use); fault.serial makes the host serve one batch after the
- * other, transfers included (the released simulator of Mosaic).
+ * (fault.replay=page).  What migrates for a fault is its page, of whatever
+ * size; with fault.transfer=64K or 2M all pages of so much around it, aligned,
+ * that are not resident, in the order of their addresses, in one transfer: they
+ * share one entry, which is what their requests wait for, and are mapped one by
+ * one as their data arrive.  By default every fault is a batch of its own as
+ * soon as it is raised, so latencies overlap and the link is what faults share
+ * (Mosaic: 55 us load to use); fault.serial makes the host serve one batch
+ * after the other, transfers included (the released simulator of Mosaic).
  *
  * A core may run ahead of this file's events, but not past the mapping of a
  * page, which it could see: the instant of the next one is always known
@@ -69,7 +69,6 @@ enum {
 
 enum { STREAM_PREFETCH = 0x70666368 };
 
-/* What comes with an absent page: it, or so much around it. */
 struct hd_xlate hd_fault_unit(const struct hd_faults *f,
                               const struct hd_xlate *page)
 {
@@ -98,7 +97,6 @@ const hd_time *hd_faults_next(const struct hd_faults *f)
     return &f->s->next;
 }
 
-/* vpn, pages: those that faulted, or have come. */
 void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t entry,
                    hd_vpn vpn, uint32_t pages, hd_time now)
 {
@@ -117,7 +115,7 @@ void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t entry,
 
 static void fault_serve(struct hd_faults *f, hd_time now);
 
-/* A request waits from `at` on; its core is told, the first time. */
+/* Its core is notified, the first time. */
 void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
 {
     struct hd_treq *q = &f->w.treqs->v[treq];
@@ -134,7 +132,8 @@ void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
     core->reply(core->self, at, treq);
 }
 
-/* The entry of an absent page, made and put into the buffer if it is new. */
+/* The entry of a page that is not resident, made and put into the buffer if it
+ * is new. */
 static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
                             const struct hd_xlate *page)
 {
@@ -269,7 +268,6 @@ static void fault_begin(struct hd_faults *f, hd_time now, uint32_t n)
             HD_FAULT_EV_DRIVE, head, 0);
 }
 
-/* No fault is to be served, and nothing is under way. */
 void hd_fault_refuse_none(struct hd_faults *f, hd_time now, uint32_t waiting)
 {
     if (!hd_err_ends(f->env->err->code))
@@ -294,7 +292,6 @@ static void fault_serve(struct hd_faults *f, hd_time now)
     }
 }
 
-/* The host's latency for a batch is over. */
 void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
 {
     for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
@@ -309,9 +306,6 @@ void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
 
 /* ---- frames and transfers ----------------------------------------------- */
 
-/* The absent pages of a fault get their frames.  Base pages; 0 on error, or
- * what has to be done because some have none yet.  `again`: memory was
- * compacted for the first of these. */
 uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
                         bool again)
 {
@@ -339,15 +333,15 @@ uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
     }
     if (n == 0 && !x->prefetched)
         hd_err_set(f->env->err, HEDDLE_ECHECK,
-                   "fault of page 0x%llx: nothing of it is absent",
+                   "fault of page 0x%llx: all of it is resident",
                    (unsigned long long)x->vpn.v);
     if (HD_UNLIKELY(x->prefetched == HD_FAULT_BY_HOST))
         hd_fault_row(f, x->app)[HD_FAULT_PREFETCHED] += n;
     return n;
 }
 
-/* The first page of a transfer, from its page `at` on, whose data are on their
- * way; false: there is none. */
+/* The first page of a transfer, from its page `at` on, whose data are in
+ * flight; false: there is none. */
 static bool fault_next_page(const struct hd_faults *f, struct hd_fault *x,
                             struct hd_xlate *page)
 {
@@ -368,7 +362,7 @@ static void fault_expect(struct hd_faults *f, uint32_t e)
 
     x->due = x->link_end;
     if (!fault_next_page(f, x, &page))
-        return;               /* its allocation has gone meanwhile */
+        return;               /* its allocation has been freed */
     x->crossed += page.pages; /* whether or not it goes before it is mapped */
     if (x->crossed >= x->total)
         return;
@@ -378,7 +372,6 @@ static void fault_expect(struct hd_faults *f, uint32_t e)
     hd_post(f->env->ev, f->rank, f->rank, x->due, HD_FAULT_EV_PAGE, e, 0);
 }
 
-/* Keeps what hd_faults_next says. */
 void hd_fault_schedule(struct hd_faults *f)
 {
     uint32_t e;
@@ -387,7 +380,7 @@ void hd_fault_schedule(struct hd_faults *f)
         hd_link_first(f->w.link, HD_LINK_IN, &e) ? f->v[e].due + 1 : HD_NEVER;
 }
 
-/* What so many pages of a transfer are on the link. */
+/* Bytes that so many pages of a transfer occupy on the link. */
 static uint64_t fault_bytes(const struct hd_faults *f, const struct hd_fault *x,
                             uint32_t pages)
 {
@@ -402,8 +395,6 @@ static uint64_t fault_bytes(const struct hd_faults *f, const struct hd_fault *x,
     return sum;
 }
 
-/* Sends for the pages of a fault, and of those behind it in its transfer, which
- * have their frames. */
 void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
 {
     struct hd_fault *x = &f->v[e], *last = x;
@@ -426,7 +417,7 @@ void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
     fault_expect(f, e);
 }
 
-/* Starts the faults of a batch, each in a transfer of its own. */
+/* Each fault of a batch is a transfer of its own. */
 bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 {
     uint32_t first = e;
@@ -442,7 +433,7 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         how = hd_residency_decide(f, now, e);
         if (how == HD_FAR_CAN && f->v[e].state == HD_FAULT_AT_HOST &&
             e == first)
-            first = next; /* it naps */
+            first = next; /* it is throttled */
         if (how == HD_FAR_CAN)
             continue;
         n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
@@ -450,7 +441,7 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         if (n >= HD_FAULT_WANTS_COMPACT)
             hd_framewait_block(f, now, e, n);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
-            hd_fault_complete(f, now, e); /* its allocation has gone */
+            hd_fault_complete(f, now, e); /* its allocation was freed */
             return true;
         }
         if (n == 0 || n >= HD_FAULT_WANTS_COMPACT)
@@ -464,17 +455,17 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
 
 /* ---- arrivals ----------------------------------------------------------- */
 
-/* A page is mapped: who has to do with it hears of it. */
+/* A page is mapped: the TLBs' side and the manager are notified. */
 static void fault_mapped(struct hd_faults *f, hd_time now, uint32_t app,
                          const struct hd_xlate *page)
 {
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
-    if (f->w.came != NULL)
-        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+    if (f->w.arrived != NULL)
+        f->w.arrived(f->w.manager, now, app, page->vpn, page->pages);
     hd_fault_row(f, app)[HD_FAULT_PAGES] += page->pages;
 }
 
-/* The next page of a fault has crossed the link. */
+/* The next page of a transfer has crossed the link. */
 static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
@@ -482,7 +473,7 @@ static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
     bool before;
 
     if (!fault_next_page(f, x, &page))
-        return; /* its allocation has gone meanwhile */
+        return; /* its allocation has been freed */
     x->at += page.pages;
     while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
         e = f->v[e].more;
@@ -493,7 +484,7 @@ static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
                                x->prefetched == HD_FAULT_BY_HOST))
         return;
     if (f->w.evict != NULL) {
-        hd_evict_came(f->w.evict, now, x->app, page.vpn, page.pages, before);
+        hd_evict_arrived(f->w.evict, now, x->app, page.vpn, page.pages, before);
         hd_framewait_pin_arrived(f, e, &page);
     }
     fault_mapped(f, now, x->app, &page);
@@ -512,7 +503,7 @@ static void fault_page_over(struct hd_faults *f, hd_time now, uint32_t e)
         hd_evict_wake(f->w.evict, now);
 }
 
-/* A transfer is over: the last page has come over the link. */
+/* A transfer is over: its last page has crossed the link. */
 static void fault_transfer_over(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t head = f->v[e].head;
@@ -542,7 +533,7 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
         return false;
     place =
         hd_ptables_coming(f->w.tables, app, page.vpn)
-            ? HD_PLACED /* what waits for it finds it here */
+            ? HD_PLACED /* what waits for it finds it resident */
             : hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
     if (place != HD_PLACED) {
         hd_err_set(
@@ -556,14 +547,13 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
     if (!hd_ptables_arrive(f->w.tables, app, page.vpn, false))
         return false;
     if (f->w.evict != NULL)
-        hd_evict_came(f->w.evict, now, app, page.vpn, page.pages, false);
+        hd_evict_arrived(f->w.evict, now, app, page.vpn, page.pages, false);
     fault_mapped(f, now, app, &page);
     return true;
 }
 
 /* ---- the end of a batch ------------------------------------------------- */
 
-/* A request is issued again. */
 void hd_fault_issue(struct hd_faults *f, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &f->w.treqs->v[treq];
@@ -577,7 +567,6 @@ void hd_fault_issue(struct hd_faults *f, hd_time now, uint32_t treq)
     f->user.resume(f->user.self, now, f->rank, treq);
 }
 
-/* The requests of a fault for some pages are issued again. */
 void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
                      uint32_t pages)
 {
@@ -588,7 +577,7 @@ void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
     while (t != HD_NONE) {
         const struct hd_treq *q = &f->w.treqs->v[t];
         uint32_t next = q->next;
-        if (q->vpn.v - vpn.v >= pages) { /* it waits on */
+        if (q->vpn.v - vpn.v >= pages) { /* it still waits */
             hd_treq_append(f->w.treqs, &m->first, &m->last, t);
         } else {
             m->n--;
@@ -599,7 +588,6 @@ void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
     }
 }
 
-/* The requests of a fault that still wait are issued again, and it is over. */
 void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
@@ -620,7 +608,6 @@ void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t e)
     hd_mshr_give(&f->open, e);
 }
 
-/* All of a batch has come. */
 void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head)
 {
     if (f->driver != NULL && !f->v[head].prefetched) {
@@ -635,7 +622,6 @@ void hd_fault_finish(struct hd_faults *f, hd_time now, uint32_t head)
     fault_serve(f, now);
 }
 
-/* All that comes for a fault has, or is mapped. */
 void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t e)
 {
     uint32_t head = f->v[e].head;

@@ -1,8 +1,8 @@
 /*
- * fault.h - far faults: pages that are brought from the host when touched.
+ * fault.h - far faults: pages that migrate from the host when touched.
  *
- * A walk that ends at an absent page hands its requests over; they wait here,
- * outside any MSHR, until the page is mapped, and are issued again.
+ * A walk that ends at a page that is not resident hands its requests over; they
+ * wait here, outside any MSHR, until the page is mapped, and are issued again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,12 +24,12 @@ struct hd_fault_cfg {
 #include "kit/rows.h"
 };
 
-/* What comes over the link for a fault: its page; all absent pages of the
+/* What migrates for a fault: its page; all pages that are not resident of the
  * aligned 64 KB or 2 MB around it. */
 enum hd_fault_transfer { HD_TRANSFER_PAGE, HD_TRANSFER_64K, HD_TRANSFER_2M };
 
-/* What comes with a fault that nobody has touched: nothing; the next 64 KB; the
- * rest of the 512 KB from its page on; a page of the 2 MB around it, drawn;
+/* What is prefetched with a fault: nothing; the next 64 KB; the rest of the 512
+ * KB from its page on; a page of the 2 MB around it, drawn;
  * what a tree over the 2 MB says (tree.c), in one form or the other. */
 enum hd_fault_prefetch {
     HD_PREFETCH_NONE,
@@ -40,7 +40,7 @@ enum hd_fault_prefetch {
     HD_PREFETCH_DRIVER
 };
 
-/* Most pages, or transfers, that are on their way without a fault. */
+/* Most entries that are in flight without a fault. */
 enum { HD_FAULT_PREFETCHES = 4096 };
 
 /* When requests are issued again: with their batch, or with their page. */
@@ -62,29 +62,30 @@ struct hd_fault_wiring {
     struct hd_link *link;
     uint32_t room; /* requests that may wait at once; on the link, and as
                       pages: HD_FAULT_PREFETCHES more */
-    /* Cores, by treq.core: told that a request of theirs waits for a fault.
+    /* Cores, by treq.core: notified that a request of theirs waits for a fault.
      * From then on its treq.client is `replay_client` higher. */
     struct hd_tclient *cores;
     uint32_t replay_client;
     uint32_t core_count;
-    /* Told that a page has come and can be used, and where; may be NULL. */
-    void (*came)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+    /* Notified that a page has arrived and can be used; may be NULL. */
+    void (*arrived)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
                  uint32_t pages);
     /* A page has found no frame: compacts memory at an instant of its own, and
      * calls hd_faults_again(fault) then. */
     void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
-    /* Told that hd_faults_send is over. */
+    /* Notified that hd_faults_prefetch is over. */
     void (*hinted)(void *self, hd_time now, uint32_t app);
     void *manager;          /* their self */
-    struct hd_evict *evict; /* NULL: nothing leaves memory */
-    /* Says which pages are used where they are, NULL: none; the manager calls
-     * hd_faults_far(fault) at an instant of its own for those of a fault. */
+    struct hd_evict *evict; /* NULL: no page is evicted */
+    /* Says which pages are mapped on the host, NULL: none; the manager calls
+     * hd_faults_map_remote(fault) at an instant of its own for those of a
+     * fault. */
     struct hd_remote *remote;
-    void (*map_far)(void *self, hd_time now, uint32_t fault);
-    struct hd_thrash *thrash; /* says which pages go to and fro; NULL: nobody */
+    void (*map_remote)(void *self, hd_time now, uint32_t fault);
+    struct hd_thrash *thrash; /* says which pages thrash; NULL: none does */
 };
 
-/* Whom requests go back to. */
+/* The part to which requests return. */
 struct hd_fault_client {
     /* A request is issued again at `now`; src is the sender's rank. */
     void (*resume)(void *self, hd_time now, uint32_t src, uint32_t treq);
@@ -101,66 +102,66 @@ void hd_faults_close(struct hd_faults *f);
 /* Memory has been compacted for a page that found no frame. */
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault);
 
-/* The pages of a fault are mapped where they are. */
-void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t fault);
+/* The pages of a fault are mapped on the host. */
+void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t fault);
 
-/* Absent pages from vpn on come without having faulted, as far as so many can
- * be on their way. */
-void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages);
+/* Pages from vpn on that are not resident migrate without having faulted, as
+ * far as so many can be in flight. */
+void hd_faults_migrate(struct hd_faults *f, hd_time now, uint32_t app,
+                       hd_vpn vpn, uint32_t pages);
 
-/* The host sends all absent pages of the range, after the link's latency; one
- * range of an application at a time. */
-void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages);
+/* The application's host prefetches all pages of the range that are not
+ * resident, after the link's latency; one range of an application at a time. */
+void hd_faults_prefetch(struct hd_faults *f, hd_time now, uint32_t app,
+                        hd_vpn vpn, uint32_t pages);
 
-/* Absent pages of the range are mapped where they are, as far as `migrate` says
- * so and nobody waits for them; left: those that have left memory, as
- * hd_remote_evicted says. */
-void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages, bool left);
+/* Pages of the range that are not resident are mapped on the host, as far as
+ * `migrate` says so and no request waits for them; evicted: those that have
+ * been evicted, as hd_remote_on_eviction says. */
+void hd_faults_map_range(struct hd_faults *f, hd_time now, uint32_t app,
+                         hd_vpn vpn, uint32_t pages, bool evicted);
 
 /* Driver mode: access counters have a notification. */
 void hd_faults_notified(struct hd_faults *f, hd_time now);
 
-/* Says who hands requests over; before the first event. */
+/* Sets the part that hands requests over; before the first event. */
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c);
 
-/* An absent page is here at once, without time (functional warming); those that
- * wait for it go on when it would have come.  False: there is no such page, or an error in
- * env->err: it finds no frame. */
+/* A page that is not resident is so at once, without time (functional warming);
+ * requests that wait for it continue when it would have arrived.  False: there
+ * is no such page, or an error in env->err: it finds no frame. */
 bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn);
 
-/* Whether two absent pages of an application wait together. */
+/* Whether two pages of an application that are not resident wait together. */
 bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
                         hd_vpn b);
 
 /* Takes the `n` requests of the list from `first` on; the page of the first
- * is absent, and the others wait together with it.  Each waits from `now`, or
- * from the end of its look-up. */
+ * is not resident, and the others wait together with it.  Each waits from
+ * `now`, or from the end of its look-up. */
 void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n);
 
 /* A core has the answer of a request that waited for a fault, at `now`; src is
- * the core's rank.  Its page may leave again. */
+ * the core's rank.  Its page may be evicted again. */
 void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
                       uint32_t treq);
 
 /* How long a request has waited for faults up to now, in all. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
 
-/* Driver mode: faults and notifications taken since the beginning; ticks that
- * may pass without one, or a transfer over the link, as pages are not served
- * that thrash, in any mode. */
+/* Driver mode: faults and notifications taken since the beginning.  Ticks that
+ * may pass without one, or without a transfer over the link, as pages that
+ * thrash are throttled, in any mode. */
 uint64_t hd_faults_steps(const struct hd_faults *f);
 hd_time hd_faults_step(const struct hd_faults *f);
 
-/* In the arena: the instant at which cores will see the next page that comes,
- * or HD_NEVER; known before any core can have run on to it. */
+/* In the arena: the instant at which cores will see the next page that arrives,
+ * or HD_NEVER; known before any core can have run up to it. */
 const hd_time *hd_faults_next(const struct hd_faults *f);
 
-/* Whether a page is there that a translation covers: one of a coalesced region
- * does not say so (ptable.c).  f: NULL where all pages are. */
+/* Whether a page that a translation covers is resident: one of a coalesced
+ * region does not say so (ptable.c).  f: NULL where all pages are. */
 static inline bool hd_faults_here(const struct hd_faults *f,
                                   const struct hd_ptables *t, uint32_t app,
                                   hd_vpn vpn, const struct hd_xlate *x)

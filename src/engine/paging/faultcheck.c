@@ -50,7 +50,7 @@ void hd_fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 }
 
 /* The requests of an entry are as many as it says, and wait for its pages;
- * where they do not wait for others', those have not come. */
+ * where they do not wait for others', those have not arrived. */
 static void fault_check_entry(const struct hd_faults *f, uint32_t e,
                               struct hd_err *err)
 {

@@ -3,10 +3,10 @@
  * possible.
  *
  * What is prefetched with a fault, what an application's host prefetches, and
- * what faulted of a block of the driver's is put into a set first, by addresses.
- * Pages that follow one another in it are one transfer: they take the link's
- * cost of a copy once, and are mapped one by one as their data arrive.  A plain
- * fault is a transfer of its own and needs no set.
+ * what faulted of a block of the driver's is put into a set first, by
+ * addresses. Pages that follow one another in it are one transfer: they take
+ * the link's cost of a copy once, and are mapped one by one as their data
+ * arrive.  A plain fault is a transfer of its own and needs no set.
  *
  * Invariant: entries of a set have their frames.
  *
@@ -28,7 +28,7 @@ void hd_fault_set_add(const struct hd_faults *f, struct hd_fault_set *g,
     g->at[f->v[e].vpn.v - g->base] = e;
 }
 
-/* Sends for them in the order of addresses: what lies one behind the other is
+/* Sends them in the order of their addresses: what is one behind the other is
  * one transfer, of the batch `head`; HD_NONE: and a batch of its own. */
 void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
                        uint32_t head)

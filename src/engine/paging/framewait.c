@@ -3,8 +3,8 @@
  * meanwhile: what memory that is too small adds to a fault.
  *
  * Where a page finds no frame and a policy compacts memory for it, its batch
- * waits a few cycles for an instant at which mappings may change (manage.c), and
- * continues with that page; those before it are on the link meanwhile.  That
+ * waits a few cycles for an instant at which mappings may change (manage.c),
+ * and continues with that page; those before it are on the link meanwhile. That
  * counts as a wait for frames.  Where the page still finds none, others are
  * evicted first (evict.c).
  *
@@ -24,7 +24,6 @@
  */
 #include "faultstate.h"
 
-/* A fault waits for frames behind the others. */
 void hd_framewait_queue(struct hd_faults *f, uint32_t e)
 {
     f->v[e].frame_next = HD_NONE;
@@ -35,7 +34,6 @@ void hd_framewait_queue(struct hd_faults *f, uint32_t e)
     f->s->frame_last = e;
 }
 
-/* A fault waits for frames, or goes on waiting, before all others. */
 void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
                         uint32_t wants)
 {
@@ -49,14 +47,13 @@ void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
         hd_evict_want(f->w.evict, now);
 }
 
-/* Frames were taken or given. */
 void hd_framewait_balance(struct hd_faults *f, hd_time now)
 {
     if (f->w.evict != NULL && !hd_framewait_any(f))
         hd_evict_taken(f->w.evict, now);
 }
 
-/* Frames may be free: faults that wait for some go on, in order.  `again`:
+/* Frames may be free: faults that wait for some continue, in order.  `again`:
  * memory was compacted for the first. */
 static void framewait_retry(struct hd_faults *f, hd_time now, bool again)
 {
@@ -77,7 +74,7 @@ void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault)
         framewait_retry(f, now, true);
 }
 
-/* Units have left memory, which was compacted before if somebody does that. */
+/* Units were evicted; memory was compacted before that, if a policy does so. */
 void hd_framewait_room(void *self, hd_time now)
 {
     framewait_retry(self, now, true);
@@ -85,7 +82,6 @@ void hd_framewait_room(void *self, hd_time now)
 
 /* ---- pins --------------------------------------------------------------- */
 
-/* A page is pinned by a request. */
 void hd_framewait_pin(struct hd_faults *f, uint32_t treq,
                       const struct hd_xlate *page)
 {
@@ -94,7 +90,6 @@ void hd_framewait_pin(struct hd_faults *f, uint32_t treq,
     hd_evict_pin(f->w.evict, f->w.treqs->v[treq].app, page->vpn, page->pages);
 }
 
-/* A page has come: it is pinned by the requests of its fault. */
 void hd_framewait_pin_arrived(struct hd_faults *f, uint32_t e,
                               const struct hd_xlate *page)
 {
@@ -139,7 +134,7 @@ void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
 
     if (x->pin == 0)
         return;
-    /* a core may be ahead of the others: its word counts at its time */
+    /* a core may run ahead of the others: this counts at its time */
     hd_post(f->env->ev, src, f->rank, now, HD_FAULT_EV_ANSWERED,
             f->w.treqs->v[treq].app, x->pin - 1);
     x->pin = 0;

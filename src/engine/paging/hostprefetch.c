@@ -7,19 +7,21 @@
  * (faultset.c), as far as there are frames.  Where there is none, the next page
  * waits for one like a fault, so that others are evicted; and the range
  * continues when nothing of it is in flight.  Requests that touch a page in
- * flight join its entry.  The application's host is told when all of it is over.
+ * flight join its entry.  The application's host is told when all of it is
+ * over.
  *
  * Invariant: one range of an application at a time; while one is open, entries
  * of it are in flight or wait for frames.
  *
- * Left out on purpose: overlap of a range's transfers with its waits for frames.
+ * Left out on purpose: overlap of a range's transfers with its waits for
+ * frames.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "faultstate.h"
 
-/* Sends what there are frames for, in as few transfers as it lies in; where
- * there is none, a page that waits for one. */
+/* Sends what there are frames for, in as few transfers as possible; where there
+ * is none, a page that waits for one. */
 static void hostprefetch_some(struct hd_faults *f, hd_time now, uint32_t app)
 {
     struct hd_fault_range *x = &f->s->range[app];
@@ -38,15 +40,14 @@ static void hostprefetch_some(struct hd_faults *f, hd_time now, uint32_t app)
         x->vpn = hd_prefetcher_page(f, now, app, x->vpn, HD_FAULT_BY_HOST);
 }
 
-/* Goes on with each application that has nothing in flight; one that has sent
- * all is done. */
+/* A range of which nothing is in flight continues, or is over. */
 void hd_hostprefetch_continue(struct hd_faults *f, hd_time now)
 {
     for (uint32_t app = 0; app < f->env->apps; app++) {
         struct hd_fault_range *x = &f->s->range[app];
         if (x->state != HD_RANGE_OPEN || x->left != 0)
             continue;
-        x->state = HD_RANGE_BUSY; /* an end within is not a reason to go on */
+        x->state = HD_RANGE_BUSY; /* entries that end below do not call again */
         while (x->left == 0 && x->vpn < x->end &&
                f->s->prefetches < HD_FAULT_PREFETCHES &&
                !hd_err_ends(f->env->err->code))
@@ -62,8 +63,8 @@ void hd_hostprefetch_continue(struct hd_faults *f, hd_time now)
     hd_fault_schedule(f);
 }
 
-void hd_faults_send(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages)
+void hd_faults_prefetch(struct hd_faults *f, hd_time now, uint32_t app,
+                        hd_vpn vpn, uint32_t pages)
 {
     f->s->range[app] =
         (struct hd_fault_range){.vpn = vpn.v, .end = vpn.v + pages};

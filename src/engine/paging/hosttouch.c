@@ -1,17 +1,17 @@
 /*
- * hosttouch.c - pages of the GPU's memory that an application's host advises on,
- * touches, or wants back.
+ * hosttouch.c - pages of the GPU's memory that an application's host advises
+ * on, touches, or wants back.
  *
  * Advice (heddle_host_advise): units with a page whose preferred place is the
  * GPU's memory are not evicted as long as there are others.
  *
  * What the host touches or moves (heddle_host_move) is evicted by up to 2 MB at
- * a time, at instants of the manager, before other evictions, and its frames are
- * free when the write-back is over.  Where the host only reads, pages that are
- * mostly read stay, and what was written of them is copied.  Pages in flight,
- * and those pinned by a store that its kernel has left behind, stay.  Over one
- * that is throttled because it thrashes (thrash.c) the host naps, and what is
- * behind it in the range waits.
+ * a time, at instants of the manager, before other evictions, and its frames
+ * are free when the write-back is over.  Where the host only reads, pages that
+ * are mostly read stay, and what was written of them is copied.  Pages in
+ * flight, and those pinned by a store that its kernel has left behind, stay.
+ * Over one that is throttled because it thrashes (thrash.c) the host naps, and
+ * what is behind it in the range waits.
  *
  * Invariant: one range of an application at a time; one write-back of all
  * ranges and evictions at a time.
@@ -32,13 +32,13 @@ void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
 
 /* ---- ranges ------------------------------------------------------------- */
 
-/* A page leaves that the host has touched. */
+/* A page that the host has touched is evicted. */
 static void hosttouch_leave(struct hd_evict *v, uint32_t app,
                             const struct hd_xlate *x, uint64_t *bytes)
 {
     hd_evict_leave(v, app, x, bytes);
     if (HD_UNLIKELY(v->w.thrash != NULL))
-        hd_thrash_left(v->w.thrash, v->s->since, app, x->vpn);
+        hd_thrash_to_host(v->w.thrash, v->s->since, app, x->vpn);
 }
 
 /* A page that is mostly read stays; what was written of it is copied. */
@@ -56,7 +56,7 @@ static void hosttouch_copy_or_leave(struct hd_evict *v, uint32_t app,
         hd_frame_copied(&v->w.tables->frames, x->pfn.v + i);
 }
 
-/* Frames of pages that have left are free; then what is behind them leaves. */
+/* The frames of a write-back are free; then what is behind it is evicted. */
 void hd_hosttouch_over(struct hd_evict *v, hd_time now)
 {
     struct hd_evict_state *s = v->s;
@@ -74,8 +74,8 @@ void hd_hosttouch_over(struct hd_evict *v, hd_time now)
     hd_evict_continue(v, now);
 }
 
-/* How many base pages from first on leave before one over which the host has to
- * nap, until then. */
+/* How many base pages from first on are evicted before one over which the host
+ * has to nap, until *until. */
 static uint32_t hosttouch_span(struct hd_evict *v, hd_time now, uint32_t app,
                                hd_vpn first, uint32_t span, hd_time *until)
 {
@@ -95,7 +95,7 @@ static uint32_t hosttouch_span(struct hd_evict *v, hd_time now, uint32_t app,
     return span;
 }
 
-/* The host naps, and goes on at a time. */
+/* The host naps until a time. */
 static void hosttouch_nap(struct hd_evict *v, hd_time now, uint32_t app,
                           hd_time until)
 {
@@ -114,12 +114,12 @@ void hd_hosttouch_awake(struct hd_evict *v, hd_time now, uint32_t app)
     hd_evict_start(v, now);
 }
 
-/* What is left of a range in the next 2 MB leaves.  False: nothing is. */
+/* What the next 2 MB have of a range is evicted.  False: nothing is left. */
 static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
 {
     struct hd_evict_state *s = v->s;
     struct hd_hosttouch *o = &s->range[app];
-    uint64_t bytes = 0, left = s->left;
+    uint64_t bytes = 0, pages = s->evicted;
     struct hd_xlate x;
     hd_vpn first = {o->vpn};
     hd_time until;
@@ -147,10 +147,10 @@ static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
                      : o->how == HEDDLE_MOVE_WRITTEN ? hosttouch_leave
                                                      : hd_evict_leave,
                      &bytes);
-    left = s->left - left;
-    *hd_evict_count(v, app, HD_EVICT_HOST) += left;
+    pages = s->evicted - pages;
+    *hd_evict_count(v, app, HD_EVICT_HOST) += pages;
     *hd_evict_count(v, app, HD_EVICT_BYTES) += bytes;
-    if (left != 0)
+    if (pages != 0)
         v->w.shoot(v->w.manager, app, first, span);
     s->busy = HD_EVICT_UNDER_WAY;
     s->evicting = HD_NONE;
@@ -163,7 +163,7 @@ static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
     return true;
 }
 
-/* Some of a range leaves, or it is over. */
+/* Some of a range is evicted, or it is over. */
 void hd_hosttouch_next(struct hd_evict *v, hd_time now)
 {
     uint32_t app = 0;

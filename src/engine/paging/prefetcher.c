@@ -3,11 +3,11 @@
  * request waited for.
  *
  * When a batch has its frames, page_prefetch is asked for each of its faults
- * which pages are prefetched: so many behind it, or a run of the 2 MB around it,
- * of which the question says what is resident.  The defaults (fault.prefetch)
- * are those of Zheng et al. (HPCA 2016: the next 64 KB, or the rest of 512 KB),
- * of Ganguly et al. (ISCA 2019: random, and the tree) and of NVIDIA's UVM
- * driver; tree.c has the two forms of the tree.
+ * which pages are prefetched: so many behind it, or a run of the 2 MB around
+ * it, of which the question says what is resident.  The defaults
+ * (fault.prefetch) are those of Zheng et al. (HPCA 2016: the next 64 KB, or the
+ * rest of 512 KB), of Ganguly et al. (ISCA 2019: random, and the tree) and of
+ * NVIDIA's UVM driver; tree.c has the two forms of the tree.
  *
  * Prefetched pages are entries without requests.  Those that follow one another
  * are a batch and a transfer (faultset.c) that waits for no latency; a request
@@ -16,8 +16,8 @@
  * some (framewait.c); nothing that thrashes is prefetched (thrash.c).
  *
  * Pages that an access counter's notification or the application's host wants
- * (residency.c, hostprefetch.c) are such entries, too.  Of the host's a page may
- * wait for frames like a fault.
+ * (residency.c, hostprefetch.c) are such entries, too.  Of the host's a page
+ * may wait for frames like a fault.
  *
  * Invariant: at most HD_FAULT_PREFETCHES entries are in flight that did not
  * fault.
@@ -35,7 +35,8 @@
 
 /* ---- which pages -------------------------------------------------------- */
 
-/* A page of its allocation that is not there, of the 2 MB around the fault. */
+/* A page of the allocation, of the 2 MB around the fault, that is not
+ * resident. */
 static int64_t prefetcher_draw(struct hd_faults *f,
                                const struct heddle_q_page_prefetch *q)
 {
@@ -51,8 +52,8 @@ static int64_t prefetcher_draw(struct hd_faults *f,
     return HEDDLE_PAGES(first - 1, 1);
 }
 
-/* The driver goes by what was there before, and by the 64 KB of all faults in
- * which nothing thrashes. */
+/* The driver's tree counts what was resident before, and the 64 KB of each
+ * fault of the batch in which nothing thrashes. */
 static struct hd_tree_run
 prefetcher_driver(const struct hd_faults *f,
                   const struct heddle_q_page_prefetch *q,
@@ -101,7 +102,7 @@ int64_t hd_prefetcher_default(void *self, const void *question)
 
 /* ---- entries without requests ------------------------------------------- */
 
-/* The entry of pages that come without a fault. */
+/* The entry of pages that migrate without a fault. */
 static uint32_t prefetcher_entry(struct hd_faults *f, hd_time now, uint32_t app,
                                  const struct hd_xlate *all,
                                  enum hd_fault_cause why)
@@ -125,8 +126,7 @@ static uint32_t prefetcher_entry(struct hd_faults *f, hd_time now, uint32_t app,
     return e;
 }
 
-/* What a page is of comes without a fault, as far as there are frames: its
- * entry, or HD_NONE. */
+/* Pages get frames as far as there are some, and an entry: it, or HD_NONE. */
 static uint32_t prefetcher_take(struct hd_faults *f, hd_time now, uint32_t app,
                                 const struct hd_xlate *all,
                                 enum hd_fault_cause why)
@@ -154,7 +154,6 @@ static uint32_t prefetcher_take(struct hd_faults *f, hd_time now, uint32_t app,
     return e;
 }
 
-/* A fault is touched first: what came ahead was late. */
 void hd_prefetcher_touched(struct hd_faults *f, uint32_t e)
 {
     const struct hd_fault *x = &f->v[e];
@@ -164,8 +163,6 @@ void hd_prefetcher_touched(struct hd_faults *f, uint32_t e)
         hd_fault_row(f, x->app)[HD_FAULT_LATE] += x->pages;
 }
 
-/* A prefetched entry is over: requests that joined it are issued again, and
- * what waited for its end continues. */
 void hd_prefetcher_over(struct hd_faults *f, hd_time now, uint32_t e)
 {
     const struct hd_fault *x = &f->v[e];
@@ -181,8 +178,8 @@ void hd_prefetcher_over(struct hd_faults *f, hd_time now, uint32_t e)
         hd_driverloop_next_notice(f, now);
 }
 
-/* What comes with the page at *v, if that is absent and not on its way; *v is
- * then, and else, what is behind it. */
+/* What migrates with the page at *v, if it is neither resident nor in flight;
+ * *v is what is behind it, in any case. */
 static bool prefetcher_candidate(const struct hd_faults *f, uint32_t app,
                                  uint64_t *v, struct hd_xlate *all)
 {
@@ -205,8 +202,6 @@ static bool prefetcher_thrashes(const struct hd_faults *f, uint32_t app,
     return false;
 }
 
-/* Gathers pages of a range that are on the host, as far as there are frames;
- * s: NULL where nobody asked.  Returns where it has come to. */
 uint64_t hd_prefetcher_range(struct hd_faults *f, hd_time now, uint32_t app,
                              uint64_t v, uint64_t end, enum hd_fault_cause why,
                              struct hd_prefetcher *s, struct hd_fault_set *g)
@@ -231,8 +226,6 @@ uint64_t hd_prefetcher_range(struct hd_faults *f, hd_time now, uint32_t app,
     return v;
 }
 
-/* The page at v, and what comes with it, comes without a fault, if it is absent
- * and not on its way; it waits for frames.  Returns what is behind it. */
 uint64_t hd_prefetcher_page(struct hd_faults *f, hd_time now, uint32_t app,
                             uint64_t v, enum hd_fault_cause why)
 {
@@ -250,8 +243,8 @@ uint64_t hd_prefetcher_page(struct hd_faults *f, hd_time now, uint32_t app,
 
 /* ---- the question ------------------------------------------------------- */
 
-/* Looks around a fault of a batch; what was sent ahead is kept as long as it is
- * the same 2 MB. */
+/* Looks around a fault of a batch; what was prefetched before is kept as long
+ * as it is of the same 2 MB. */
 static void prefetcher_look_around(const struct hd_faults *f,
                                    struct hd_prefetcher *s, uint32_t e)
 {
@@ -315,7 +308,6 @@ static uint64_t prefetcher_wanted(struct hd_faults *f, uint32_t e,
     return hd_max_u64(v, first);
 }
 
-/* Asks for pages around a fault, and gathers those that are on the host. */
 void hd_prefetcher_ask(struct hd_faults *f, hd_time now, uint32_t e,
                        struct hd_prefetcher *s, struct hd_fault_set *g)
 {

@@ -1,10 +1,10 @@
 /*
- * remote.c - access over the link: pages that stay in the host's memory.
+ * remote.c - host-mapped pages: loads and stores that cross the link.
  *
- * A GPU can map a page of the host's memory instead of having it come ("zero
+ * A GPU can map a page of the host's memory instead of migrating it ("zero
  * copy", NVIDIA; "remote access", UVMSmart).  Where vm.paging=fault, the point
- * `migrate` is asked for each fault that the host serves: the pages come, or
- * they are mapped where they are, which takes no frame and no transfer, only an
+ * `migrate` is asked for each fault that the host serves: the pages migrate, or
+ * they are mapped on the host, which takes no frame and no transfer, only an
  * instant of the manager.  By default that goes by remote.access, and by what
  * the application's host has advised of the buffer.  From then on each line of
  * them that a core loads or stores crosses the link.
@@ -12,28 +12,28 @@
  *   L2 miss --> remote.latency --> its bytes on the link inwards --> answer
  *   store, write-back           --> its bytes on the link outwards
  *
- * Lines go before transfers (UVMSmart; link.c).  What they need of the link is
- * their bytes at its whole bandwidth: link.curve is a cost of copies.  The
- * latency is UVMSmart's 200 cycles.  The L1 caches treat a line of the host as
- * any other; the L2 has one MSHR for all who miss it, and then forgets it, as
- * NVIDIA's driver maps the host's memory uncached (uvm_exp_gpu_cache_sysmem is
- * 0); remote.cache has the L2 keep it and write it back like others.  An atomic
- * is a load and a store of the line.
+ * Lines are sent before transfers (UVMSmart; link.c).  What they need of the
+ * link is their bytes at its whole bandwidth: link.curve is a cost of copies.
+ * The latency is UVMSmart's 200 cycles.  The L1 caches treat a line of the host
+ * as any other; the L2 has one MSHR for all that miss it, and then does not
+ * keep it, as NVIDIA's driver maps the host's memory uncached
+ * (uvm_exp_gpu_cache_sysmem is 0); remote.cache has the L2 keep it and write it
+ * back like others.  An atomic is a load and a store of the line.
  *
  * Access counters (NVIDIA from Volta on; off by default, as in the driver).
  * What crosses is counted by granules of 64 KB or 2 MB.  The answer of
  * `migrate` is how many accesses from now on make a notification: the host
  * takes notifications out in batches, needs the link's latency for a batch,
- * asks `migrate` again, and has the granule's pages come: they are unmapped at
- * an instant of the manager and then served like a fault without requests; who
- * touches them on their way joins it.  A policy that answers by accesses so far
- * is the delayed migration of Ganguly et al. (DATE 2020).
+ * asks `migrate` again, and has the granule's pages migrate: they are unmapped
+ * at an instant of the manager and then served like a fault without requests; a
+ * request that touches them in flight joins it.  A policy that answers by
+ * accesses so far is the delayed migration of Ganguly et al. (DATE 2020).
  *
  * A frame of the host's memory has a number from HD_HOST_FRAME on that follows
  * from its page's place in the page tables (ptable.c), so lines of the host
  * have addresses of their own behind all of the GPU's.
  *
- * Invariants: pages that were mapped so = those that came since, those that
+ * Invariants: pages that were mapped so = those that migrated since, those that
  * went with their allocation, and those that are; a granule that waits for the
  * host counts nothing and is in one list, once.
  *
@@ -41,15 +41,15 @@
  * them: NVIDIA's driver serves both in bottom halves of one queue.  A batch of
  * notifications goes like one of faults: in the order of addresses, with
  * uvm.base_latency once and uvm.block_latency for each 2 MB, and the next
- * granule has its turn when the pages of the last one have come.  Notifications
- * are served until none waits, when a service of faults is over.  With
- * uvm.perf_map_remote_on_eviction, and counters that have pages come, what is
- * evicted is mapped on the host at once, and so comes again by its accesses;
- * else it just faults.
+ * granule has its turn when the pages of the last one have arrived.
+ * Notifications are served until none waits, when a service of faults is over.
+ * With uvm.perf_map_remote_on_eviction, and counters that migrate pages, what
+ * is evicted is mapped on the host at once, and so migrates again by its
+ * accesses; else it just faults.
  *
  * Left out on purpose: requests for lines as traffic outwards; the limit
- * of requests in flight on PCIe (MSHRs are one); where a page comes whose lines
- * remote.cache had dirty, their way out; faults of the host.
+ * of requests in flight on PCIe (MSHRs are one); where a page migrates whose
+ * lines remote.cache had dirty, their path to the host; faults of the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,8 +72,8 @@ enum { FIRST_GRANULES = 256 };
 /* An aligned piece of an application's memory, by its frames on the host. */
 struct granule {
     uint32_t left;  /* accesses until a notification; 0: none will be */
-    uint32_t seen;  /* accesses from afar while they were counted */
-    uint32_t trips; /* times that pages of it left memory */
+    uint32_t seen;  /* accesses over the link while they were counted */
+    uint32_t trips; /* times that pages of it were evicted */
     uint32_t next;  /* of the notifications, while it is one */
     uint32_t waits; /* 1: it is */
 };
@@ -81,11 +81,11 @@ struct granule {
 struct state {
     hd_ref granule; /* [room] */
     uint32_t room;
-    uint32_t first, last, n; /* notifications that wait */
-    uint32_t batch;          /* first of those at the host, HD_NONE: none */
-    uint32_t region;         /* 2 MB of the last of them */
-    uint32_t evicted;        /* 1: pages have left memory */
-    uint64_t came, left;     /* base pages mapped; unmapped so as to come */
+    uint32_t first, last, n;   /* notifications that wait */
+    uint32_t batch;            /* first of those at the host, HD_NONE: none */
+    uint32_t region;           /* 2 MB of the last of them */
+    uint32_t evicted;          /* 1: pages have been evicted */
+    uint64_t mapped, recalled; /* base pages; recalled: so that they migrate */
 };
 
 struct hd_remote {
@@ -137,8 +137,8 @@ static uint32_t remote_granule_of(struct hd_remote *r, uint32_t app, hd_vpn vpn)
     return g;
 }
 
-void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
-                    uint32_t pages)
+void hd_remote_count_eviction(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+                              uint32_t pages)
 {
     r->s->evicted = 1;
     for (uint32_t i = 0; i < pages; i += 1u << r->shift) {
@@ -224,7 +224,7 @@ void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
     if (g == HD_NONE)
         return;
     remote_row(r, app)[HD_REMOTE_PAGES] += pages;
-    r->s->came += pages;
+    r->s->mapped += pages;
     remote_count_on(remote_at(r, g), answer);
 }
 
@@ -249,7 +249,7 @@ static void remote_take_batch(struct hd_remote *r)
     s->n -= n;
 }
 
-/* The host takes up what waits, if it is at none. */
+/* The host serves what waits, if it is idle. */
 static void remote_serve(struct hd_remote *r, hd_time now)
 {
     if (r->s->n == 0 || r->s->batch != HD_NONE)
@@ -263,7 +263,7 @@ static void remote_serve(struct hd_remote *r, hd_time now)
             0, 0);
 }
 
-/* An access from afar to a granule. */
+/* An access over the link to a granule. */
 static void remote_access_one(struct hd_remote *r, hd_time now, uint32_t app,
                               uint32_t g)
 {
@@ -310,7 +310,7 @@ bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
     return false;
 }
 
-/* The host has taken up a batch: what shall come waits for the manager. */
+/* The host serves a batch: what is to migrate waits for the manager. */
 static void remote_batch(void *self, hd_time now, uint32_t what, uint32_t a,
                          uint64_t b)
 {
@@ -353,7 +353,7 @@ uint32_t hd_remote_next(struct hd_remote *r, bool *block)
     return g;
 }
 
-uint32_t hd_remote_evicted(const struct hd_remote *r)
+uint32_t hd_remote_on_eviction(const struct hd_remote *r)
 {
     return r->w.notified != NULL && r->counters.migrate && r->counters.evicted
                ? r->counters.threshold
@@ -380,7 +380,7 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
     if (n == 0)
         return 0;
     remote_row(r, app)[HD_REMOTE_LEFT] += n;
-    r->s->left += n;
+    r->s->recalled += n;
     r->w.shoot(r->w.manager, app, first, span);
     return span;
 }
@@ -393,7 +393,7 @@ void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
 
     x->waits = x->seen = 0;
     span = hd_remote_recall(r, app, first, 1u << r->shift);
-    r->w.bring(r->w.manager, now, app, first, span);
+    r->w.migrate(r->w.manager, now, app, first, span);
 }
 
 /* ---- lines -------------------------------------------------------------- */
@@ -458,14 +458,14 @@ static void remote_check(void *self, uint32_t instance, struct hd_err *err)
     (void)instance;
     for (uint32_t g = s->first; n < s->n; g = remote_at(r, g)->next, n++)
         waits += remote_at(r, g)->waits != 0 && remote_at(r, g)->left == 0;
-    if (waits != n || s->came != s->left + lost + there)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "remote: %llu base pages were mapped on the host, %llu were "
-                   "to come, %llu went with their allocations, %llu are there; "
-                   "of %u notifications %u wait",
-                   (unsigned long long)s->came, (unsigned long long)s->left,
-                   (unsigned long long)lost, (unsigned long long)there, n,
-                   waits);
+    if (waits != n || s->mapped != s->recalled + lost + there)
+        hd_err_set(
+            err, HEDDLE_ECHECK,
+            "remote: %llu base pages were mapped on the host, %llu were "
+            "to migrate, %llu went with their allocations, %llu are there; "
+            "of %u notifications %u wait",
+            (unsigned long long)s->mapped, (unsigned long long)s->recalled,
+            (unsigned long long)lost, (unsigned long long)there, n, waits);
 }
 
 /* ---- building ----------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * remote.h - pages that are used in place, in the host's memory: loads and
+ * remote.h - host-mapped pages, which are used in the host's memory: loads and
  * stores cross the link, and access counters say when a page should migrate.
  *
  * SPDX-License-Identifier: MIT
@@ -17,7 +17,7 @@ struct hd_remote_cfg {
 #include "kit/rows.h"
 };
 
-/* What happens to a page that faults: it comes; it is mapped where it is. */
+/* What happens to a page that faults: it migrates; it is mapped on the host. */
 enum hd_remote_access { HD_REMOTE_MIGRATE, HD_REMOTE_MAP };
 
 /* Access counters; settings of the group uvm (driver.c). */
@@ -49,16 +49,17 @@ struct hd_remote_wiring {
     const struct hd_client *clients; /* [req.client] */
     /* The memory manager: has hd_remote_apply(granule) called as soon as no
      * core can be ahead of it; takes a page's lines out of the caches;
-     * translations out of the TLBs.  Pages that are absent now come. */
+     * translations out of the TLBs.  Pages that are not resident now migrate.
+     */
     void (*ask)(void *self, hd_time now, uint32_t granule);
     uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
     void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
-    void (*bring)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
-                  uint32_t pages);
+    void (*migrate)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
+                    uint32_t pages);
     /* Driver mode, else NULL: a notification waits; the driver takes them. */
     void (*notified)(void *self, hd_time now);
     void *manager; /* their self */
-    struct hd_thrash *thrash; /* says which pages are pinned; NULL: nobody */
+    struct hd_thrash *thrash; /* says which pages are pinned; NULL: none is */
 };
 
 /* Builds it in the simulation's arena; NULL on error. */
@@ -73,39 +74,39 @@ struct hd_below hd_remote_below(struct hd_remote *r);
 bool hd_remote_asks(const struct hd_remote *r);
 
 /* Asks it for the pages of a fault; writes: a store waits for one.  0: they
- * come; else they are mapped where they are, and so many accesses from afar to
- * its granule are a notification. */
+ * migrate; else they are mapped on the host, and so many accesses over the link
+ * to its granule raise a notification. */
 uint32_t hd_remote_ask(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                        uint32_t pages, bool writes);
 
-/* A page is mapped where it is, after that answer. */
+/* A page is mapped on the host, after that answer. */
 void hd_remote_mapped(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                       uint32_t pages, uint32_t answer);
 
-/* Pages from vpn on have left memory. */
-void hd_remote_left(struct hd_remote *r, uint32_t app, hd_vpn vpn,
+/* Pages from vpn on are evicted. */
+void hd_remote_count_eviction(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                     uint32_t pages);
 
-/* Pages of the range that are used on the host, and not pinned there, are absent
- * from now on, of which the TLBs hear; returns how many base pages from vpn on to the last of them.
- */
+/* Pages of the range that are mapped on the host, and not pinned there, are not
+ * mapped from now on, and the TLBs drop them; returns how many base pages there
+ * are from vpn on to the last of them. */
 uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn vpn,
                           uint32_t pages);
 
-/* Driver mode: whether what is evicted is mapped on the host, then: the answer
- * of `migrate` for it, or 0. */
-uint32_t hd_remote_evicted(const struct hd_remote *r);
+/* Driver mode: the answer of `migrate` for what is evicted, or 0: it is not
+ * mapped on the host. */
+uint32_t hd_remote_on_eviction(const struct hd_remote *r);
 
 /* Driver mode: whether notifications wait; takes a batch of them, in the order
- * of addresses; the next of the batch, HD_NONE: it is over; *block: it lies in
- * another 2 MB than the one before.  Asks `migrate` for it: true: bring() will
- * be called. */
+ * of addresses; the next of the batch, HD_NONE: it is over; *block: it is in
+ * another 2 MB than the one before.  Asks `migrate` for it: true: w.migrate()
+ * will be called. */
 bool hd_remote_waits(const struct hd_remote *r);
 void hd_remote_take(struct hd_remote *r);
 uint32_t hd_remote_next(struct hd_remote *r, bool *block);
 bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t granule);
 
-/* The manager's instant for a granule whose pages are to come. */
+/* The manager's instant for a granule whose pages are to migrate. */
 void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t granule);
 
 #endif

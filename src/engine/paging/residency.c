@@ -5,12 +5,12 @@
  * A plain fault migrates its pages.  Two mechanisms say otherwise, and both are
  * asked here, before a fault gets its frames:
  *
- *   thrash.c   a page that thrashes is throttled: its fault leaves its batch and
- *              is served at the end of the period, in a batch of its own (in
- *              driver mode nothing migrates, and it faults again after the
- *              replay); or it is pinned, on the GPU or on the host
- *   remote.c   the point `migrate` has the pages mapped where they are, at an
- *              instant of the manager, which takes no frame and no transfer
+ *   thrash.c   a page that thrashes is throttled: its fault leaves its batch
+ * and is served at the end of the period, in a batch of its own (in driver mode
+ * nothing migrates, and it faults again after the replay); or it is pinned, on
+ * the GPU or on the host remote.c   the point `migrate` has the pages mapped
+ * where they are, at an instant of the manager, which takes no frame and no
+ * transfer
  *
  * A page that is being evicted can be mapped on the host only when its
  * write-back is over: its fault waits like one for frames.
@@ -18,9 +18,9 @@
  * The other way round, pages whose accesses have reached a threshold (remote.c)
  * are unmapped from the host and migrate: as entries without requests, which
  * wait for frames like faults; in driver mode a granule in as few transfers as
- * possible.  Ranges that the application's host advises to be used in place, and
- * pages that were evicted under access counters, are mapped on the host without
- * a fault.
+ * possible.  Ranges that the application's host advises to be used in place,
+ * and pages that were evicted under access counters, are mapped on the host
+ * without a fault.
  *
  * Invariant: a fault whose pages stay on the host is over when the manager has
  * mapped them; none of its pages is in flight.
@@ -41,14 +41,14 @@ static bool residency_writes(const struct hd_faults *f, uint32_t e)
     return t != HD_NONE;
 }
 
-/* A fault is not served until a time: it waits by itself, and is driven then;
- * its batch goes on without it. */
+/* A fault is throttled until a time: it waits in a batch of its own, and is
+ * driven then; its batch continues without it. */
 static void residency_throttle(struct hd_faults *f, hd_time now, hd_time until,
                                uint32_t e)
 {
     uint32_t head = f->v[e].head, *p = &head, left = f->v[head].left;
 
-    if (f->driver != NULL) { /* nothing comes: it faults again */
+    if (f->driver != NULL) { /* nothing migrates: it faults again */
         f->v[e].sent = f->v[e].arrived = now;
         f->v[e].state = HD_FAULT_ARRIVED;
         return;
@@ -70,9 +70,9 @@ static void residency_throttle(struct hd_faults *f, hd_time now, hd_time until,
         hd_fault_finish(f, now, head);
 }
 
-/* What becomes of the absent pages of a fault: of the first of them. */
+/* What thrash.c says of a fault: of its first page that is not resident. */
 static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
-                                            uint32_t e, bool far,
+                                            uint32_t e, bool can_map,
                                             hd_time *until)
 {
     const struct hd_fault *x = &f->v[e];
@@ -84,12 +84,10 @@ static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
             return hd_thrash_ask(f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app,
                                  page.vpn,
                                  (uint32_t)(x->vpn.v + x->pages - page.vpn.v),
-                                 residency_writes(f, e), far, until);
+                                 residency_writes(f, e), can_map, until);
     return HEDDLE_THRASH_MIGRATE;
 }
 
-/* Whether a fault's pages stay on the host: they will be mapped there at an
- * instant of the manager, or, HD_FAR_LATER, after an eviction. */
 enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
@@ -124,18 +122,17 @@ enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
                                       residency_writes(f, e));
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote > 1 &&
         can == HD_FAR_LATER) {
-        x->remote = 0; /* a pin may be over until then */
+        x->remote = 0; /* its pin may have ended by then */
         return HD_FAR_LATER;
     }
     if (x->remote <= 1 || can != HD_FAR_CAN)
         return x->remote <= 1 ? HD_FAR_NEVER : can;
     x->sent = now;
     x->state = HD_FAULT_ON_LINK;
-    f->w.map_far(f->w.manager, now, e);
+    f->w.map_remote(f->w.manager, now, e);
     return HD_FAR_CAN;
 }
 
-/* The pages of a fault that are sent for are events of thrashing. */
 void hd_residency_migrates(struct hd_faults *f, hd_time now,
                            const struct hd_fault *x)
 {
@@ -145,26 +142,26 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
         if (!hd_ptables_coming(f->w.tables, x->app, vpn) ||
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
             continue;
-        hd_thrash_came(f->w.thrash, now, x->app, page.vpn,
-                       hd_ptables_left_before(f->w.tables, x->app, page.vpn));
+        hd_thrash_to_gpu(f->w.thrash, now, x->app, page.vpn,
+                         hd_ptables_left_before(f->w.tables, x->app, page.vpn));
         i += page.pages - 1;
     }
 }
 
 /* ---- host-mapped pages -------------------------------------------------- */
 
-/* An absent page is mapped where it is, after that answer of `migrate`. */
+/* A page is mapped on the host, after that answer of `migrate`. */
 static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
                           const struct hd_xlate *page, uint32_t answer)
 {
     hd_ptables_far(f->w.tables, app, page);
     hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
-    if (f->w.came != NULL)
-        f->w.came(f->w.manager, now, app, page->vpn, page->pages);
+    if (f->w.arrived != NULL)
+        f->w.arrived(f->w.manager, now, app, page->vpn, page->pages);
 }
 
-void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
+void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
 
@@ -173,7 +170,7 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
         hd_vpn vpn = {x->vpn.v + i};
         if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
-            continue; /* its allocation has gone, or its region is coalesced */
+            continue; /* its allocation was freed, or its region is coalesced */
         residency_map(f, now, x->app, &page, x->remote - 1);
         if (f->cfg.replay == HD_REPLAY_PAGE)
             hd_fault_resume(f, now, e, page.vpn, page.pages);
@@ -181,22 +178,23 @@ void hd_faults_far(struct hd_faults *f, hd_time now, uint32_t e)
     hd_fault_complete(f, now, e);
 }
 
-void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages, bool left)
+void hd_faults_map_range(struct hd_faults *f, hd_time now, uint32_t app,
+                         hd_vpn vpn, uint32_t pages, bool evicted)
 {
     for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
         struct hd_xlate page, all;
         uint32_t answer;
-        if ((left && !hd_ptables_left_before(f->w.tables, app, (hd_vpn){v})) ||
+        if ((evicted &&
+             !hd_ptables_left_before(f->w.tables, app, (hd_vpn){v})) ||
             hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
             !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
         all = hd_fault_unit(f, &page);
         if (hd_fault_find(f, app, all.vpn) != HD_NONE)
             continue;
-        answer =
-            left ? hd_remote_evicted(f->w.remote)
-                 : hd_remote_ask(f->w.remote, app, page.vpn, page.pages, false);
+        answer = evicted ? hd_remote_on_eviction(f->w.remote)
+                         : hd_remote_ask(f->w.remote, app, page.vpn, page.pages,
+                                         false);
         if (answer != 0)
             residency_map(f, now, app, &page, answer);
     }
@@ -204,8 +202,8 @@ void hd_faults_reach(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
 
 /* ---- notifications ------------------------------------------------------ */
 
-void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages)
+void hd_faults_migrate(struct hd_faults *f, hd_time now, uint32_t app,
+                       hd_vpn vpn, uint32_t pages)
 {
     uint64_t v = vpn.v, end = v + pages;
     struct hd_fault_set g;
@@ -221,6 +219,5 @@ void hd_faults_bring(struct hd_faults *f, hd_time now, uint32_t app, hd_vpn vpn,
     while (v < end && f->s->prefetches < HD_FAULT_PREFETCHES)
         v = hd_prefetcher_page(f, now, app, v, HD_FAULT_BY_COUNTER);
     if (f->driver != NULL && f->s->by_counter == 0)
-        hd_driverloop_next_notice(
-            f, now); /* they have gone with their allocation */
+        hd_driverloop_next_notice(f, now); /* their allocation was freed */
 }

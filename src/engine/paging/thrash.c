@@ -1,25 +1,27 @@
 /*
- * thrash.c - thrashing: pages that go to and fro, and what is done about it.
+ * thrash.c - thrashing: pages that move between processors again and again, and
+ * what is done about it.
  *
  * Two controls (fault.thrashing), which the point `thrash` can overrule: it is
- * asked for each touch of an absent page of which something is known.
+ * asked for each touch of a page that is not resident and of which something is
+ * known.
  *
  * The driver's (uvm_perf_thrashing.c of NVIDIA's open kernel modules, release
  * 595).  Processors are the GPU and the host.  An event is a page that is sent
- * for, for a fault, a counter or ahead, or that leaves since the program's host
- * has touched it; evictions are none.  Pages of a 2 MB block are looked at from
- * the first event on that follows one of the other processor within the lapse.
- * Then, for each page:
+ * to the GPU, for a fault, a counter or a prefetch, or back because the
+ * program's host has touched it; evictions are none.  Pages of a 2 MB block are
+ * looked at from the first event on that follows one of the other processor
+ * within the lapse. Then, for each page:
  *
  *   two events within the lapse      count one; a longer gap forgets a page
  *                                    that thrashes
- *   uvm.perf_thrashing_threshold     it thrashes: it does not come ahead, and
- *   of those                         is asked for
- *   touched, the last event within   a period of a nap begins; who begins it is
+ *   uvm.perf_thrashing_threshold     it thrashes: it is not prefetched, and
+ *   of those                         thrash is asked
+ *   touched, the last event within   a period of a nap begins; its toucher is
  *   the lapse                        exempt, unless it was the last time
- *   touched by who is not exempt     throttled: it is served at the period's
+ *   touched by the other one         throttled: it is served at the period's
  *                                    end
- *   ..pin_threshold throttlings      pinned with who is exempt then; the GPU
+ *   ..pin_threshold throttlings      pinned where the exempt one is; the GPU
  *                                    uses a page of the host's over the link,
  *                                    the host none of the GPU's, which moves
  *                                    the pin to the host when it is exempt
@@ -34,15 +36,15 @@
  * half from then on.  Nap, epoch and pin are multiples of what it was at first.
  *
  * One GPU that thrashes against its own memory has no events of another
- * processor: that control never sees it.  The second goes by pages that come
+ * processor: that control never sees it.  The second counts pages that come
  * back after an eviction: one that has more than fault.refaults times within
  * fault.refault_lapse thrashes, and is pinned on the host until ..pin lapses
  * are over.  (No release has it; Linux counts refaults likewise, in
  * mm/workingset.c.)
  *
  * Invariants: pages that were pinned = those unpinned by time, those released
- * by something else, and those that are; who is exempt is not throttled; pages
- * of a block that thrash are as many as it says.
+ * by something else, and those that are; an exempt processor is not throttled;
+ * pages of a block that thrash are as many as it says.
  *
  * Left out on purpose: revocations, as a mapping here never loses a right; fast
  * links between processors; processes that share an address space with others.
@@ -87,12 +89,12 @@ struct page {
     uint32_t returns;    /* since then */
     uint8_t events;      /* in a row */
     uint8_t throttlings; /* since it was pinned last */
-    uint8_t users;       /* who had events, or touched it: bits */
-    uint8_t throttled;   /* of these: who is, until the end */
-    uint8_t exempt;      /* who is not, in this period */
+    uint8_t users;       /* processors with events or touches: bits */
+    uint8_t throttled;   /* of these: bits, until the end */
+    uint8_t exempt;      /* a processor, in this period */
     uint8_t pinned;      /* where, or NONE */
     uint8_t thrashes;
-    uint8_t out; /* 1: the program's host has touched it, it did not leave */
+    uint8_t out; /* 1: the program's host took it, no eviction */
 };
 
 struct block {
@@ -230,8 +232,8 @@ static void thrash_unpin(struct hd_thrash *t, struct page *p)
     t->s->pins--;
 }
 
-/* Nothing is known of it any more; who is exempt, and how often it was
- * throttled, stays. */
+/* Nothing is known of it any more, but who is exempt and how often it was
+ * throttled. */
 static void thrash_forget(struct hd_thrash *t, struct block *b, struct page *p)
 {
     thrash_throttle_end(p, p->throttled);
@@ -306,7 +308,7 @@ static void thrash_event(struct hd_thrash *t, hd_time now, uint32_t app,
     b->by = by;
 }
 
-/* A page that has left comes back. */
+/* A page that was evicted returns. */
 static void thrash_refault(struct hd_thrash *t, hd_time now, uint32_t app,
                            hd_vpn vpn)
 {
@@ -336,8 +338,8 @@ static bool thrash_copied(const struct hd_thrash *t, uint32_t app, hd_vpn vpn)
             HEDDLE_ADVICE_READ_MOSTLY) != 0;
 }
 
-void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
-                    bool before)
+void hd_thrash_to_gpu(struct hd_thrash *t, hd_time now, uint32_t app,
+                      hd_vpn vpn, bool before)
 {
     if (t->w.how == HD_THRASH_REFAULT && before)
         thrash_refault(t, now, app, vpn);
@@ -347,7 +349,8 @@ void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
         thrash_event(t, now, app, vpn, GPU);
 }
 
-void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn)
+void hd_thrash_to_host(struct hd_thrash *t, hd_time now, uint32_t app,
+                       hd_vpn vpn)
 {
     struct block *b;
 
@@ -379,7 +382,7 @@ void hd_thrash_forget(struct hd_thrash *t, uint32_t app, hd_vpn vpn,
 
 /* ---- the hint ----------------------------------------------------------- */
 
-/* Whether all who use a page can where it would be. */
+/* Whether all processors that use a page can do so at a place. */
 static bool thrash_usable_by_all(const struct heddle_q_thrash *q,
                                  uint32_t where)
 {
@@ -393,7 +396,7 @@ static int64_t thrash_answer(uint64_t where)
     return where == GPU ? HEDDLE_THRASH_GPU : HEDDLE_THRASH_HOST;
 }
 
-/* Of a page that is pinned, and whose place is not with who touches it. */
+/* Of a pinned page whose place is not with the processor that touches it. */
 static int64_t thrash_hint_pinned(const struct heddle_q_thrash *q)
 {
     if (q->exempt == q->by)
@@ -482,7 +485,7 @@ static void thrash_period(const struct hd_thrash *t, hd_time now,
     }
 }
 
-/* A block whose thrashing lies an epoch back. */
+/* A block that has not thrashed for an epoch. */
 static bool thrash_quiet(const struct hd_thrash *t, hd_time now,
                          const struct block *b)
 {
@@ -501,7 +504,7 @@ static void thrash_reset(struct hd_thrash *t, uint32_t app, struct block *b)
     thrash_row(t, app)[HD_THRASH_RESETS]++;
 }
 
-/* Pins a page there, since `by` has touched it, who does not have it. */
+/* Pins a page at a place, because `by` has touched it and does not have it. */
 static void thrash_pin(struct hd_thrash *t, hd_time now, uint32_t app,
                        struct block *b, hd_vpn vpn, uint32_t where, uint32_t by)
 {
@@ -541,7 +544,8 @@ static uint32_t thrash_place(const struct hd_thrash *t, uint32_t app,
     return a & HEDDLE_ADVICE_GPU ? GPU : a & HEDDLE_ADVICE_HOST ? HOST : NONE;
 }
 
-/* The page thrashes, and its control goes on with this touch. */
+/* Whether the page thrashes; if so its control takes this touch into account.
+ */
 static bool thrash_touch(struct hd_thrash *t, hd_time now, uint32_t app,
                          struct page *p, uint32_t by)
 {
@@ -560,7 +564,7 @@ static bool thrash_touch(struct hd_thrash *t, hd_time now, uint32_t app,
 enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
                                  enum heddle_processor by, uint32_t app,
                                  hd_vpn vpn, uint32_t pages, bool writes,
-                                 bool far, hd_time *until)
+                                 bool can_map, hd_time *until)
 {
     struct block *b = thrash_find(t, app, vpn);
     struct page *p;
@@ -569,7 +573,7 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
                                 .vpn = vpn.v,
                                 .pages = pages,
                                 .writes = writes,
-                                .far = far};
+                                .far = can_map};
     int64_t a;
     const char *rule;
 

@@ -1,5 +1,6 @@
 /*
- * thrash.h - pages that go to and fro: who sees it, and what is done.
+ * thrash.h - thrashing: which pages move between processors again and again,
+ * and what is done about it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +41,7 @@ struct hd_thrash_wiring {
     uint32_t refaults;   /* returns of a page that do not yet count as */
     uint64_t refault_ns; /* thrashing, within so long */
     struct hd_ptables *tables;
-    /* The memory manager: a page that was pinned on the host is to be absent,
+    /* The memory manager: a page that was pinned on the host is to be unmapped,
      * as soon as no core can be ahead of that. */
     void (*unpin)(void *self, hd_time now, uint32_t app, hd_vpn vpn);
     void *manager; /* its self */
@@ -51,19 +52,20 @@ struct hd_thrash *hd_thrash_open(struct hd_env *env,
                                  const struct hd_thrash_wiring *w);
 void hd_thrash_close(struct hd_thrash *t);
 
-/* A page is sent for; before: and has been here.  A page leaves since the
- * application's host touches it. */
-void hd_thrash_came(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn,
-                    bool before);
-void hd_thrash_left(struct hd_thrash *t, hd_time now, uint32_t app, hd_vpn vpn);
+/* A page is sent to the GPU; before: it has been resident before.  A page goes
+ * back because the application's host touches it. */
+void hd_thrash_to_gpu(struct hd_thrash *t, hd_time now, uint32_t app,
+                      hd_vpn vpn, bool before);
+void hd_thrash_to_host(struct hd_thrash *t, hd_time now, uint32_t app,
+                       hd_vpn vpn);
 
-/* What becomes of a page that `by` has touched and does not have; far: the GPU
- * can use it on the host.  THROTTLE: it is asked again at *until, or before.
- * The answer holds for the `pages` from vpn on. */
+/* What becomes of a page that `by` has touched and does not have; can_map: it
+ * can be mapped on the host for the GPU.  THROTTLE: it is asked again at
+ * *until, or before. The answer holds for the `pages` from vpn on. */
 enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
                                  enum heddle_processor by, uint32_t app,
                                  hd_vpn vpn, uint32_t pages, bool writes,
-                                 bool far, hd_time *until);
+                                 bool can_map, hd_time *until);
 
 /* Ticks of a nap: a page that is throttled waits no longer. */
 hd_time hd_thrash_nap(const struct hd_thrash *t);
