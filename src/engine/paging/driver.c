@@ -11,7 +11,7 @@
  *
  * A replay has all requests that wait tried again, whatever they wait for;
  * those whose pages are still not resident fault again, so packets of one page
- * are in the ring more than once.  When it comes is the policy:
+ * are in the ring more than once.  The policy says when:
  *
  *   block        after each block
  *   batch        after each batch

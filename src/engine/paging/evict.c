@@ -674,7 +674,7 @@ void hd_evict_apply(struct hd_evict *v, hd_time now)
 static void evict_look(void *self, uint32_t instance,
                        struct heddle_visitor *vis)
 {
-    static const char *const what[] = {"idle", "asked", "leaves"};
+    static const char *const what[] = {"idle", "asked", "evicting"};
     const struct hd_evict *v = self;
     uint32_t app;
 
@@ -703,7 +703,7 @@ static void evict_look(void *self, uint32_t instance,
 static void evict_stuck(void *self, uint32_t instance,
                         struct heddle_visitor *vis)
 {
-    static const char *const what[] = {"a page that can leave",
+    static const char *const what[] = {"a page that can be evicted",
                                        "an instant to change mappings",
                                        "its write-back over the link"};
     const struct hd_evict *v = self;

@@ -10,7 +10,7 @@
  */
 #include "faultstate.h"
 
-static const char *const STATE[] = {"waits", "host", "link", "here"};
+static const char *const STATE[] = {"waits", "host", "link", "arrived"};
 
 void hd_fault_look(void *self, uint32_t instance, struct heddle_visitor *v)
 {

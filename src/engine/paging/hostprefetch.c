@@ -7,7 +7,7 @@
  * (faultset.c), as far as there are frames.  Where there is none, the next page
  * waits for one like a fault, so that others are evicted; and the range
  * continues when nothing of it is in flight.  Requests that touch a page in
- * flight join its entry.  The application's host is told when all of it is
+ * flight join its entry.  The application's host is notified when it is
  * over.
  *
  * Invariant: one range of an application at a time; while one is open, entries

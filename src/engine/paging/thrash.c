@@ -36,8 +36,8 @@
  * half from then on.  Nap, epoch and pin are multiples of what it was at first.
  *
  * One GPU that thrashes against its own memory has no events of another
- * processor: that control never sees it.  The second counts pages that come
- * back after an eviction: one that has more than fault.refaults times within
+ * processor: that control never sees it.  The second counts pages that return
+ * after an eviction: one that has more than fault.refaults times within
  * fault.refault_lapse thrashes, and is pinned on the host until ..pin lapses
  * are over.  (No release has it; Linux counts refaults likewise, in
  * mm/workingset.c.)
