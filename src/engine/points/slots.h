@@ -108,7 +108,7 @@ struct hd_slots {
     void *limit_self;
     /* Called when a policy was unbound; may be NULL. */
     void (*released)(heddle_sim *sim);
-    /* Starts a translation (paging/prefetch.c); NULL: nothing is translated. */
+    /* Starts a translation (translation/prefetch.c); NULL: nothing is translated. */
     int (*translate)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);
     void *translate_self;
