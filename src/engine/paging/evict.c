@@ -731,7 +731,7 @@ static void evict_check(void *self, uint32_t instance, struct hd_err *err)
         if (hd_evict_at(v, u)->pages == 0 ||
             hd_evict_at(v, u)->migrated < before)
             hd_err_set(err, HEDDLE_ECHECK,
-                       "evict: unit %u has %u pages and stands out of order", u,
+                       "evict: unit %u has %u pages and is out of order", u,
                        hd_evict_at(v, u)->pages);
         before = hd_evict_at(v, u)->migrated;
         resident += hd_evict_at(v, u)->pages;

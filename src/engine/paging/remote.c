@@ -462,8 +462,8 @@ static void remote_check(void *self, uint32_t instance, struct hd_err *err)
         hd_err_set(
             err, HEDDLE_ECHECK,
             "remote: %llu base pages were mapped on the host, %llu were "
-            "to migrate, %llu went with their allocations, %llu are there; "
-            "of %u notifications %u wait",
+            "unmapped to migrate, %llu went with their allocations, %llu are "
+            "mapped; of %u notifications %u wait",
             (unsigned long long)s->mapped, (unsigned long long)s->recalled,
             (unsigned long long)lost, (unsigned long long)there, n, waits);
 }

@@ -719,8 +719,9 @@ static void thrash_check(void *self, uint32_t instance, struct hd_err *err)
     }
     if (pins != s->pins || s->made != s->over + s->released + s->pins)
         hd_err_set(err, HEDDLE_ECHECK,
-                   "thrash: %llu pages were pinned, %llu are so no more by "
-                   "time and %llu before; %u are, %u are counted",
+                   "thrash: of %llu pages that were pinned %llu pins expired, "
+                   "and %llu were released early; %u are pinned, %u are "
+                   "counted",
                    (unsigned long long)s->made, (unsigned long long)s->over,
                    (unsigned long long)s->released, pins, s->pins);
 }
