@@ -3,12 +3,12 @@
  *
  * Two layouts share one interface.
  *
- * Narrow (up to 16 ways): eight hashed bits of each key lie side by side, so
+ * Narrow (up to 16 ways): eight hashed bits of each key are side by side, so
  * one comparison of 16 bytes says which ways may hold the key; the top bit of
  * each byte says that the way is valid.  The order of use is one word: its
  * lowest four bits name the way used last, the next four the one before.  A
  * touch moves a way to the front by a mask; the victim is the last place.
- * Finding, touching and replacing read one half line of the host's cache and
+ * Finding, touching and replacing read half a cache line and
  * the key itself; the key used last is in the half line too, because most
  * hits are on it, and they change nothing.
  *
@@ -22,15 +22,16 @@
  * Invariants: a key is at most once in a set; `order` holds each way once,
  * and the valid ones in the order of their use; the default LRU is kept up to
  * date even when another policy is bound, because that policy may pass, and
- * because hd_assoc_depth is a fact for whoever watches.
+ * because hd_assoc_depth is a fact that notes report.
  *
- * The replacement policy, if one is bound, is told in this order: repl_victim
- * (only when the set is full), repl_gone for the entry that leaves, repl_fill
- * for the newcomer.  It is never asked while the set has an invalid way.
+ * The replacement policy, if one is bound, is notified in this order:
+ * repl_victim (only when the set is full), repl_gone for the evicted entry,
+ * repl_fill for the newcomer.  It is never asked while the set has an invalid
+ * way.
  *
  * Ways may be shared out among applications (static partitions): what one
- * brings in then replaces only what lies in its own ways, which the policy is
- * told with each question.  Narrow layout only.
+ * brings in then replaces only what is in its own ways, which each question
+ * tells the policy.  Narrow layout only.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -132,7 +133,7 @@ void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
                   who, false);
 }
 
-/* ---- entering and leaving --------------------------------------------- */
+/* ---- insertion and eviction -------------------------------------------- */
 
 /* Bit set of the invalid ways that an application may use; narrow layout. */
 static uint32_t free_ways(const struct hd_assoc *a, uint32_t set, uint32_t app)
@@ -293,13 +294,13 @@ uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
 void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
 {
     uint32_t set = hd_assoc_set_of(a, entry), way = entry - set * a->ways;
-    struct hd_who nobody = {HD_APP_NONE, 0xffff};
+    struct hd_who none = {HD_APP_NONE, 0xffff};
     struct heddle_q_repl_touch q;
 
     if (a->key[entry] == HD_KEY_NONE)
         return;
     if (HD_UNLIKELY(a->gone.bound))
-        assoc_ask(&a->gone, a, &q, set, way, a->key[entry], nobody, false);
+        assoc_ask(&a->gone, a, &q, set, way, a->key[entry], none, false);
     set_key(a, set, way, HD_KEY_NONE);
     if (!assoc_narrow(a))
         link(a, a->node[a->sets + entry].newer, a->node[a->sets + entry].older);

@@ -8,7 +8,7 @@
  * Sets need not be a power of two.
  *
  * Finding and touching are in every access of every level, so they are inline;
- * how the two layouts work is told in assoc.c.
+ * assoc.c says how the two layouts work.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ struct hd_who {
 
 enum { HD_ASSOC_NARROW = 16 }; /* most ways of the narrow layout */
 
-/* A set of the narrow layout; half a line of the host's cache. */
+/* A set of the narrow layout; half a cache line. */
 struct hd_assoc_set {
     uint8_t tag[16]; /* of each way: 0x80 | 7 bits of its key; 0: invalid */
     uint64_t order;  /* four bits a place: the way, most recent lowest */
@@ -43,16 +43,17 @@ struct hd_assoc_node {
     uint32_t newer, older, next, count;
 };
 
-/* Who has to be asked or told (hd_assoc.asked); the first is no question, but
- * the same things are no concern of a wide array's. */
+/* What policies and watchers are bound to (hd_assoc.asked); the first is no
+ * question, but it excludes the same shortcuts. */
 enum {
     HD_ASSOC_WIDE = 1,  /* the layout is wide */
     HD_ASSOC_TOUCH = 2, /* of an entry that is used */
-    HD_ASSOC_ENTRY = 4, /* of what enters and leaves; or ways are shared out */
-    HD_ASSOC_OWNER = 8  /* from here: the owner's */
+    HD_ASSOC_ENTRY =
+        4, /* of what is inserted and evicted; or ways are shared out */
+    HD_ASSOC_OWNER = 8 /* from here: the owner's */
 };
 
-/* Who knows the program counter of the access at hand; NULL: nobody. */
+/* What knows the program counter of the access at hand; NULL: it is unknown. */
 struct hd_pc {
     uint32_t (*of)(const void *self);
     const void *self;
@@ -118,11 +119,11 @@ uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
                               uint64_t *evicted);
 
 /* Gives each of `apps` applications an equal share of the ways (narrow layout):
- * what it brings lies there; it finds what lies anywhere.  0, or -1: there are
+ * it fills those alone, and hits in all.  0, or -1: there are
  * more applications than ways, or too many ways. */
 int hd_assoc_share(struct hd_assoc *a, uint32_t apps);
 
-/* The first and last way that what an application brings may lie in. */
+/* The first and last way that an application fills. */
 static inline uint32_t hd_assoc_from(const struct hd_assoc *a, uint32_t app)
 {
     return a->parted ? a->share[app % HD_MAX_APPS].from : 0;
@@ -133,7 +134,7 @@ static inline uint32_t hd_assoc_to(const struct hd_assoc *a, uint32_t app)
     return a->parted ? a->share[app % HD_MAX_APPS].to : a->ways - 1;
 }
 
-/* Whether an entry lies in an application's ways. */
+/* Whether an entry is in an application's ways. */
 static inline bool hd_assoc_owns(const struct hd_assoc *a, uint32_t entry,
                                  uint32_t app)
 {
@@ -244,7 +245,8 @@ static inline void hd_assoc_to_front_wide(struct hd_assoc *a, uint32_t set,
     v[set].older = n;
 }
 
-/* Moves an entry to the front of its set's order of use; nobody is told. */
+/* Moves an entry to the front of its set's order of use; no policy is notified.
+ */
 static inline void hd_assoc_to_front(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry)
 {
@@ -268,7 +270,7 @@ static inline uint32_t hd_assoc_set_of(const struct hd_assoc *a, uint32_t entry)
     return a->way_shift < 32 ? entry >> a->way_shift : entry / a->ways;
 }
 
-/* hd_assoc_place in a wide set, or where somebody asks. */
+/* hd_assoc_place in a wide set, or where a policy is asked. */
 uint32_t hd_assoc_place_other(struct hd_assoc *a, uint32_t set, uint64_t key,
                               struct hd_who who, uint64_t *evicted);
 
@@ -305,9 +307,9 @@ static inline uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set,
     return set * a->ways + way;
 }
 
-/* Has what a look-up in a set, or a new key, will touch fetched: between an
- * access and its result a host cache may have lost it. */
-static inline void hd_assoc_ahead(const struct hd_assoc *a, uint32_t set)
+/* Prefetches, for the simulator itself, what a look-up in a set or a new key
+ * will touch: between an access and its result its caches may have lost it. */
+static inline void hd_assoc_prefetch(const struct hd_assoc *a, uint32_t set)
 {
     const uint64_t *key = &a->key[set * a->ways];
 
@@ -322,7 +324,7 @@ static inline void hd_assoc_ahead(const struct hd_assoc *a, uint32_t set)
 void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
                           struct hd_who who);
 
-/* Tells the replacement policy that an entry of a set was hit. */
+/* Notifies the replacement policy that an entry of a set was hit. */
 static inline void hd_assoc_touch_in(struct hd_assoc *a, uint32_t set,
                                      uint32_t entry, struct hd_who who)
 {

@@ -3,17 +3,17 @@
  *
  * One struct serves the L1 caches and the slices of the L2.  Nothing here
  * takes time: the owner reserves ports, counts latency, holds MSHRs and
- * queues.  Keys are whole line numbers, so a line that leaves needs no
+ * queues.  Keys are whole line numbers, so an evicted line needs no
  * inverse of the address map to be written back.
  *
  * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
  * sets; the third is dropped, and the set is the index modulo 85.
  *
  * Write policies.  `through`: a store updates a line that is present and goes
- * on.  `evict`: a store goes on and drops the line (Fermi's L1 for global
+ * on.  `evict`: a store continues and drops the line (Fermi's L1 for global
  * memory).  `back`: a store makes the line dirty, and allocates one if it is
- * missing.  A partial write allocates without fetching the rest: real L2
- * slices keep a bit for each byte or sector and fetch what a later read finds
+ * missing.  A partial write allocates without reading the rest: real L2
+ * slices keep a bit for each byte or sector and read what a later read finds
  * missing.  These bits are not modelled.  The effect: a read of a line of
  * which only a part was stored hits where hardware would read DRAM once, and
  * a partial line is written back whole, up to line / sector times the bytes.
@@ -214,7 +214,7 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   const struct hd_cache_cfg *cfg, const char *at,
                   uint32_t instance, uint64_t bytes)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
     uint32_t ways = cfg->ways, sets;
 
     if (cache_check_bytes(cfg, at, bytes, env->err) != 0)
@@ -222,7 +222,7 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     sets = hd_cache_sets(cfg, bytes);
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
     c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
-    c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : nobody;
+    c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : unwatched;
     c->line = hd_arena_take(env->arena, sets * ways, sizeof *c->line);
     if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
                                          sets, ways) != 0)

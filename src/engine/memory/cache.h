@@ -15,8 +15,8 @@
 #include "request.h"
 
 enum hd_write_policy {
-    HD_WRITE_THROUGH, /* a store goes on; a hit updates the line */
-    HD_WRITE_EVICT,   /* a store goes on; a hit invalidates the line */
+    HD_WRITE_THROUGH, /* a store continues; a hit updates the line */
+    HD_WRITE_EVICT,   /* a store continues; a hit invalidates the line */
     HD_WRITE_BACK     /* a store allocates and dirties the line */
 };
 
@@ -41,8 +41,8 @@ struct hd_cache_line {
     uint8_t dirty;
 };
 
-/* hd_assoc.asked: somebody watches hits or misses; is asked of what enters, or
- * watches what leaves. */
+/* hd_assoc.asked: hits or misses are watched; a policy is asked of what is
+ * inserted, or evictions are watched. */
 enum { HD_CACHE_USE = HD_ASSOC_OWNER, HD_CACHE_ENTER = 2 * HD_ASSOC_OWNER };
 
 struct hd_cache {
@@ -71,7 +71,7 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
                   uint32_t instance, uint64_t bytes);
 
 /* To be called when slots were bound or unbound, or watchers came or went:
- * finds out who is asked and told. */
+ * finds out which policies and watchers are bound. */
 void hd_cache_bound(struct hd_cache *c);
 
 /* The set of a line by its index in this cache: in an L1, its number. */
@@ -88,7 +88,7 @@ static inline uint32_t hd_cache_find(const struct hd_cache *c, uint64_t line)
     return hd_assoc_find(&c->tags, hd_cache_set(c, line), line);
 }
 
-/* Tells whoever watches hits or misses; `waited`: for a translation. */
+/* Reports a hit or a miss to watchers; `waited`: for a translation. */
 void hd_cache_tell_use(struct hd_cache *c, uint64_t line, uint32_t entry,
                        uint32_t kind, struct hd_who who, bool waited);
 /* What a store or an atomic does to a line that is present. */
@@ -122,8 +122,9 @@ static inline bool hd_cache_lookup(struct hd_cache *c, uint64_t line,
     return e != HD_NONE;
 }
 
-/* A read hits in entry e, as one did before: the entry is used, where nobody is
- * asked or told.  False: the line is not there, and nothing was done. */
+/* A read hits in entry e, as one did before: the entry is used, where no policy
+ * is asked and no watcher notified.  False: the line is not there, and nothing
+ * was done. */
 static inline bool hd_cache_again(struct hd_cache *c, uint64_t line, uint32_t e)
 {
     if (c->tags.key[e] != line)
@@ -150,7 +151,7 @@ static inline struct hd_cache_line hd_cache_owned(struct hd_cache *c,
     return old;
 }
 
-/* hd_cache_enter where somebody is asked or told. */
+/* hd_cache_enter where a policy is asked or a watcher notified. */
 bool hd_cache_enter_other(struct hd_cache *c, uint32_t set, uint64_t line,
                           uint32_t kind, uint32_t level, bool dirty,
                           struct hd_who who, uint64_t *victim,

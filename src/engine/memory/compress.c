@@ -5,14 +5,14 @@
  * After ETC (Li et al., ASPLOS 2019, section 4.4), which takes linearly
  * compressed pages (lcp.c).  Each 4 KB of a page, of whatever size, have a
  * layout of their own and take 512 B, 1 KB, 2 KB or 4 KB; memory is a budget of
- * pieces of 512 bytes (compress.enable), whatever pieces lie where.  Frames are
- * names then: there are eight for each that memory has, so that none is lacking
- * before the pieces are, and caches and DRAM go by the addresses of a memory
- * that large.  A page that finds too few pieces is one that finds no frame
- * (ptable.c), and pages leave as ever.
+ * pieces of 512 bytes (compress.enable), wherever they are.  Frames are
+ * names then: there are eight for each that memory has, so that pieces are
+ * used up before frames are, and caches and DRAM go by the addresses of a
+ * memory that large.  A page that finds too few pieces is one that finds no
+ * frame (pages/ptframes.c), and others are evicted as without compression.
  *
  *     page comes --layout known?--> page_compress, sizes of its lines
- *                --pieces left?---> they are taken; else others leave first
+ *                --pieces left?---> they are taken; else others are evicted
  *     line is read     metadata cache --miss--> a read of DRAM more
  *     line is written  it fits its slot, or a place for exceptions; else the
  *                      page grows (overflow), and takes what it grows by
@@ -24,8 +24,8 @@
  * whether it fits its slot (compress.misfit), since programs run ahead of
  * memory and what a buffer holds when a line is written back is not what the
  * line held.  All is drawn by a hash of the seed, the application, the page,
- * the line and how often the page was written.  A page that leaves and comes
- * back is laid out as it was.
+ * the line and how often the page was written.  A page that is evicted and
+ * comes back is laid out as it was.
  *
  * Costs.  The memory controllers share one cache of metadata, an entry a page;
  * a miss is a read of 64 bytes in the page's own row before the line's own.  A
@@ -33,7 +33,7 @@
  * compress.pack.  A page that outgrows its class takes the next (overflow of
  * type 1) or, beyond 2 KB, is stored as it is (type 2): nothing of it is read
  * or written for compress.grow or compress.restore cycles.  If that is more
- * than there is, pages leave (evict.c).
+ * than there is, pages are evicted (paging/evict.c).
  *
  * The link carries pages as they are, unless compress.link has it carry what
  * they take in memory, as if the host had them compressed.
@@ -44,7 +44,7 @@
  * Invariants: pieces in use are the sum over pages that have frames; of a page
  * whose growth is known to the manager, what it was charged is what it takes.
  *
- * Left out on purpose: which pieces lie where (no pools by class, no
+ * Left out on purpose: where pieces are (no pools by class, no
  * fragmentation); neighbours that one burst brings along; a page's few cycles
  * in the pipeline when it comes; the copy of a page that grows, in DRAM.
  *
@@ -86,7 +86,7 @@ struct state {
     uint32_t room;
     uint64_t used;  /* granules */
     uint64_t pages; /* that have some */
-    uint64_t news;  /* pages that grew, of which the manager has yet to hear */
+    uint64_t news;  /* pages that grew, not yet reported to the manager */
 };
 
 struct hd_compress {
@@ -400,7 +400,7 @@ static void charge(struct hd_compress *c, uint32_t number)
     p->charged = p->is.granules;
 }
 
-/* The manager hears of a page that grew. */
+/* The manager is notified of a page that grew. */
 static void compress_on_event(void *self, hd_time now, uint32_t what,
                               uint32_t number, uint64_t b)
 {

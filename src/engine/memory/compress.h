@@ -32,9 +32,8 @@ struct hd_compress *hd_compress_open(struct hd_env *env,
                                      const struct hd_compress_wiring *w);
 void hd_compress_close(struct hd_compress *c);
 
-/* Says who knows the number of the page in a frame, + 1 (0: none); and who has
- * pages leave where those that are there have outgrown memory: perhaps nobody.
- */
+/* Says who knows the number of the page in a frame, + 1 (0: none); and who
+ * evicts pages where those that are there have outgrown memory, if any does. */
 void hd_compress_owner(struct hd_compress *c,
                        uint32_t (*owner)(void *self, uint64_t frame),
                        void *self);

@@ -3,24 +3,24 @@
  *
  * A request is accepted at the command edge at or after its arrival and takes
  * part in scheduling from the next cycle on.  It is answered when its last
- * datum has passed.  Its bursts lie in one row, since the map never cuts a
+ * datum has passed.  Its bursts are in one row, since the map never cuts a
  * contiguous piece.  Which command is next says dramsched.c.
  *
  * An arrival changes only what issues after it, so it gets an entry and a place
  * in the channel's inbox, and joins its bank when commands are decided next:
- * up to its cycle, then it arrives, and so on.  Nobody can tell, except for a
- * sender that waits, a policy, or a request that is not normal; then commands
+ * up to its cycle, then it arrives, and so on.  That cannot be seen, except by
+ * a sender that waits, a policy, or a request that is not normal; then commands
  * are decided at once.
  *
- * A channel posts one event at a time.  While nobody waits for room it comes
- * when the first answer could be due: a command that issues in cycle c is not
- * felt before c + CL + BL, so the event lies that far behind the next command,
- * and it decides all commands up to its own instant.  When a sender waits for
- * room, it comes when a slot could become free; when a policy answers
+ * A channel posts one event at a time.  While no sender waits for room it comes
+ * when the first answer could be due: a command that issues in cycle c has
+ * no effect before c + CL + BL, so the event is that long after the next
+ * command, and it decides all commands up to its own instant.  When a sender
+ * waits for room, it comes when a slot could become free; when a policy answers
  * dram_pick, at every command, so that the policy is asked in time.  Where
- * somebody watches commands there is a second event, at every command, which
- * decides it and gives no answers: the watcher is told in time, and nothing
- * else changes.
+ * commands are watched there is a second event, at every command, which decides
+ * it and gives no answers: the watcher is notified in time, and nothing else
+ * changes.
  *
  * A request is normal, silver or golden (dramclass.c); a plain system has only
  * normal ones.  With `shared` queues all classes share the places of a channel;
@@ -189,7 +189,7 @@ static HD_APART void dram_serve_tell(struct hd_dram *d,
         return; /* an earlier event has taken its place */
     ch->tell = HD_NEVER;
     hd_dram_advance(d, l, hd_recip_div(d->per_tick, now));
-    if (!d->told || ch->waiting == 0)
+    if (!d->watched || ch->waiting == 0)
         return;
     hd_dram_plan(d, l);
     if (ch->plan_at != HD_NEVER)
@@ -354,7 +354,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     }
     if (HD_UNLIKELY(!d->quiet || (r->flags & HD_REQ_CLASSED) != 0)) {
         r->dram_class = (uint8_t)hd_dram_class_of(d, l, r);
-        if (d->told)
+        if (d->watched)
             dram_tell_by(d, l, (cycle + 1) * d->tick);
     } else {
         r->dram_class = NORMAL;
@@ -369,7 +369,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
             dram_schedule(d, l, now);
         if ((d->pick.bound | ch->waiters) != 0)
             return;
-    } else if (HD_UNLIKELY((ch->inbox_n == INBOX) | d->told)) {
+    } else if (HD_UNLIKELY((ch->inbox_n == INBOX) | d->watched)) {
         hd_dram_advance(d, l, cycle);
     }
     dram_wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
@@ -459,7 +459,7 @@ static void dram_bound(void *self)
     struct hd_dram *d = self;
     const struct hd_slots *slots = d->env->slots;
 
-    d->told = slots != NULL && slots->watched[HEDDLE_NOTE_dram_command] != 0;
+    d->watched = slots != NULL && slots->watched[HEDDLE_NOTE_dram_command] != 0;
     d->quiet = d->full && !d->cfg.refresh && d->cfg.page == 0 &&
                d->cfg.scheduler == HD_DRAM_HIT_FIRST && d->watch == NULL &&
                d->check == NULL && hd_slots_quiet(slots, "dram");

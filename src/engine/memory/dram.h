@@ -24,8 +24,8 @@ uint32_t hd_dram_channels(const struct hd_dram *d);
  * of them, all unless they are shared out (dram.partition). */
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
 uint32_t hd_dram_own(const struct hd_dram *d);
-/* The first of an application's channels; pages of nobody's lie in those of
- * the first application. */
+/* The first of an application's channels; pages of no application are in those
+ * of the first. */
 uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app);
 
 /* True while the channel's queue can take a request, or any normal one
@@ -46,7 +46,7 @@ void hd_dram_wait(struct hd_dram *d, uint32_t channel, uint32_t req,
                   uint32_t who, uint32_t what, uint32_t a);
 
 /* The banks that hold [pa, pa + bytes) of an application take no
- * command before `until`, which lies less than 2^15 command cycles ahead. */
+ * command before `until`, which is less than 2^15 command cycles from now. */
 void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
                    uint32_t bytes, hd_time until);
 /* Banks are numbered through all channels; this one holds an address of an
@@ -55,7 +55,7 @@ uint32_t hd_dram_bank(const struct hd_dram *d, uint32_t app, hd_pa pa);
 uint32_t hd_dram_banks(const struct hd_dram *d);
 /* Contiguous bytes of one bank. */
 uint32_t hd_dram_piece_bytes(const struct hd_dram *d);
-/* Whether two ranges of equal length lie in the same channels, piece by piece
+/* Whether two ranges of equal length are in the same channels, piece by piece
  * of the interleave. */
 bool hd_dram_same_channels(const struct hd_dram *d, hd_pa one, hd_pa other,
                            uint32_t bytes);
@@ -75,7 +75,7 @@ struct hd_dramcmd {
     uint32_t golden, golden_bank, golden_write;
 };
 
-/* Tells every command, in order within a channel (tests, measurements). */
+/* Reports every command, in order within a channel (tests, measurements). */
 typedef void hd_dram_watcher(void *self, const struct hd_dramcmd *cmd);
 void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self);
 

@@ -1,6 +1,6 @@
 /*
  * dramchan.h - inside the DRAM system: what a channel, a bank and a queued
- * request are, and the small steps that dramsched.c and its short way,
+ * request are, and the small steps that dramsched.c and its fast path,
  * memory/fast/dram.c, have in common.
  *
  * A channel's state is a pure function of the requests it was sent and of the
@@ -44,7 +44,7 @@ struct hd_dramlist {
     uint16_t head, tail;
 };
 
-/* One line of the host's cache.  By `open`, so that what may come next is found
+/* One cache line.  By `open`, so that what may come next is found
  * without a branch: the first legal cycle of an activate, of a precharge. */
 enum { BANK_ACT, BANK_PRE };
 struct hd_drambank {
@@ -72,7 +72,7 @@ enum hd_dramkind {
     HD_DRAM_NONE /* no command: there is nothing to do */
 };
 
-/* An answer on its way, or a write whose data are being sent. */
+/* An answer in flight, or a write whose data are being sent. */
 struct hd_dramdone {
     uint64_t cycle; /* after the last datum */
     uint32_t req;
@@ -83,7 +83,7 @@ struct hd_dramturn {
     hd_time since; /* it began, or a silver request came, whichever is later */
     uint32_t left; /* silver requests that it lasts; 0: it has ended */
     uint16_t number; /* applications + 1; 0: there was none yet */
-    uint8_t nobody;  /* 1: no application wanted the next one */
+    uint8_t unwanted; /* 1: no application wanted the next one */
 };
 
 /* Requests that have arrived and are not yet in the queue: at most so many. */
@@ -109,7 +109,7 @@ struct hd_dramchan {
     uint32_t plan_bank;
     uint64_t plan_at;
     uint64_t floor;       /* no command before this cycle */
-    uint64_t column, row; /* first of each, packed; 0: to be found anew */
+    uint64_t column, row; /* first of each, packed; 0: to be found again */
     uint64_t act_ok;      /* tRRD, tFAW */
     uint64_t col_ok[2];   /* buses and turn-around: read, write */
     uint64_t rows;        /* banks with a row candidate */
@@ -154,7 +154,7 @@ struct hd_dramtime {
     bool runs[2], pairs[2];
 };
 
-/* Where the state of one channel lies in the arena: one line. */
+/* Where the state of one channel is in the arena: one cache line. */
 struct hd_dramlane {
     struct hd_dramchan *ch;
     struct hd_drambank *bank;   /* [bank] */
@@ -174,8 +174,8 @@ struct hd_dram {
     uint32_t id;       /* component */
     uint32_t others;   /* row of counters: no application's */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
-    bool quiet;        /* the short way may be taken: memory/fast/dram.c */
-    bool told;         /* somebody watches commands */
+    bool quiet;        /* the fast path may be taken: memory/fast/dram.c */
+    bool watched;      /* commands are watched */
     bool full;         /* the mode is HD_FULL */
     bool apart;        /* each class has a queue of its own */
     struct hd_drammap map;
@@ -419,8 +419,8 @@ static inline void hd_dram_forbid_own(const struct hd_dramtime *t,
 }
 
 /*
- * A column command, or the last of several of one request.  A legal one lies
- * behind all that the ones before it asked for, and there and back the bus
+ * A column command, or the last of several of one request.  A legal one is
+ * later than all that the ones before it asked for, and there and back the bus
  * turns no faster than a burst, so what it asks for is later than that.
  */
 static inline void hd_dram_forbid(const struct hd_dramtime *t,
@@ -434,7 +434,8 @@ static inline void hd_dram_forbid(const struct hd_dramtime *t,
 
 /* ---- dramsched.c ------------------------------------------------------- */
 
-/* Works out the candidates of a bank anew; whether they are what that finds. */
+/* Works out the candidates of a bank again; whether they are what that finds.
+ */
 void hd_dram_offer(struct hd_dram *d, const struct hd_dramlane *l, uint32_t b);
 bool hd_dram_right(const struct hd_dram *d, const struct hd_dramlane *l,
                    uint32_t b);
@@ -452,8 +453,8 @@ void hd_dram_close_row(struct hd_dram *d, const struct hd_dramlane *l,
                        uint32_t b, uint64_t cycle);
 /* Reports the planned command, on behalf of entry e or NO_ENTRY, to watchers.
  */
-void hd_dram_tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
-                  bool close);
+void hd_dram_report(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                    bool close);
 
 /* Issues every command up to and including `cycle`. */
 void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
@@ -535,7 +536,7 @@ void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
 
 /* ---- dramcheck.c ------------------------------------------------------- */
 
-/* Its memory lies in the arena.  NULL when that is exhausted. */
+/* Its memory is in the arena.  NULL when that is exhausted. */
 struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
                                        struct hd_arena *arena);
 void hd_dramcheck_close(struct hd_dramcheck *k);
@@ -545,8 +546,8 @@ void hd_dramcheck_close(struct hd_dramcheck *k);
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
                           struct hd_err *err);
 
-/* A copy inside DRAM has the bank to itself until a cycle; tell it after all
- * commands of cycles before. */
+/* A copy inside DRAM has the bank to itself until a cycle; to be called after
+ * all commands of cycles before. */
 void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
                         uint64_t until);
 

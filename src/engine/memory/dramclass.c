@@ -61,7 +61,7 @@ static void dram_next_turn(struct hd_dram *d, const struct hd_dramlane *l,
 
     t->since = now;
     t->left = 0;
-    t->nobody = 1;
+    t->unwanted = 1;
     for (uint32_t i = 1; i <= apps; i++) {
         struct heddle_q_dram_turn q = {.app = (last + i) % apps,
                                        .last = last,
@@ -74,7 +74,7 @@ static void dram_next_turn(struct hd_dram *d, const struct hd_dramlane *l,
         if (t->left == 0)
             continue;
         t->number = (uint16_t)(q.app + 1);
-        t->nobody = 0;
+        t->unwanted = 0;
         l->count[q.app * ST_COUNT + ST_TURNS]++;
         return;
     }
@@ -88,8 +88,8 @@ static bool dram_has_turn(struct hd_dram *d, const struct hd_dramlane *l,
     hd_time now = hd_events_now(d->env->ev);
     bool mine = t->number == app + 1u;
 
-    if (t->nobody ? now - t->since >= d->idle
-                  : t->left == 0 || (!mine && now - t->since >= d->idle))
+    if (t->unwanted ? now - t->since >= d->idle
+                    : t->left == 0 || (!mine && now - t->since >= d->idle))
         dram_next_turn(d, l, now);
     return t->left != 0 && t->number == app + 1u;
 }

@@ -37,7 +37,7 @@ void hd_dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
     uint64_t *count = l->count + d->others * ST_COUNT;
     bool close = ch->plan_kind == HD_DRAM_PREA;
 
-    hd_dram_tell(d, l, NO_ENTRY, false);
+    hd_dram_report(d, l, NO_ENTRY, false);
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         struct hd_drambank *k = &l->bank[b];
         if (!close) {

@@ -27,17 +27,17 @@
  * Nothing is done for the cycles in between.
  *
  * Commands are decided late: a request that arrives in cycle a takes part from
- * a + 1 on, so all commands up to a are certain at that moment, and nobody
- * outside needs to know a command before its data have passed.  The channel's
+ * a + 1 on, so all commands up to a are certain at that moment, and nothing
+ * outside depends on a command before its data have passed.  The channel's
  * events (dram.c) therefore come only as often as answers are due, and one
  * event decides a batch of commands.  When commands are decided has no
  * influence on which they are.  memory/fast/dram.c decides a batch where
- * nothing is out of the ordinary.  Who watches is told each command when it is
- * decided, which is in its cycle then (dram.c).
+ * nothing is out of the ordinary.  Watchers are notified of each command when
+ * it is decided, which is in its cycle then (dram.c).
  *
- * Reads and writes wait in one queue and are chosen by the same rule, as in
+ * Reads and writes wait in one queue and are chosen by one rule, as in
  * the papers' simulator: a write waits for a gap of tRTW without a legal read,
- * then writes go on while one is legal.
+ * then writes continue while one is legal.
  *
  * A policy may choose instead (drampick.c).
  *
@@ -325,7 +325,8 @@ static void tell_golden(const struct hd_dram *d, const struct hd_dramlane *l,
     cmd->golden_write = first->write;
 }
 
-/* Tells the planned command, on behalf of entry e, in a note of its instant. */
+/* Reports the planned command, on behalf of entry e, in a note of its instant.
+ */
 static HD_APART void tell_note(const struct hd_dram *d,
                                const struct hd_dramlane *l, uint32_t e)
 {
@@ -347,8 +348,8 @@ static HD_APART void tell_note(const struct hd_dram *d,
     d->env->local = local;
 }
 
-void hd_dram_tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
-                  bool close)
+void hd_dram_report(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
+                    bool close)
 {
     const struct hd_dramchan *ch = l->ch;
     struct hd_dramcmd cmd = {.cycle = ch->plan_at,
@@ -358,7 +359,7 @@ void hd_dram_tell(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
                              .req = HD_NONE,
                              .close = close};
 
-    if (d->told && e != NO_ENTRY)
+    if (d->watched && e != NO_ENTRY)
         tell_note(d, l, e);
     if (d->watch == NULL && d->check == NULL)
         return;
@@ -403,7 +404,7 @@ static void dram_issue_column(struct hd_dram *d, const struct hd_dramlane *l,
     struct hd_dramentry *v = &l->entry[e];
     bool close = d->cfg.page == 1 && v->left == 1 && only_hit(k);
 
-    hd_dram_tell(d, l, e, close);
+    hd_dram_report(d, l, e, close);
     hd_dram_forbid(&d->t, l->ch, k, v->write, l->ch->plan_at);
     if (--v->left != 0)
         return;
@@ -420,7 +421,7 @@ static void dram_issue_row(struct hd_dram *d, const struct hd_dramlane *l,
 {
     uint32_t e = hd_dram_other(&l->bank[b]);
 
-    hd_dram_tell(d, l, e, false);
+    hd_dram_report(d, l, e, false);
     if (l->ch->plan_kind == HD_DRAM_ACT) {
         hd_dram_open_row(d, l, b, e, l->ch->plan_at);
     } else {

@@ -9,7 +9,7 @@
  * needed later.
  *
  * The address map is a mixed-radix number whose digits are the fields.  An
- * address is cut into pieces of `interleave` bytes; a piece lies in one row
+ * address is cut into pieces of `interleave` bytes; a piece is in one row
  * of one bank of one channel, so a line never spans two rows.  The number of
  * the piece is taken apart from its least significant digit on, in the order
  * of the map; each digit has the size of its field and the row takes what is

@@ -15,7 +15,7 @@
 
 enum hd_dram_scheduler {
     HD_DRAM_HIT_FIRST,   /* a row stays open while a queued request hits it */
-    HD_DRAM_CAPPED,      /* the same, until it has served `cap` requests */
+    HD_DRAM_CAPPED,      /* hit first, until it has served `cap` requests */
     HD_DRAM_READY_FIRST, /* the oldest request with a legal command */
 };
 
@@ -35,7 +35,7 @@ uint32_t hd_dram_trtw(const struct hd_dram_cfg *c);
 
 /*
  * Checks what one setting alone cannot show.  `line` is the largest request,
- * in bytes: it must lie in one contiguous piece.  0 or HEDDLE_ECONFIG.
+ * in bytes: it must be in one contiguous piece.  0 or HEDDLE_ECONFIG.
  */
 int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
                       struct hd_err *err);
@@ -80,7 +80,7 @@ struct hd_drammap {
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct hd_err *err);
 
-/* Where an address lies; the general way, for any sizes. */
+/* Where an address is; the general path, for any sizes. */
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
 
 static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,

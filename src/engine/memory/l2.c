@@ -570,7 +570,7 @@ static HD_HOT void l2_answer(void *self, hd_time at, uint32_t d)
         hd_l2_post(sl, hd_max_u64(at, hd_l2_request(sl, q->spare)->born),
                    HD_L2_DOWN, q->spare);
     } else if (of != HD_L2_PASSED) {
-        hd_assoc_ahead(&sl->tags.tags, q->spare);
+        hd_assoc_prefetch(&sl->tags.tags, q->spare);
         hd_l2_post(sl, at, HD_L2_FILL, of);
     } else {
         hd_l2_post(sl, at, HD_L2_PASS, q->spare);

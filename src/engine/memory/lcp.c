@@ -6,7 +6,7 @@
  * signed difference, either from zero or from one base, the first value that
  * is not near zero.  Zeros take one byte, a repeated value of 8 bytes eight;
  * the smallest of all ways counts.  The masks that say which base a value has
- * lie in the metadata.
+ * are in the metadata.
  *
  * Linearly compressed pages (Pekhimenko et al., MICRO 2013): all lines of a
  * page have slots of one size, so a line's address is a product.

@@ -24,7 +24,7 @@ enum hd_bdi { HD_BDI_PAPER, HD_BDI_RELEASED };
 uint32_t hd_bdi_size(const unsigned char *line, uint32_t bytes,
                      enum hd_bdi form);
 
-/* How a page lies in memory.  A plain one has slots of 0 bytes. */
+/* How a page is stored in memory.  A plain one has slots of 0 bytes. */
 struct hd_lcp {
     uint8_t slot;     /* bytes of a line's slot */
     uint8_t granules; /* of the page: 1, 2, 4; plain: 8 */

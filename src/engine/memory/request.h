@@ -6,9 +6,9 @@
  * takes one, fills it and sends it to the level below through a struct
  * hd_below.  The level answers reads and atomics exactly once, by the reply of
  * the requester's struct hd_client, with the instant at which the data leaves
- * that level; the requester adds the way back, and gives the request back to
- * the pool.  Writes are not answered (but see HD_REQ_ACK); the level that ends
- * them gives them back.
+ * that level; the requester adds the latency back, and gives the request back
+ * to the pool.  Writes are not answered (but see HD_REQ_ACK); the level that
+ * ends them gives them back.
  *
  * send() is called in the event in which the request leaves the sender, or in
  * an earlier one, if what is sent in between by the same client has HD_REQ_SEQ
@@ -30,7 +30,7 @@ enum hd_req_kind {
     HD_REQ_KINDS
 };
 
-/* Where its line was: in the L2, on its way from DRAM, in DRAM. */
+/* Where its line was: in the L2, in flight from DRAM, in DRAM. */
 enum hd_req_hit { HD_REQ_HIT, HD_REQ_MERGED, HD_REQ_MISSED };
 
 enum {
@@ -63,7 +63,7 @@ struct hd_req {
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
     uint32_t pc;        /* of the instruction, but for walks; 0: unknown */
-    uint32_t unused;    /* so that it is a line of the host's cache */
+    uint32_t unused;    /* so that it fills a cache line */
 };
 
 #define HD_NO_WARP 0xffffu

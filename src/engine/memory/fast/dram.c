@@ -1,20 +1,20 @@
 /*
- * memory/fast/dram.c - a batch of commands of a DRAM channel where nothing is out of
- * the ordinary: open pages, no refresh, only normal requests, hit-first, nobody
- * who answers, steers, watches or checks.  This is the way of nearly every
- * request.
+ * memory/fast/dram.c - a batch of commands of a DRAM channel where nothing is
+ * out of the ordinary: open pages, no refresh, only normal requests, hit-first,
+ * no policy that answers or steers, nothing watched or checked.  This is the
+ * path of nearly every request.
  *
- * The choice is that of memory/dramsched.c, and so are the effects of a command.
- * What is known here makes it short.  The first column and the first row
- * command are kept; of two that are legal in one cycle the column goes first.
- * So columns are issued one after the other up to the cycle of the row command,
- * and as long as a request is the only one that has a column to offer, all its
- * bursts up to there are issued at once.  Which columns there are changes when
- * a request ends, when a row is opened, or when something arrives; which rows,
- * when a bank has no more hits, when a row is opened or closed, or when
- * something arrives.  Most arrivals change neither, since others are before
- * them at their bank, and join it at once (see joins): they do not divide the
- * batch.
+ * The choice is that of memory/dramsched.c, and so are the effects of a
+ * command. What is known here makes it short.  The first column and the first
+ * row command are kept; of two that are legal in one cycle the column goes
+ * first. So columns are issued one after the other up to the cycle of the row
+ * command, and as long as a request is the only one that has a column to offer,
+ * all its bursts up to there are issued at once.  Which columns there are
+ * changes when a request ends, when a row is opened, or when something arrives;
+ * which rows, when a bank has no more hits, when a row is opened or closed, or
+ * when something arrives.  Most arrivals change neither, since others are
+ * before them at their bank, and join it at once (see joins): they do not
+ * divide the batch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -71,7 +71,7 @@ static HD_INLINE void fast_dram_end(struct hd_dram *d,
 }
 
 /* The column that is ahead, and with it the next bursts of its request up to
- * the cycle `last`: nobody else has a column before. */
+ * the cycle `last`: no other request has a column before. */
 static HD_INLINE void issue_alone(struct hd_dram *d,
                                   const struct hd_dramlane *l, struct ahead *s,
                                   uint64_t last)
@@ -254,8 +254,8 @@ static HD_INLINE void fast_dram_arrive(struct hd_dram *d,
  * Whether a request that arrives in cycle `at` may join its bank now, although
  * commands before that are still to be decided from cycle `floor` on.  It may
  * if others are before it in its list that cannot all have left by then:
- * whatever happens to them, it is nobody's candidate meanwhile and ends up in
- * the same place.  Others of the open row have to send their bursts one after
+ * whatever happens to them, it is no candidate meanwhile and ends up in the
+ * same place.  Others of the open row have to send their bursts one after
  * the other; those of other rows need an activate, and a precharge before it,
  * first.
  */
