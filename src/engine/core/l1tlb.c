@@ -58,7 +58,7 @@ static bool l1tlb_not_resident(const struct hd_core *c, uint64_t vpn)
     struct hd_xlate x;
 
     return c->gpu->m->vm.paging == HD_PAGING_FAULT &&
-           hd_ptables_absent(c->gpu->tables, c->app, (hd_vpn){vpn}, &x);
+           hd_ptables_nonresident(c->gpu->tables, c->app, (hd_vpn){vpn}, &x);
 }
 
 static uint64_t l1tlb_mapped(struct hd_core *c, uint64_t vpn)
@@ -811,7 +811,7 @@ void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t)
 
     q->merged = l1tlb_merged(&c->tlb_mshr.v[q->tag]);
     c->below_tlb.notified(c->below_tlb.self, treq);
-    hd_mshr_lend(&c->tlb_mshr);
+    hd_mshr_detach(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     l1tlb_call_parked(c, t);
 }
@@ -827,9 +827,9 @@ void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t)
         *o = hd_max_u64(*o, waited);
     }
     hd_faults_served(c->gpu->faults, t, c->component, treq);
-    hd_mshr_recall(&c->tlb_mshr);
+    hd_mshr_reattach(&c->tlb_mshr);
     hd_l1tlb_answer(c, treq, t);
-    hd_mshr_recalled(&c->tlb_mshr);
+    hd_mshr_reattached(&c->tlb_mshr);
 }
 
 /* ---- looking and checking ------------------------------------------------ */

@@ -1,5 +1,5 @@
 /*
- * mshr.c - the pool of miss registers: building, lending, checking.
+ * mshr.c - the pool of miss registers: building, detaching, checking.
  * SPDX-License-Identifier: MIT
  */
 #include "mshr.h"
@@ -35,21 +35,21 @@ static void mshr_move(struct hd_mshr *m, uint32_t from, uint32_t to)
     m->table[to] = e;
 }
 
-void hd_mshr_lend(struct hd_mshr *m)
+void hd_mshr_detach(struct hd_mshr *m)
 {
     hd_assert(m->table[HD_MSHR_USED] > 0);
     mshr_move(m, HD_MSHR_SPARE, HD_MSHR_FREE);
     m->table[HD_MSHR_USED]--;
-    m->table[HD_MSHR_LENT]++;
+    m->table[HD_MSHR_DETACHED]++;
 }
 
-void hd_mshr_recall(struct hd_mshr *m)
+void hd_mshr_reattach(struct hd_mshr *m)
 {
     m->table[HD_MSHR_USED]++;
-    m->table[HD_MSHR_LENT]--;
+    m->table[HD_MSHR_DETACHED]--;
 }
 
-void hd_mshr_recalled(struct hd_mshr *m)
+void hd_mshr_reattached(struct hd_mshr *m)
 {
     mshr_move(m, HD_MSHR_FREE, HD_MSHR_SPARE);
 }
@@ -71,6 +71,6 @@ bool hd_mshr_sane(const struct hd_mshr *m)
                 return false;
         }
     }
-    return used == m->table[HD_MSHR_USED] + m->table[HD_MSHR_LENT] &&
+    return used == m->table[HD_MSHR_USED] + m->table[HD_MSHR_DETACHED] &&
            used + unused == m->room;
 }

@@ -8,8 +8,8 @@
  * the caller's; this file keeps its two ends and its length.
  *
  * An entry may leave the registers before it is answered (a far fault takes
- * too long to hold one): it is lent, keeps its key and its list, and another
- * takes its place.  `more` such entries have room.
+ * too long to hold one): it is detached, keeps its key and its list, and
+ * another takes its place.  `more` such entries have room.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,8 +32,8 @@ struct hd_mshr_entry {
 enum {
     HD_MSHR_FREE, /* free list: its first entry + 1 */
     HD_MSHR_USED,
-    HD_MSHR_SPARE, /* entries for lending: the first + 1 */
-    HD_MSHR_LENT,
+    HD_MSHR_SPARE, /* entries for detaching: the first + 1 */
+    HD_MSHR_DETACHED,
     HD_MSHR_HEADS /* from here on, of each bucket the first entry + 1 */
 };
 
@@ -43,8 +43,8 @@ struct hd_mshr {
     uint32_t room, shift;
 };
 
-/* `entries` registers, of which `more` may be lent at once.  0, or -1 when the
- * arena is full. */
+/* `entries` registers, of which `more` may be detached at once.  0, or -1 when
+ * the arena is full. */
 int hd_mshr_open(struct hd_mshr *m, struct hd_arena *arena, uint32_t entries,
                  uint32_t more);
 
@@ -109,15 +109,15 @@ static inline void hd_mshr_give(struct hd_mshr *m, uint32_t entry)
 }
 
 /* Entries that wait outside the registers. */
-static inline uint32_t hd_mshr_lent(const struct hd_mshr *m)
+static inline uint32_t hd_mshr_detached(const struct hd_mshr *m)
 {
-    return m->table[HD_MSHR_LENT];
+    return m->table[HD_MSHR_DETACHED];
 }
 
 /* An entry in use leaves the registers, where one is free now. */
-void hd_mshr_lend(struct hd_mshr *m);
-/* hd_mshr_give of an entry that was lent comes between these two. */
-void hd_mshr_recall(struct hd_mshr *m);
-void hd_mshr_recalled(struct hd_mshr *m);
+void hd_mshr_detach(struct hd_mshr *m);
+/* hd_mshr_give of an entry that was detached comes between these two. */
+void hd_mshr_reattach(struct hd_mshr *m);
+void hd_mshr_reattached(struct hd_mshr *m);
 
 #endif
