@@ -54,7 +54,7 @@ void hd_pt_check_chunks(const struct hd_ptables *t, struct hd_err *err)
             continue;
         for (uint32_t k = 0; k < HD_LARGE_PAGES; k++)
             n += h->region_bits & HD_PT_JOINED ||
-                 e[k] & (HD_PT_COMING | HD_PT_LEAVING) ||
+                 e[k] & (HD_PT_IN_FLIGHT | HD_PT_EVICTING) ||
                  (e[k] & HD_PT_PRESENT &&
                   (e[k] & HD_PT_FRAME) / HD_PAGE_BYTES < HD_HOST_FRAME);
         spare += HD_LARGE_PAGES - n;

@@ -31,9 +31,9 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
     return x == NULL ? 0 : x->used;
 }
 
-/* The frame of 2 MB in which the pages of a leaf table lie in order, as far as
- * they have frames; HD_NO_FRAME: there is none, a page is on its way to the
- * host, whose frame would not be the place that is kept for it, or one is
+/* The frame of 2 MB in which the pages of a leaf table are in order, as far as
+ * they have frames; HD_NO_FRAME: there is none, a page is being
+ * evicted, whose frame would not be the place that is kept for it, or one is
  * compressed. */
 static uint64_t coalesced_frame(const uint64_t *e)
 {
@@ -41,10 +41,10 @@ static uint64_t coalesced_frame(const uint64_t *e)
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) ||
-            e[i] & (HD_PT_LEAVING | HD_PT_PACKED))
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT)) ||
+            e[i] & (HD_PT_EVICTING | HD_PT_PACKED))
             return HD_NO_FRAME;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)))
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)))
             continue;
         if (f == HD_NO_FRAME && (at < i || (at - i) % HD_LARGE_PAGES != 0))
             return HD_NO_FRAME;
@@ -74,7 +74,7 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
         return 0;
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_COMING)) &&
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)) &&
             hd_frames_owner(&t->frames, f + i) != 0)
             return 0;
     frame->v = f;
@@ -100,7 +100,7 @@ uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        n += (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT)) != 0;
+        n += (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT)) != 0;
     return n;
 }
 
@@ -113,7 +113,7 @@ static void coalesced_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
         hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(vpn, 3);
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+        if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))
             e[i] = joined ? e[i] | HD_PT_DISABLED
                           : e[i] & ~(uint64_t)HD_PT_DISABLED;
     *up = joined ? *up | HD_PT_WHOLE : *up & ~(uint64_t)HD_PT_WHOLE;
@@ -130,7 +130,7 @@ void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_assert(present != 0);
     for (uint32_t i = 0; present != HD_LARGE_PAGES && i < HD_LARGE_PAGES; i++) {
-        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
+        if (e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT))
             continue;
         if (hd_frames_take(&t->frames, f.v + i, 1,
                            region * HD_LARGE_PAGES + i + 1) < 0) {
@@ -158,7 +158,7 @@ void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     hd_assert(h->key != 0 && h->region_bits & HD_PT_JOINED);
     coalesced_mark(t, h, vpn.v, false);
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
-        if (e[i] & (HD_PT_PRESENT | HD_PT_COMING))
+        if (e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT))
             continue;
         hd_frames_give(&t->frames, f + i, 1);
         hd_pt_hold_on(t, h, -1);
@@ -186,9 +186,10 @@ static bool coalesced_owns(const struct hd_ptables *t, uint32_t region)
     return true;
 }
 
-/* A coalesced region's pages of 4 KB lie in one frame of 2 MB, each in its
- * place, all disabled, and no other page does; nobody else's entry is.  So what
- * a large entry covers is 512 pages of one application, in order and aligned.
+/* A coalesced region's pages of 4 KB are in one frame of 2 MB, each in its
+ * place, all disabled, and no other page is; no other entry is disabled.  So
+ * what a large entry covers is 512 pages of one application, in order and
+ * aligned.
  */
 void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
                         uint32_t app, uint64_t vpn, const uint64_t *e,
@@ -206,7 +207,7 @@ void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
         return;
     if (level == 4 && joined == !!(*e & HD_PT_DISABLED)) {
         struct hd_xlate x;
-        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_COMING)))
+        if (!joined || !(*e & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)))
             return;
         b = hd_bigframe_of(&t->big, f);
         if ((f & 511) == (vpn & 511) && b->joined && b->owners == 1 &&

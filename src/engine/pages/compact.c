@@ -6,21 +6,21 @@
  * Pages move to other frames of their owner.  compact_source is asked which
  * frame is emptied, until it says that it is enough; no frame is offered
  * twice for one cause.  compact_target is asked where the pages go: to a frame
- * of 2 MB of the same owner alone, not coalesced, with a free place that lies
- * in the same channels, piece by piece of the interleave (memory.move=any: to
+ * of 2 MB of the same owner alone, not coalesced, with a free place in
+ * the same channels, piece by piece of the interleave (memory.move=any: to
  * any frame of 2 MB that is in use and has a place).  With Mosaic's rule
  * that a page moves within its memory channel and a fine interleave, that is
  * what can be copied without crossing channels.  A page takes the lowest such
  * place.  compact_copy says how; each page costs a line of its leaf table, too,
- * and its translation leaves the TLBs.  Then compact_stall says whether the
- * cores wait for the copies.
+ * and its translation is removed from the TLBs.  Then compact_stall says
+ * whether the cores wait for the copies.
  *
- * Caches are physical, so lines of a page that moves leave them: the L2's, and
- * the L1s' of the cores of its owner.  Dirty ones are written back to the old
- * place before the page is copied; where the copy costs nothing, so does that.
- * What caches hold of the new place is of a page that is gone, and is dropped.
- * Left out: lines that are in flight come in under the old address, and age
- * away.
+ * Caches are physical, so lines of a page that moves are removed from them: the
+ * L2's, and the L1s' of the cores of its owner.  Dirty ones are written back to
+ * the old place before the page is copied; where the copy costs nothing, so does
+ * that.  What caches hold of the new place is of a page that is gone, and is
+ * dropped.  Left out: lines that are in flight come in under the old address,
+ * and age away.
  *
  * A coalesced frame that is to be emptied is split first.  Pages of 64 KB and
  * 2 MB do not move; the frame keeps them and what follows them.

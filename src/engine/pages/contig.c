@@ -16,7 +16,7 @@
  * of level 3, so where the bits change its client drops them (mmu.c).
  *
  * A page that is used with its whole region (coalesced, or of 2 MB) has no such
- * bits: the large one wins.  Pages that are compressed in memory do not lie in
+ * bits: the large one wins.  Pages that are compressed in memory are not in
  * order whatever their frames' names are, so none of them is contiguous.
  *
  * Invariant: bits and sums are what hd_contig_check finds page by page.

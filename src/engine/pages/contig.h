@@ -3,7 +3,7 @@
  * the bits of MESC's page-table scan.
  *
  * A region of 512 pages has eight subregions of 64.  Bit C of a subregion says
- * that its pages are present, lie in frames in order and may be written alike;
+ * that its pages are present, are in frames in order and may be written alike;
  * bit AC of the region that all eight are so, one behind the other.
  *
  * SPDX-License-Identifier: MIT
@@ -29,8 +29,9 @@ static inline uint32_t hd_contig_bits(uint64_t entry)
 /* What the region that holds vpn says of itself; 0: nothing. */
 uint32_t hd_contig_of(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* These bits, and what reads of the subregions' first entries, the heads, bring:
- * of each that is contiguous its first frame, and whether it may be written. */
+/* These bits, and what reads of the subregions' first entries, the head PTEs,
+ * return: of each that is contiguous its first frame, and whether it may be
+ * written. */
 struct hd_contig {
     uint32_t bits;
     uint32_t write; /* a bit for each */
@@ -51,11 +52,11 @@ uint32_t hd_contig_run(uint32_t links, uint32_t s, uint32_t *first);
 void hd_contig_scan(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                     uint64_t pages);
 
-/* Those of the region that holds vpn are to be told. */
+/* Reports those of the region that holds vpn. */
 void hd_contig_changed(struct hd_ptables *t, uint32_t app, uint64_t vpn);
 
-/* Who is told that the bits of the region from `first` on are others, or its
- * pages may be written otherwise: walk caches and what holds subregions. */
+/* Who is notified that the bits of the region from `first` on have changed, or
+ * which of its pages may be written: walk caches and what holds subregions. */
 void hd_contig_client(struct hd_ptables *t,
                       void (*changed)(void *self, uint32_t app, hd_vpn first),
                       void *self);

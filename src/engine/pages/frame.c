@@ -10,13 +10,13 @@
  * The default order is the lowest free group.  On a fresh memory that is the
  * next frame in order; holes left by an alignment are filled by smaller pages.
  *
- * What an owner holds is what nobody else can use without breaking Mosaic's
+ * What an owner holds is what no other can use without breaking Mosaic's
  * soft guarantee (a frame of 2 MB has pages of one application only): all of
  * a frame that it has alone, of a mixed one its own pages.  Held less mapped
  * is memory bloat.  It changes with pages of others too, so peak[] is kept
  * here, at every change.
  *
- * Where pages can leave memory, a second bit says that a frame was written
+ * Where pages can be evicted, a second bit says that a frame was written
  * since it was taken (evict.c).  Stores set it by their physical address, so it
  * is a dirty bit that needs no look at a page table.
  *

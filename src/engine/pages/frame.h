@@ -3,9 +3,9 @@
  * frames of 2 MB, which are 512 aligned ones: how many of their pages each
  * application has, and whether they are used as one page.
  *
- * Data frames are numbered from 0; the page tables' own frames lie above them
+ * Data frames are numbered from 0; the page tables' own frames are above them
  * and are not counted here.  An owner is a number other than 0 that means
- * something to whoever took the frame (ptable.c: a virtual page).
+ * something to the caller that took the frame (ptable.c: a virtual page).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ struct hd_frames {
     uint64_t *used;  /* arena: a bit for each frame */
     hd_ref *owners;  /* arena: pieces of the table of owners, HD_NONE: none */
     uint64_t *dirty; /* arena: a bit for each frame that was written since it
-                        was taken; NULL: nobody wants to know */
+                        was taken; NULL: that is not needed */
     uint64_t *count; /* arena: [0] frames in use, then the search starts of
                         groups of 1, 16 and 512 frames */
 };
@@ -102,7 +102,7 @@ struct hd_bigframes {
 int hd_bigframes_open(struct hd_bigframes *b, struct hd_arena *arena,
                       uint64_t frames);
 
-/* A page comes to base frame `frame`, or leaves it. */
+/* A page is put into base frame `frame`, or removed from it. */
 void hd_bigframes_add(struct hd_bigframes *b, uint64_t frame, uint32_t owner,
                       uint32_t pages);
 void hd_bigframes_drop(struct hd_bigframes *b, uint64_t frame, uint32_t owner,

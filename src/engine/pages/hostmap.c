@@ -39,10 +39,11 @@ enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
 
     if (h->key == 0 || h->region_bits & HD_PT_JOINED ||
         hd_pt_region_number(h) >= most ||
-        (*hd_pt_leaf(t, h, vpn.v) & (HD_PT_ABSENT | HD_PT_COMING)) !=
-            HD_PT_ABSENT)
+        (*hd_pt_leaf(t, h, vpn.v) & (HD_PT_NONRESIDENT | HD_PT_IN_FLIGHT)) !=
+            HD_PT_NONRESIDENT)
         return HD_FAR_NEVER;
-    return *hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING ? HD_FAR_LATER : HD_FAR_CAN;
+    return *hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTING ? HD_FAR_LATER
+                                                     : HD_FAR_CAN;
 }
 
 void hd_ptables_far(struct hd_ptables *t, uint32_t app,
@@ -52,10 +53,10 @@ void hd_ptables_far(struct hd_ptables *t, uint32_t app,
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_pt_put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
-              HD_PT_PRESENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+              HD_PT_PRESENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_EVICTED));
     hd_pt_count_present(t, h, app, x->pages, true);
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
-    t->s->far += x->pages;
+    t->s->host_mapped += x->pages;
 }
 
 void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
@@ -65,15 +66,16 @@ void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_pt_put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
-              HD_PT_ABSENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_LEFT));
+              HD_PT_NONRESIDENT |
+                  (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_EVICTED));
     hd_pt_count_present(t, h, app, x->pages, false);
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
-    t->s->far -= x->pages;
+    t->s->host_mapped -= x->pages;
     t->s->changes++;
 }
 
 uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
 {
-    *lost = t->s->far_lost;
-    return t->s->far;
+    *lost = t->s->host_mapped_lost;
+    return t->s->host_mapped;
 }

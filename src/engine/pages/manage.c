@@ -1,29 +1,29 @@
 /*
  * manage.c - the memory manager: what a driver does to page tables, and when.
  *
- * Before cycle 0 it takes the frames that are in use by nobody (fragmentation)
+ * Before cycle 0 it takes the frames that no application uses (fragment.c)
  * and maps the applications' allocations.  While the machine runs, allocations
  * go when their application says so and come back when it starts again.  All
- * that changes a mapping happens in one event, at an instant that lies beyond
- * what any core has run ahead to and before which no core may run on (the
+ * that changes a mapping happens in one event, at an instant that is later than
+ * any that a core has simulated to and that no core may pass before it (the
  * barrier), so that the page tables and all TLBs change at once for everybody.
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
  * (fault.c) and make no translation wrong, so they need no barrier.  One that
- * finds no frame waits for such an instant if somebody, who is asked at once,
- * compacts memory for it, and so does a unit that leaves (evict.c).
+ * finds no frame waits for such an instant if a policy, which is asked at once,
+ * compacts memory for it, and so does a unit that is evicted (evict.c).
  *
- * Whenever the last page of an aligned 2 MB has come, and the 512 lie in one
+ * Whenever the last page of an aligned 2 MB has come, and the 512 are in one
  * frame of 2 MB in order, region_coalesce is asked: large-page bit and
  * disabled bits are set in place, no page moves, nothing is flushed.  Pages
  * from the host need not all be there: it is asked whenever one comes and the
- * others can lie beside it (ptable.c keeps their places then).  When a
+ * others can be next to it (coalesced.c keeps their places then).  When a
  * coalesced region loses pages, region_split is asked; then compact_source.
  *
  * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
  * table: 1 + 32 lines of 128 bytes, by the mover, off the critical path.
- * What became wrong leaves the TLBs at once (shootdown); the L2 TLB takes no
- * look-up for shootdown_l2 cycles, the L1 TLBs concerned none for
+ * What became wrong is removed from the TLBs at once (shootdown); the L2 TLB
+ * takes no look-up for shootdown_l2 cycles, the L1 TLBs concerned none for
  * shootdown_l1.  Several shootdowns of one instant cost as one.  The L4
  * entries that an unmapping clears are not charged: all designs have them.
  *
@@ -140,7 +140,7 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
     uint64_t end = vpn.v + pages, v = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
 
     if (HD_LIKELY(!g->coalesce.bound))
-        return; /* nobody coalesces */
+        return; /* no policy coalesces */
     for (; v < end; v += HD_LARGE_PAGES) {
         struct heddle_q_region_coalesce q = {.app = app, .vpn = v};
         hd_pfn f;
@@ -187,7 +187,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
     }
 }
 
-/* ---- coming and going ---------------------------------------------------- */
+/* ---- allocations --------------------------------------------------------- */
 
 int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
                   uint64_t bytes)
@@ -491,7 +491,7 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed)
     return 0;
 }
 
-/* A field of a row that says what lies together. */
+/* A field of a row that says which pages are contiguous. */
 static void add_run(void *hist, const char *field, uint64_t value)
 {
     if (strcmp(field, "pages") == 0)

@@ -29,9 +29,9 @@ enum hd_manage_stat {
 /* The cores, as the manager knows them. */
 struct hd_manage_cores {
     void *self;
-    hd_time ahead; /* how far they may have run ahead of an event */
-    /* Pages of an application leave the L1 TLBs of its cores at once; these
-     * take no look-up before `until`.  app HD_APP_NONE: of all. */
+    hd_time ahead; /* how far past an event they may have simulated */
+    /* Removes pages of an application from the L1 TLBs of its cores at once;
+     * these take no look-up before `until`.  app HD_APP_NONE: of all. */
     void (*invalidate)(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
                        hd_time until);
     /* Takes `bytes` from `pa` on out of the L1 caches of an application's
@@ -60,7 +60,7 @@ struct hd_mover *hd_manage_mover(struct hd_manage *g);
 /* In the arena: the instant before which no core may run on, or HD_NEVER. */
 const hd_time *hd_manage_barrier(const struct hd_manage *g);
 
-/* Before cycle 0: takes the frames that are in use by nobody; maps an
+/* Before cycle 0: takes the frames that no application uses; maps an
  * allocation; begins with the traffic of both.  0 or an error in env->err. */
 int hd_manage_fragment(struct hd_manage *g, uint64_t seed);
 int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
@@ -85,8 +85,8 @@ void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
  * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
 void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
 
-/* Says who takes pages out of memory, who has some used on the host, and who
- * sees them go to and fro (NULL: nobody), which ask for what evict.h, fault.h,
+/* Names the parts that evict pages, that map them on the host, and that detect
+ * thrashing (NULL: there is none), which ask for what evict.h, fault.h,
  * remote.h and thrash.h say of the manager. */
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
                         struct hd_remote *r, struct hd_thrash *t);

@@ -4,8 +4,8 @@
  * taken back, compaction for a page that faults, hints.
  *
  * Each changes mappings, so it waits for an instant that no core can be ahead
- * of (manage.c) and is done there, in the order in which it was asked for. What
- * it means is known to who asked: paging/fault.c, evict.c and remote.c.
+ * of (manage.c) and is done there, in the order in which it was asked for.  What
+ * it means is in the file that asks: paging/fault.c, evict.c, remote.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -68,8 +68,9 @@ void hd_manage_ask_evict(void *manage, hd_time now)
 
 void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
 {
-    hd_manage_enter(manage, now,
-                    (struct hd_manage_job){.index = fault, .what = HD_JOB_FAR});
+    hd_manage_enter(
+        manage, now,
+        (struct hd_manage_job){.index = fault, .what = HD_JOB_MAP_HOST});
 }
 
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
@@ -148,7 +149,7 @@ void hd_manage_paging(struct hd_manage *g, hd_time now,
     case HD_JOB_EVICT:
         hd_evict_apply(g->evict, now);
         break;
-    case HD_JOB_FAR:
+    case HD_JOB_MAP_HOST:
         hd_faults_map_remote(g->faults, now, j->index);
         break;
     case HD_JOB_RECALL:

@@ -15,8 +15,8 @@
 struct hd_manage_job {
     hd_time at;
     uint64_t base, bytes;
-    uint32_t app, index; /* of an allocation; ROOM, FAR: of a fault; RECALL: of
-                            a granule */
+    uint32_t app, index; /* of an allocation; ROOM, MAP_HOST: of a fault;
+                            RECALL: of a granule */
     uint32_t what;       /* JOB_ */
     struct hd_hint hint;
 };
@@ -26,7 +26,7 @@ enum {
     HD_JOB_COMES,
     HD_JOB_ROOM,
     HD_JOB_EVICT,
-    HD_JOB_FAR,
+    HD_JOB_MAP_HOST,
     HD_JOB_RECALL,
     HD_JOB_LEFT,
     HD_JOB_UNPIN,

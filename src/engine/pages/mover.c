@@ -7,12 +7,12 @@
  * is to be written goes before the next read.  Where a channel's queue is
  * full, the mover waits for room, as an L2 slice does.  A bulk copy (RowClone,
  * MICRO 2013) blocks the banks of both pages for a constant time and needs no
- * channel.  Copies with different banks go on at once, those of one bank one
+ * channel.  Copies with different banks proceed at once, those of one bank one
  * after the other: of the next BULK_AHEAD the first that can begin does.
  *
  * Requests go straight to DRAM: the driver's writes and the copies of a
- * controller do not pass the L2 cache.  Dirty lines of a page that moves are
- * written back first (manage.c takes them out of the caches); a copy inside
+ * controller do not go through the L2 cache.  Dirty lines of a page that moves
+ * are written back first (manage.c takes them out of the caches); a copy inside
  * DRAM does not wait for them.
  *
  * Invariant: a job is there, a read is in flight, or a line waits to be
@@ -320,7 +320,7 @@ static void mover_handle(void *self, hd_time now, uint32_t what, uint32_t a,
     mover_pump(mv, now);
 }
 
-/* Lines of one instant go on in the order of their places, whatever channels
+/* Lines of one instant proceed in the order of their places, whatever channels
  * answered when. */
 static void mover_reply(void *self, hd_time at, uint32_t r)
 {

@@ -1,7 +1,8 @@
 /*
- * ptable.c - x86-64 page tables whose entries are real, and a short way to
- * the last of them: mapping and unmapping, pages on the host, regions that are
- * used as one page.
+ * ptable.c - x86-64 page tables whose entries are real, and a shortcut to the
+ * last of them: mapping, unmapping, look-up.  What entries say of pages that
+ * are not resident, coalesced or host-mapped is in resident.c, coalesced.c and
+ * hostmap.c; which frames pages get in ptframes.c.
  *
  * A virtual page number has four indices of 9 bits; level 1 is the root's
  * (PML4), level 4 the leaf table's (PT).  Every table is 4 KB of 64-bit
@@ -14,10 +15,10 @@
  *    2      the page is compressed in memory
  *    7      in level 3: the entry maps 2 MB
  *    4 to 6, 8
- *           not present: its page has been here before, is on its way to the
- *           host, or from there; is on the host
+ *           not present: its page was resident before, is being evicted, is
+ *           in flight from the host; is not resident (resident.c)
  *    9      in level 4: one of 16 aligned entries that make up a 64 KB page
- *   10     in level 3: the 512 entries below lie in one frame of 2 MB, in
+ *   10     in level 3: the 512 entries below are in one frame of 2 MB, in
  *          order, and are used as one page (Mosaic's large-page bit)
  *   11     in level 4: and so this one is disabled
  *   51:12   frame
@@ -36,18 +37,18 @@
  *
  * Mapping.  An allocation is mapped page by page, in the order of addresses,
  * with pages of the size that the point alloc answers wherever an aligned one
- * lies wholly inside it (vm.round: or reaches over its edge) and nothing in it
+ * is wholly inside it (vm.round: or extends over its edge) and nothing in it
  * is mapped yet; the rest gets 4 KB pages.  Each page asks frame_place, whose
  * default is the lowest free aligned frame.  A page that is mapped already,
  * because a neighbour shares it, is left alone; it is unmapped with the last
  * allocation that has a byte in it.
  *
- * Invariants: the short way and the walk from the root end at the same entry;
+ * Invariants: the hash of regions and the walk from the root end at one entry;
  * the owner of a data frame is region * 512 + index + 1 of the page in it;
- * frames owned = pages mapped but on the host, on their way in or out, or kept
- * a place for in a coalesced region (and frames that were in use before); a
- * table's `used` is its number of present entries; frames owned and spare are
- * not more than memory has.
+ * frames owned = pages mapped but host-mapped ones, in flight, being evicted,
+ * or with a place kept in a coalesced region (and frames that were in use
+ * before); a table's `used` is its number of present entries; frames owned and
+ * spare are not more than memory has.
  *
  * Left out on purpose: accessed and dirty bits in entries (evict.c
  * keeps the first by unit, frame.c the second by frame), 1 GB pages.
@@ -383,8 +384,9 @@ static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
 
     if (h == NULL || region_shape(t, h, vpn, pages) < 0)
         return hd_pt_fail(t, j, "out of frames for page tables", pages);
-    if (j->absent) {
-        hd_pt_put(t, h, vpn, pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_WRITE);
+    if (j->nonresident) {
+        hd_pt_put(t, h, vpn, pages, HD_NO_FRAME,
+                  HD_PT_NONRESIDENT | HD_PT_WRITE);
         return 0;
     }
     f = hd_pt_frame_for(t, j, h, vpn, pages);
@@ -455,7 +457,7 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
     if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
         return hd_err_set(j->err, HEDDLE_EINVAL,
                           "application %u, allocation %u: %llu bytes at "
-                          "0x%llx do not lie in an address space of 48 bits",
+                          "0x%llx are not in an address space of 48 bits",
                           app, index, (unsigned long long)bytes,
                           (unsigned long long)base.v);
     if (end == first)
@@ -537,18 +539,18 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
         hd_compress_forget(t->compress, hd_pt_number_of(h, x->vpn.v), x->pages);
     if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
         hd_pt_count_present(t, h, app, x->pages, false);
-        t->s->far -= x->pages;
-        t->s->far_lost += x->pages;
+        t->s->host_mapped -= x->pages;
+        t->s->host_mapped_lost += x->pages;
         t->s->changes++;
         return;
     }
     if (bits & HD_PT_PRESENT) {
         hd_pt_count_present(t, h, app, x->pages, false);
         hd_pt_tell_gone(t, app, x, bits);
-    } else if (bits & HD_PT_COMING) {
-        t->s->coming -= x->pages;
-    } else if (bits & HD_PT_LEAVING) {
-        t->s->leaving -= x->pages;
+    } else if (bits & HD_PT_IN_FLIGHT) {
+        t->s->in_flight -= x->pages;
+    } else if (bits & HD_PT_EVICTING) {
+        t->s->evicting -= x->pages;
     } else {
         return; /* it is on the host */
     }
@@ -733,7 +735,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     return t;
 }
 
-/* For who asks by frame, in memory's events. */
+/* For questions by frame, in memory's events. */
 static uint32_t owner_of(void *self, uint64_t frame)
 {
     const struct hd_ptables *t = self;

@@ -59,33 +59,34 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x);
 
-/* What hd_ptables_place needs first: memory is compacted, or pages leave it. */
+/* What hd_ptables_place needs first: memory is compacted, or pages are evicted.
+ */
 enum hd_place { HD_PLACED, HD_PLACE_COMPACT, HD_PLACE_EVICT };
 
-/* An absent page gets its frame (asks frame_place); enum hd_place, or an error
- * in `err`.  `again`: memory has been compacted for it.
- * Its data have come: it is mapped; false: its allocation has gone meanwhile.
- * `ahead`: nobody has touched it.  vpn is its first. */
+/* A page that is not resident gets its frame (asks frame_place); enum hd_place,
+ * or an error in `err`.  `again`: memory has been compacted for it.  Its data
+ * have come: it is mapped; false: its allocation has gone meanwhile.
+ * `prefetched`: no access has asked for it.  vpn is its first. */
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct hd_err *err);
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       bool ahead);
+                       bool prefetched);
 
-/* A walk has found a present page.  Its base pages if it came ahead and this is
- * the first, else 0. */
+/* A walk has found a present page.  Its base pages if it was prefetched and
+ * this is the first, else 0. */
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* Pages of the aligned 2 MB around vpn that have come for faults; n more do. */
 uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                             uint32_t n);
 
-/* The pages of the aligned 2 MB around vpn that are present or on their way, a
+/* The pages of the aligned 2 MB around vpn that are present or in flight, a
  * bit each. */
 void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       uint64_t set[HD_LARGE_PAGES / 64]);
 
-/* Whether vpn is of an absent page that has its frame: its data are on their
- * way. */
+/* Whether vpn is of a page that is not resident and has its frame: its data are
+ * in flight. */
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* The page that holds vpn as its entry says it, coalesced or not, if it is
@@ -93,9 +94,9 @@ bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x);
 
-/* A present page of a region that is not coalesced leaves: it is absent from
- * now on, and keeps its frame until its data have gone, too.  Base pages whose
- * frames are free by that, 0: its allocation has gone meanwhile. */
+/* A present page of a region that is not coalesced is evicted: it is not
+ * resident from now on, and keeps its frame until its data have gone, too.  Base
+ * pages whose frames are free by that, 0: its allocation has gone meanwhile. */
 void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
@@ -108,13 +109,13 @@ hd_pfn hd_ptables_host_frame(const struct hd_ptables *t, uint32_t app,
 hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
                             uint32_t *app);
 
-/* Whether an absent page can be mapped where it is: not while it is on its way
- * to the host, and never in a coalesced region. */
+/* Whether a page that is not resident can be mapped where it is: not while it
+ * is being evicted, and never in a coalesced region. */
 enum hd_far { HD_FAR_CAN, HD_FAR_LATER, HD_FAR_NEVER };
 enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
 
-/* Maps one that can be so; has it be absent again. */
+/* Maps one that can be so; undoes that. */
 void hd_ptables_far(struct hd_ptables *t, uint32_t app,
                     const struct hd_xlate *x);
 void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
@@ -140,7 +141,7 @@ uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
                            hd_vpn vpn);
 bool hd_ptables_advised(const struct hd_ptables *t);
 
-/* Whether an absent page has been here before. */
+/* Whether a page that is not resident was resident earlier. */
 bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn);
 
@@ -162,9 +163,9 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
-/* hd_ptables_walk without a look at the leaf entry, which is only fetched into the
- * host's cache: a walker finds out at the end whether the page is mapped.
- * 0: there are no tables for it. */
+/* hd_ptables_walk without a look at the leaf entry, which is only prefetched
+ * into the simulator's cache: a walker finds out at the end whether the page is
+ * mapped. 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                          hd_pa pte[4]);
 
@@ -204,7 +205,7 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn);
 
-/* The region's 512 pages are of 4 KB and lie in order in one frame of 2 MB,
+/* The region's 512 pages are of 4 KB and are in order in one frame of 2 MB,
  * whose first base frame is *frame; not yet coalesced.  Returns how many of
  * them are present, 0 where that is not so.  With vm.paging=fault others may be
  * on the host, if at least one has its frame and their places are free. */
@@ -233,8 +234,8 @@ hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
 
 /* Takes frames before anything is mapped: `index` percent of the frames of
- * 2 MB, chosen at random, get pages of nobody's, `occupancy` percent of their
- * places, at random.  0 or -1 (out of memory). */
+ * 2 MB, chosen at random, get pages of no application, `occupancy` percent of
+ * their places, at random.  0 or -1 (out of memory). */
 int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
                         uint32_t occupancy, uint64_t seed);
 
@@ -257,7 +258,7 @@ uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte);
 void hd_ptables_run(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                     uint32_t group, struct hd_xlate *run);
 
-/* The page that lies in a data frame; false: the frame is free. */
+/* The page that is in a data frame; false: the frame is free. */
 bool hd_ptables_owner(const struct hd_ptables *t, hd_pfn pfn, uint32_t *app,
                       hd_vpn *vpn);
 

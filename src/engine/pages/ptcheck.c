@@ -41,7 +41,7 @@ static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
     *run = (struct hd_xlate){{vpn}, {pfn}, n, pages};
 }
 
-/* Shows what lies below table n, in the order of addresses. */
+/* Shows what is below table n, in the order of addresses. */
 static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
                        uint32_t n, uint64_t vpn, struct hd_xlate *run)
 {
@@ -90,7 +90,8 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
         if (o == 0 ||
             (hd_ptables_owner(t, (hd_pfn){i}, &app, &vpn) &&
              !hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v,
-                           HD_PT_PRESENT | HD_PT_COMING | HD_PT_LEAVING, &x)))
+                           HD_PT_PRESENT | HD_PT_IN_FLIGHT | HD_PT_EVICTING,
+                           &x)))
             continue; /* free, or kept */
         g.owners += g.of[app]++ == 0;
         g.used++;
@@ -99,7 +100,7 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
 }
 
 /* Counts by frame of 2 MB are those that the owners of its frames give; no
- * frame has pages of several without one that was put beside others'. */
+ * frame has pages of several without one that was put next to others'. */
 static void check_big(const struct hd_ptables *t, struct hd_err *err)
 {
     uint64_t held[HD_MAX_APPS + 1] = {0}, several = 0, mixed = 0;
@@ -122,7 +123,7 @@ static void check_big(const struct hd_ptables *t, struct hd_err *err)
     if (several > mixed)
         hd_err_set(err, HEDDLE_ECHECK,
                    "frames: %llu of 2 MB have pages of several applications, "
-                   "and %llu pages were put beside others'",
+                   "and %llu pages were put next to others'",
                    (unsigned long long)several, (unsigned long long)mixed);
     if (memcmp(held, t->big.held, sizeof held) != 0)
         hd_err_set(err, HEDDLE_ECHECK,
@@ -130,7 +131,7 @@ static void check_big(const struct hd_ptables *t, struct hd_err *err)
 }
 
 /* Counts the present leaf pages below a table from the root down; checks each
- * against the short way, the frame's owner and the table's count. */
+ * against the hash of regions, the frame's owner and the table's count. */
 static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
                             uint32_t n, uint64_t vpn, uint64_t *large)
 {
@@ -145,7 +146,7 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
         struct hd_xlate found;
         hd_vpn owner;
 
-        if (e[i] & (HD_PT_PRESENT | HD_PT_ABSENT))
+        if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))
             hd_coalesced_check(t, err, x->app, at, &e[i], x->level);
         if (!(e[i] & HD_PT_PRESENT))
             continue;
@@ -206,23 +207,26 @@ void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
         owned += o != 0;
         foreign += o == HD_PT_FOREIGN;
     }
-    all += foreign + t->s->kept + t->s->coming + t->s->leaving - t->s->far;
+    all += foreign + t->s->kept + t->s->in_flight + t->s->evicting -
+           t->s->host_mapped;
     check_big(t, err);
     hd_pt_check_chunks(t, err);
     if (t->cfg.scan)
         hd_contig_check(t, err);
     if (owned != all || foreign != t->s->foreign ||
         owned != hd_frames_used(&t->frames))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu owned; %llu pages mapped, coming, leaving, "
-                   "foreign or kept for coalesced regions; %llu counted",
-                   (unsigned long long)owned, (unsigned long long)all,
-                   (unsigned long long)hd_frames_used(&t->frames));
+        hd_err_set(
+            err, HEDDLE_ECHECK,
+            "frames: %llu owned; %llu pages mapped, in flight, being evicted, "
+            "foreign or kept for coalesced regions; %llu counted",
+            (unsigned long long)owned, (unsigned long long)all,
+            (unsigned long long)hd_frames_used(&t->frames));
     if (t->compress != NULL &&
         hd_compress_pages(t->compress) != all - t->s->kept)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "frames: %llu pages mapped, coming or leaving; %llu have "
-                   "memory",
-                   (unsigned long long)(all - t->s->kept),
-                   (unsigned long long)hd_compress_pages(t->compress));
+        hd_err_set(
+            err, HEDDLE_ECHECK,
+            "frames: %llu pages mapped, in flight or being evicted; %llu have "
+            "memory",
+            (unsigned long long)(all - t->s->kept),
+            (unsigned long long)hd_compress_pages(t->compress));
 }

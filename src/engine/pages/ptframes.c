@@ -92,18 +92,15 @@ static uint64_t ask_frame(struct hd_ptables *t, const struct hd_pt_job *j,
     return q->next;
 }
 
-/* The frame that a page gets, or HD_NO_FRAME with an error recorded.  Where
- * there is none memory is compacted, and it is asked once more; for a page that
- * faults that is its caller's business (HD_PT_WANTS_COMPACT), because mappings
- * cannot change in the middle of a run's event (manage.c).  What a page that
- * faults still lacks then, others leave to it (HD_PT_WANTS_EVICT). */
+/* The frame that a page gets, HD_PT_WANTS_ or HD_NO_FRAME with an error
+ * recorded. */
 static uint64_t choose_frame(struct hd_ptables *t, const struct hd_pt_job *j,
                              uint64_t vpn, uint32_t pages)
 {
     uint64_t frames = t->frames.frames, f;
-    bool later = j->absent && !j->again && t->compacts != NULL &&
+    bool later = j->nonresident && !j->again && t->compacts != NULL &&
                  t->compacts(t->compact_self);
-    bool last = j->absent && !later;
+    bool last = j->nonresident && !later;
     struct heddle_q_frame_place q = frame_question(t, j, vpn, pages, last);
 
     f = ask_frame(t, j, &q);
@@ -114,7 +111,7 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct hd_pt_job *j,
         q = frame_question(t, j, vpn, pages, last);
         f = ask_frame(t, j, &q);
     }
-    if (HD_UNLIKELY(f == frames && j->absent && t->gone != NULL))
+    if (HD_UNLIKELY(f == frames && j->nonresident && t->gone != NULL))
         return HD_PT_WANTS_EVICT;
     if (HD_UNLIKELY(f == frames && !last && t->compact != NULL) &&
         (t->compact(t->compact_self, j->app) || t->place.bound)) {
@@ -155,7 +152,7 @@ uint64_t hd_pt_frame_for(struct hd_ptables *t, const struct hd_pt_job *j,
     if (HD_UNLIKELY(t->compress != NULL) &&
         !hd_compress_fits(t->compress, j->app, (hd_vpn){vpn},
                           hd_pt_number_of(h, vpn), pages)) {
-        if (j->absent && t->gone != NULL)
+        if (j->nonresident && t->gone != NULL)
             return HD_PT_WANTS_EVICT;
         hd_pt_fail(t, j, "out of memory, compressed", pages);
         return HD_NO_FRAME;

@@ -1,6 +1,6 @@
 /*
- * ptstate.h - how page tables lie in the arena: ptable.c, and the memory
- * manager, which looks at frames (manage.c).
+ * ptstate.h - the state of page tables in the arena, and the small steps that
+ * the files of pages/ share; the memory manager looks at frames (manage.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,19 +21,19 @@
 #define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
 #define HD_PT_DISABLED (1ull << 11) /* level 4: the one above stands */
 
-/* Of an entry that is not present: its page is of an allocation, but on the
- * host; it has its frame, and its data are on their way.  The bits of the size
+/* Of an entry that is not present: its page is of an allocation, but not
+ * resident; it has its frame, and its data are in flight.  The bits of the size
  * are as in a present one. */
-#define HD_PT_ABSENT (1ull << 8)
-#define HD_PT_COMING (1ull << 6)
+#define HD_PT_NONRESIDENT (1ull << 8)
+#define HD_PT_IN_FLIGHT   (1ull << 6)
 
 /* Of an entry that is not present: its page has been evicted and still has its
- * frame, whose data are on their way to the host; it was resident before. */
-#define HD_PT_LEAVING (1ull << 5)
-#define HD_PT_LEFT    (1ull << 4)
+ * frame, whose data are in flight to the host; it was resident before. */
+#define HD_PT_EVICTING (1ull << 5)
+#define HD_PT_EVICTED  (1ull << 4)
 
 /* Of a present page: it came without a fault, and no walk has found it yet. */
-#define HD_PT_UNUSED (1ull << 3)
+#define HD_PT_PREFETCHED (1ull << 3)
 
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
  * of 4 KB are coalesced. */
@@ -54,7 +54,7 @@ struct hd_pt_region {
     uint32_t spare;
 };
 
-/* Half a line of the host's cache, with all that a walk begins with. */
+/* Half a cache line, with all that a walk begins with. */
 struct hd_pt_slot {
     uint64_t key;         /* number << 4 | application, + 1; 0: empty */
     hd_ref at;            /* of the leaf table, or of the level-3 entry */
@@ -85,12 +85,12 @@ struct hd_pt_state {
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
     uint64_t large[HD_MAX_APPS][2]; /* pages of 64 KB and of 2 MB */
-    uint64_t far, far_lost; /* hd_ptables_far_pages */
-    uint64_t coming;  /* pages with a frame and without data */
-    uint64_t leaving; /* pages whose frames are being written to the host */
-    uint64_t spare;   /* frames that chunks have taken and no page has */
+    uint64_t host_mapped, host_mapped_lost; /* hd_ptables_far_pages */
+    uint64_t in_flight; /* pages with a frame and without data */
+    uint64_t evicting;  /* pages whose frames are being written to the host */
+    uint64_t spare;     /* frames that chunks have taken and no page has */
     uint64_t table_frames[HD_MAX_APPS];
-    uint64_t mixed[HD_MAX_APPS]; /* pages put beside others' (frame.h) */
+    uint64_t mixed[HD_MAX_APPS];   /* pages put next to others' (frame.h) */
     uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
     uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
 };
@@ -106,18 +106,18 @@ struct hd_ptables {
     struct hd_frames frames;
     struct hd_bigframes big;
     struct hd_slot alloc, free, place;
-    /* Who makes room: at once; whether anybody may, later, and will.  NULL:
-     * nobody is there. */
+    /* Compaction: at once; whether a policy may compact, later, and will. NULL:
+     * there is none. */
     bool (*compact)(void *self, uint32_t app);
     bool (*compacts)(void *self);
     bool (*wants_room)(void *self, uint32_t app);
     void *compact_self;
-    /* Who makes room by eviction, and is told that a present page has gone;
-     * NULL: nobody. */
+    /* Eviction, which makes room and is notified that a present page has gone;
+     * NULL: there is none. */
     void (*gone)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages,
                  bool unused);
     void *evict_self;
-    /* Who is told of contiguity bits (contig.h); NULL: nobody. */
+    /* What is notified of contiguity bits (contig.h); NULL: nothing. */
     void (*contig_changed)(void *self, uint32_t app, hd_vpn first);
     void *contig_self;
     struct hd_compress *compress; /* NULL: pages take what they are */
@@ -234,7 +234,7 @@ static inline bool hd_pt_taken(const struct hd_ptables *t, uint32_t app,
                                uint64_t vpn, struct hd_xlate *x)
 {
     return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn), vpn,
-                        HD_PT_PRESENT | HD_PT_ABSENT, x);
+                        HD_PT_PRESENT | HD_PT_NONRESIDENT, x);
 }
 
 /* Where the entry of a page is in a table of a level. */
@@ -291,7 +291,7 @@ void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
 
 /* ---- ptframes.c: which frames a page gets ----------------------------- */
 
-/* Instead of a frame: memory is to be compacted, or pages have to leave it. */
+/* Instead of a frame: memory is to be compacted, or pages to be evicted. */
 #define HD_PT_WANTS_COMPACT (HD_NO_FRAME - 1)
 #define HD_PT_WANTS_EVICT   (HD_NO_FRAME - 2)
 
@@ -301,8 +301,8 @@ struct hd_pt_job {
     hd_va base;
     uint64_t bytes;
     struct hd_err *err;
-    bool absent; /* pages are reserved only */
-    bool again;  /* an absent page was asked for, and memory was compacted */
+    bool nonresident; /* pages are reserved only */
+    bool again;       /* one of those was asked for, and memory was compacted */
 };
 
 int hd_pt_fail(const struct hd_ptables *t, const struct hd_pt_job *j,

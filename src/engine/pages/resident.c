@@ -4,12 +4,12 @@
  *
  * An allocation is reserved before cycle 0 instead of mapped: its tables are
  * there and its pages have entries that are not present, whose other bits are
- * free for software (Intel SDM volume 3, 4.8).  An entry says ABSENT and the
- * size of its page, so a walk reads as many levels as for a mapped page and
+ * free for software (Intel SDM volume 3, 4.8).  An entry says NONRESIDENT and
+ * the size of its page, so a walk reads as many levels as for a mapped page and
  * finds out at its leaf.  A page whose transfer has begun has its frame, and
- * says COMING too; when the data are there the entry becomes present.  A page
- * that is evicted (paging/evict.c) takes the same steps back: it says ABSENT
- * and LEAVING and has its frame until its data are on the host.
+ * says IN_FLIGHT too; when the data are there the entry becomes present.  A
+ * page that is evicted (paging/evict.c) takes the same steps back: it says
+ * NONRESIDENT and EVICTING and has its frame until its data are on the host.
  *
  * Left out on purpose: tables that are made at the first fault in their region
  * (UVM does; a walk would end early).
@@ -23,15 +23,15 @@
 bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        struct hd_xlate *x)
 {
-    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_ABSENT,
-                        x);
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v,
+                        HD_PT_NONRESIDENT, x);
 }
 
 bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
-    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_COMING,
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_IN_FLIGHT,
                         &x);
 }
 
@@ -51,7 +51,7 @@ void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     memset(set, 0, HD_LARGE_PAGES / 8);
     for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_COMING, &x))
+        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_IN_FLIGHT, &x))
             set[i / 64] |= 1ull << i % 64;
 }
 
@@ -61,7 +61,7 @@ bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t e = h->key != 0 ? *hd_pt_leaf(t, h, vpn.v) : 0;
 
-    return (e & (HD_PT_PRESENT | HD_PT_LEFT)) == HD_PT_LEFT;
+    return (e & (HD_PT_PRESENT | HD_PT_EVICTED)) == HD_PT_EVICTED;
 }
 
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
@@ -69,7 +69,7 @@ uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (HD_LIKELY(!hd_pt_decode(t, h, vpn.v, HD_PT_UNUSED, &x)))
+    if (HD_LIKELY(!hd_pt_decode(t, h, vpn.v, HD_PT_PREFETCHED, &x)))
         return 0;
     hd_pt_put(t, h, x.vpn.v, x.pages, x.pfn.v, HD_PT_PRESENT);
     return x.pages;
@@ -85,7 +85,7 @@ static struct hd_pt_job resident_job(const struct hd_ptables *t, uint32_t app,
                           .base = {vpn << HD_PAGE_SHIFT},
                           .bytes = HD_PAGE_BYTES,
                           .err = err,
-                          .absent = true,
+                          .nonresident = true,
                           .again = again};
 
     if (r != NULL) {
@@ -118,9 +118,9 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
         return hd_err_set(err, HEDDLE_ECHECK,
                           "application %u, page 0x%llx is to get a frame, and "
-                          "is not absent",
+                          "is resident",
                           app, (unsigned long long)vpn.v);
-    if (HD_UNLIKELY(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
+    if (HD_UNLIKELY(*hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTING))
         return HD_PLACE_EVICT; /* it is not out yet */
     chunk = t->cfg.chunks && x.pages < HD_LARGE_PAGES && hd_pt_whole(&j, vpn.v);
     if (HD_UNLIKELY(t->cfg.chunks) && !(h->region_bits & HD_PT_JOINED) &&
@@ -137,25 +137,25 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     if (HD_UNLIKELY(chunk) && !(h->region_bits & HD_PT_JOINED))
         hd_pt_hold(t, h, (int32_t)x.pages);
     hd_pt_put(t, h, vpn.v, x.pages, f,
-              HD_PT_ABSENT | HD_PT_COMING |
-                  (*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEFT));
-    t->s->coming += x.pages;
+              HD_PT_NONRESIDENT | HD_PT_IN_FLIGHT |
+                  (*hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTED));
+    t->s->in_flight += x.pages;
     return HD_PLACED;
 }
 
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       bool ahead)
+                       bool prefetched)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!hd_pt_decode(t, h, vpn.v, HD_PT_COMING, &x) || x.vpn.v != vpn.v)
+    if (!hd_pt_decode(t, h, vpn.v, HD_PT_IN_FLIGHT, &x) || x.vpn.v != vpn.v)
         return false; /* its allocation has gone, and another may have come */
     hd_pt_put(t, h, vpn.v, x.pages, x.pfn.v,
-              HD_PT_PRESENT | (ahead ? HD_PT_UNUSED : 0));
+              HD_PT_PRESENT | (prefetched ? HD_PT_PREFETCHED : 0));
     hd_pt_count_present(t, h, app, x.pages, true);
-    t->s->coming -= x.pages;
+    t->s->in_flight -= x.pages;
     hd_pt_rescan(t, app, vpn.v, x.pages);
     return true;
 }
@@ -165,7 +165,7 @@ void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
 {
     t->s->changes++;
     if (t->gone != NULL)
-        t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_UNUSED);
+        t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_PREFETCHED);
 }
 
 void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
@@ -176,9 +176,9 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
 
     hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
     hd_pt_put(t, h, x->vpn.v, x->pages, x->pfn.v,
-              HD_PT_ABSENT | HD_PT_LEAVING | HD_PT_LEFT);
+              HD_PT_NONRESIDENT | HD_PT_EVICTING | HD_PT_EVICTED);
     hd_pt_count_present(t, h, app, x->pages, false);
-    t->s->leaving += x->pages;
+    t->s->evicting += x->pages;
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     hd_pt_tell_gone(t, app, x, bits);
 }
@@ -188,11 +188,12 @@ uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;
 
-    if (!hd_pt_decode(t, h, vpn.v, HD_PT_ABSENT, &x) ||
-        !(*hd_pt_leaf(t, h, vpn.v) & HD_PT_LEAVING))
+    if (!hd_pt_decode(t, h, vpn.v, HD_PT_NONRESIDENT, &x) ||
+        !(*hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTING))
         return 0;
-    hd_pt_put(t, h, vpn.v, x.pages, HD_NO_FRAME, HD_PT_ABSENT | HD_PT_LEFT);
-    t->s->leaving -= x.pages;
+    hd_pt_put(t, h, vpn.v, x.pages, HD_NO_FRAME,
+              HD_PT_NONRESIDENT | HD_PT_EVICTED);
+    t->s->evicting -= x.pages;
     hd_pt_give_memory(t, h, &x);
     hd_pt_give_frame(t, app, &x);
     return x.pages;
