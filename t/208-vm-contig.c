@@ -264,12 +264,12 @@ static void come(struct soak *k, uint32_t app, uint64_t vpn, uint64_t n,
     struct hd_xlate x;
 
     for (uint64_t v = vpn; v < vpn + n; v++) {
-        if (!hd_ptables_absent(t, app, (hd_vpn){v}, &x) || x.vpn.v != v)
+        if (!hd_ptables_nonresident(t, app, (hd_vpn){v}, &x) || x.vpn.v != v)
             continue;
-        hd_ptables_gone(t, app, x.vpn); /* if it was leaving */
-        if (far && hd_ptables_can_far(t, app, x.vpn) == HD_FAR_CAN)
-            hd_ptables_far(t, app, &x);
-        else if (hd_ptables_coming(t, app, x.vpn) ||
+        hd_ptables_evicted(t, app, x.vpn); /* if it was leaving */
+        if (far && hd_ptables_can_map_host(t, app, x.vpn) == HD_MAP_HOST_CAN)
+            hd_ptables_map_host(t, app, &x);
+        else if (hd_ptables_in_flight(t, app, x.vpn) ||
                  (!far && below(k, 64) != 0 &&
                   hd_ptables_place(t, app, x.vpn, true, &k->r.m.err) ==
                       HD_PLACED))
@@ -288,9 +288,9 @@ static void leave(struct soak *k, uint32_t app, uint64_t vpn, uint64_t n)
         if (!hd_ptables_page(t, app, (hd_vpn){v}, &x) || x.vpn.v != v)
             continue;
         if (x.pfn.v >= HD_HOST_FRAME)
-            hd_ptables_recall(t, app, &x);
+            hd_ptables_unmap_host(t, app, &x);
         else
-            hd_ptables_leave(t, app, &x);
+            hd_ptables_evict(t, app, &x);
     }
 }
 

@@ -453,9 +453,9 @@ static void disturb(struct vm *v, struct hd_rng *r, bool faults, uint32_t step)
     if (faults) {
         if (!hd_ptables_page(v->pt, app, vpn, &x))
             return;
-        hd_ptables_leave(v->pt, app, &x);
+        hd_ptables_evict(v->pt, app, &x);
         hd_mmu_shoot(v->mmu, app, x.vpn, x.pages, 0);
-        hd_ptables_gone(v->pt, app, x.vpn);
+        hd_ptables_evicted(v->pt, app, x.vpn);
     } else if (hd_rng_below(r, 64) == 0) {
         uint32_t i = (uint32_t)page % ALLOCS;
         hd_va base = {(REGION + i * (SPAN / ALLOCS)) << 12};

@@ -49,7 +49,7 @@ static void come(struct vm *v, uint32_t app, uint64_t page)
 {
     assert_int_equal(hd_ptables_place(v->pt, app, at(page), false, &v->m.err),
                      0);
-    assert_true(hd_ptables_coming(v->pt, app, at(page)));
+    assert_true(hd_ptables_in_flight(v->pt, app, at(page)));
     assert_true(hd_ptables_arrive(v->pt, app, at(page), false));
 }
 
@@ -85,11 +85,11 @@ static void coalesced_early(void **state)
     assert_int_equal(f.v, 0);
     hd_ptables_join(v->pt, 0, at(3));
     assert_int_equal(hd_frames_used(&v->pt->frames), PAGES);
-    assert_int_equal(hd_ptables_left(v->pt, 0, at(0)), PAGES);
+    assert_int_equal(hd_ptables_remaining(v->pt, 0, at(0)), PAGES);
     assert_int_equal(hd_ptables_present(v->pt, 0, at(0)), 1);
     assert_int_equal(pages_found(v, 0), PAGES);
     assert_int_equal(pages_found(v, 7), 0);
-    assert_true(hd_ptables_absent(v->pt, 0, at(7), &x) && x.pages == 1);
+    assert_true(hd_ptables_nonresident(v->pt, 0, at(7), &x) && x.pages == 1);
     assert_true(hd_ptables_large(v->pt, 0, at(7), &x));
     assert_true(x.pages == PAGES && x.vpn.v == A && x.pfn.v == 0);
     assert_false(hd_ptables_large(v->pt, 1, at(7), &x));
@@ -111,7 +111,7 @@ static void coalesced_early(void **state)
     assert_int_equal(hd_frames_used(&v->pt->frames), 3);
     assert_true(hd_ptables_find(v->pt, 0, at(7), &x) && x.pfn.v == 7);
     assert_int_equal(x.pages, 1);
-    assert_true(hd_ptables_absent(v->pt, 0, at(8), &x));
+    assert_true(hd_ptables_nonresident(v->pt, 0, at(8), &x));
     assert_string_equal(verdict(v), "");
     vm_close(v);
 }
@@ -150,7 +150,7 @@ static void lost(void **state)
     come(v, 0, 1);
     assert_int_equal(hd_ptables_place(v->pt, 0, at(2), false, &v->m.err), 0);
     hd_ptables_unmap(v->pt, 0, 0, (hd_va){(uint64_t)A << 12}, PAGES << 12);
-    assert_int_equal(hd_ptables_left(v->pt, 0, at(0)), 0);
+    assert_int_equal(hd_ptables_remaining(v->pt, 0, at(0)), 0);
     assert_int_equal(hd_frames_used(&v->pt->frames), PAGES);
     assert_int_equal(v->pt->big.held[0], 0);
     assert_false(hd_ptables_arrive(v->pt, 0, at(2), false)); /* too late */
@@ -158,8 +158,8 @@ static void lost(void **state)
     assert_int_equal(hd_ptables_reserve(v->pt, 0, 0, (hd_va){(A + 2ull) << 12},
                                         8192, &v->m.err),
                      0);
-    assert_int_equal(hd_ptables_left(v->pt, 0, at(0)), 2);
-    assert_false(hd_ptables_absent(v->pt, 0, at(1), &x));
+    assert_int_equal(hd_ptables_remaining(v->pt, 0, at(0)), 2);
+    assert_false(hd_ptables_nonresident(v->pt, 0, at(1), &x));
     come(v, 0, 2);
     assert_true(hd_ptables_find(v->pt, 0, at(2), &x) && x.pfn.v == 0);
     assert_string_equal(verdict(v), "");

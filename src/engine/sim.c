@@ -188,9 +188,9 @@ static int build_paging(heddle_sim *s)
                                 .cores = s->fclient,
                                 .replay_client = HD_MAX_CORES,
                                 .core_count = m->core.count,
-                                .arrived = hd_manage_came,
+                                .arrived = hd_manage_arrived,
                                 .make_room = hd_manage_room,
-                                .map_remote = hd_manage_ask_far,
+                                .map_remote = hd_manage_ask_map_host,
                                 .hinted = hd_manage_hinted,
                                 .manager = s->memory};
     struct hd_remote_wiring r = {.cfg = &m->remote,
@@ -201,7 +201,7 @@ static int build_paging(heddle_sim *s)
                                  .ask = hd_manage_ask_recall,
                                  .drop = hd_manage_drop,
                                  .shoot = hd_manage_shoot,
-                                 .migrate = hd_manage_bring,
+                                 .migrate = hd_manage_prefetch,
                                  .notified = m->uvm.mode == HD_DRIVER_DRIVER
                                                  ? hd_manage_notified
                                                  : NULL,
@@ -220,7 +220,7 @@ static int build_paging(heddle_sim *s)
                                 .split = hd_manage_split,
                                 .drop = hd_manage_drop,
                                 .shoot = hd_manage_shoot,
-                                .map_evicted = hd_manage_left,
+                                .map_evicted = hd_manage_evicted,
                                 .hinted = hd_manage_hinted,
                                 .manager = s->memory};
 

@@ -94,7 +94,8 @@ bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return true;
 }
 
-uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+uint32_t hd_ptables_remaining(const struct hd_ptables *t, uint32_t app,
+                              hd_vpn vpn)
 {
     const uint64_t *e = hd_pt_entry(t, hd_pt_slot_of(t, app, vpn.v)->at);
     uint32_t n = 0;

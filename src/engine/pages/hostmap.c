@@ -31,8 +31,8 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
     return (hd_vpn){r->number * HD_LARGE_PAGES + n % HD_LARGE_PAGES};
 }
 
-enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
-                               hd_vpn vpn)
+enum hd_map_host hd_ptables_can_map_host(const struct hd_ptables *t,
+                                         uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t most = HD_HOST_FRAME / HD_LARGE_PAGES; /* TLBs: 32 bits of frame */
@@ -41,13 +41,13 @@ enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
         hd_pt_region_number(h) >= most ||
         (*hd_pt_leaf(t, h, vpn.v) & (HD_PT_NONRESIDENT | HD_PT_IN_FLIGHT)) !=
             HD_PT_NONRESIDENT)
-        return HD_FAR_NEVER;
-    return *hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTING ? HD_FAR_LATER
-                                                     : HD_FAR_CAN;
+        return HD_MAP_HOST_NEVER;
+    return *hd_pt_leaf(t, h, vpn.v) & HD_PT_EVICTING ? HD_MAP_HOST_LATER
+                                                     : HD_MAP_HOST_CAN;
 }
 
-void hd_ptables_far(struct hd_ptables *t, uint32_t app,
-                    const struct hd_xlate *x)
+void hd_ptables_map_host(struct hd_ptables *t, uint32_t app,
+                         const struct hd_xlate *x)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
 
@@ -59,8 +59,8 @@ void hd_ptables_far(struct hd_ptables *t, uint32_t app,
     t->s->host_mapped += x->pages;
 }
 
-void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
-                       const struct hd_xlate *x)
+void hd_ptables_unmap_host(struct hd_ptables *t, uint32_t app,
+                           const struct hd_xlate *x)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
 
@@ -74,7 +74,7 @@ void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
     t->s->changes++;
 }
 
-uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost)
+uint64_t hd_ptables_host_mapped(const struct hd_ptables *t, uint64_t *lost)
 {
     *lost = t->s->host_mapped_lost;
     return t->s->host_mapped;

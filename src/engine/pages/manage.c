@@ -181,7 +181,7 @@ static void split_some(struct hd_manage *g, uint32_t app, uint64_t vpn,
         uint32_t left;
         if (!hd_ptables_large(g->t, app, (hd_vpn){v}, &x))
             continue;
-        left = hd_ptables_left(g->t, app, (hd_vpn){v});
+        left = hd_ptables_remaining(g->t, app, (hd_vpn){v});
         if (left != HD_LARGE_PAGES)
             hd_manage_ask_split(g, app, v, left);
     }
@@ -208,8 +208,8 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
     return g->env->err->code;
 }
 
-void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages)
+void hd_manage_arrived(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                       uint32_t pages)
 {
     struct hd_manage *g = manage;
 

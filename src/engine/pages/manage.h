@@ -91,20 +91,20 @@ void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
                         struct hd_remote *r, struct hd_thrash *t);
 void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn);
-void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault);
+void hd_manage_ask_map_host(void *manage, hd_time now, uint32_t fault);
 void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
-void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages);
+void hd_manage_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                       uint32_t pages);
 void hd_manage_notified(void *manage, hd_time now);
-void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages);
+void hd_manage_prefetch(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                        uint32_t pages);
 void hd_manage_ask_evict(void *manage, hd_time now);
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left);
 uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);
 void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
 
 /* A page has come from the host (fault.h). */
-void hd_manage_came(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages);
+void hd_manage_arrived(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                       uint32_t pages);
 
 #endif

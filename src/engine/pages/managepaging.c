@@ -66,7 +66,7 @@ void hd_manage_ask_evict(void *manage, hd_time now)
     hd_manage_enter(manage, now, (struct hd_manage_job){.what = HD_JOB_EVICT});
 }
 
-void hd_manage_ask_far(void *manage, hd_time now, uint32_t fault)
+void hd_manage_ask_map_host(void *manage, hd_time now, uint32_t fault)
 {
     hd_manage_enter(
         manage, now,
@@ -80,8 +80,8 @@ void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
         (struct hd_manage_job){.index = granule, .what = HD_JOB_RECALL});
 }
 
-void hd_manage_left(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages)
+void hd_manage_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                       uint32_t pages)
 {
     hd_manage_enter(
         manage, now,
@@ -104,8 +104,8 @@ void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
                                            .what = HD_JOB_UNPIN});
 }
 
-void hd_manage_bring(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages)
+void hd_manage_prefetch(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                        uint32_t pages)
 {
     hd_faults_migrate(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
 }

@@ -56,8 +56,8 @@ int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
 
 /* Whether vpn is of a reserved page that is not mapped yet; x: which pages it
  * spans (x->vpn, x->pages). */
-bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       struct hd_xlate *x);
+bool hd_ptables_nonresident(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn, struct hd_xlate *x);
 
 /* What hd_ptables_place needs first: memory is compacted, or pages are evicted.
  */
@@ -82,12 +82,12 @@ uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
 /* The pages of the aligned 2 MB around vpn that are present or in flight, a
  * bit each. */
-void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      uint64_t set[HD_LARGE_PAGES / 64]);
+void hd_ptables_populated(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          uint64_t set[HD_LARGE_PAGES / 64]);
 
 /* Whether vpn is of a page that is not resident and has its frame: its data are
  * in flight. */
-bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+bool hd_ptables_in_flight(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* The page that holds vpn as its entry says it, coalesced or not, if it is
  * present: x->pages base pages from x->vpn on. */
@@ -97,9 +97,9 @@ bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 /* A present page of a region that is not coalesced is evicted: it is not
  * resident from now on, and keeps its frame until its data have gone, too.  Base
  * pages whose frames are free by that, 0: its allocation has gone meanwhile. */
-void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+void hd_ptables_evict(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
-uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+uint32_t hd_ptables_evicted(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
 /* Frames of the host's memory: a page's follows from its region's number and
  * its place there.  The page of such a frame. */
@@ -111,18 +111,18 @@ hd_vpn hd_ptables_host_page(const struct hd_ptables *t, hd_pfn pfn,
 
 /* Whether a page that is not resident can be mapped where it is: not while it
  * is being evicted, and never in a coalesced region. */
-enum hd_far { HD_FAR_CAN, HD_FAR_LATER, HD_FAR_NEVER };
-enum hd_far hd_ptables_can_far(const struct hd_ptables *t, uint32_t app,
-                               hd_vpn vpn);
+enum hd_map_host { HD_MAP_HOST_CAN, HD_MAP_HOST_LATER, HD_MAP_HOST_NEVER };
+enum hd_map_host hd_ptables_can_map_host(const struct hd_ptables *t,
+                                         uint32_t app, hd_vpn vpn);
 
 /* Maps one that can be so; undoes that. */
-void hd_ptables_far(struct hd_ptables *t, uint32_t app,
-                    const struct hd_xlate *x);
-void hd_ptables_recall(struct hd_ptables *t, uint32_t app,
-                       const struct hd_xlate *x);
+void hd_ptables_map_host(struct hd_ptables *t, uint32_t app,
+                         const struct hd_xlate *x);
+void hd_ptables_unmap_host(struct hd_ptables *t, uint32_t app,
+                           const struct hd_xlate *x);
 
 /* Base pages mapped so; lost: that were, and went with their allocation. */
-uint64_t hd_ptables_far_pages(const struct hd_ptables *t, uint64_t *lost);
+uint64_t hd_ptables_host_mapped(const struct hd_ptables *t, uint64_t *lost);
 
 /* The allocation that a page is of: its first base page, and *end behind it. */
 hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -142,8 +142,8 @@ uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_advised(const struct hd_ptables *t);
 
 /* Whether a page that is not resident was resident earlier. */
-bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn);
+bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn);
 
 /* Whether a base page is mapped, and with vm.paging=fault its data have come.
  * An entry for 2 MB may be made before all of its pages have. */
@@ -218,7 +218,8 @@ bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       struct hd_xlate *x);
 
 /* Pages of a coalesced region that its application has, come or not. */
-uint32_t hd_ptables_left(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+uint32_t hd_ptables_remaining(const struct hd_ptables *t, uint32_t app,
+                              hd_vpn vpn);
 
 /* Coalesces a whole region, and keeps the places of pages that are on the
  * host; undoes it.  No page moves. */

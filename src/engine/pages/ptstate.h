@@ -85,7 +85,7 @@ struct hd_pt_state {
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
     uint64_t large[HD_MAX_APPS][2]; /* pages of 64 KB and of 2 MB */
-    uint64_t host_mapped, host_mapped_lost; /* hd_ptables_far_pages */
+    uint64_t host_mapped, host_mapped_lost; /* hd_ptables_host_mapped */
     uint64_t in_flight; /* pages with a frame and without data */
     uint64_t evicting;  /* pages whose frames are being written to the host */
     uint64_t spare;     /* frames that chunks have taken and no page has */

@@ -20,14 +20,14 @@
 
 #include "ptstate.h"
 
-bool hd_ptables_absent(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                       struct hd_xlate *x)
+bool hd_ptables_nonresident(const struct hd_ptables *t, uint32_t app,
+                            hd_vpn vpn, struct hd_xlate *x)
 {
     return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v,
                         HD_PT_NONRESIDENT, x);
 }
 
-bool hd_ptables_coming(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+bool hd_ptables_in_flight(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     struct hd_xlate x;
 
@@ -42,8 +42,8 @@ uint32_t hd_ptables_faulted(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                ->faults += n;
 }
 
-void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                      uint64_t set[HD_LARGE_PAGES / 64])
+void hd_ptables_populated(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          uint64_t set[HD_LARGE_PAGES / 64])
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
@@ -55,8 +55,8 @@ void hd_ptables_there(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
             set[i / 64] |= 1ull << i % 64;
 }
 
-bool hd_ptables_left_before(const struct hd_ptables *t, uint32_t app,
-                            hd_vpn vpn)
+bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint64_t e = h->key != 0 ? *hd_pt_leaf(t, h, vpn.v) : 0;
@@ -115,7 +115,7 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
     bool chunk;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (!hd_ptables_absent(t, app, vpn, &x) || x.vpn.v != vpn.v)
+    if (!hd_ptables_nonresident(t, app, vpn, &x) || x.vpn.v != vpn.v)
         return hd_err_set(err, HEDDLE_ECHECK,
                           "application %u, page 0x%llx is to get a frame, and "
                           "is resident",
@@ -168,7 +168,7 @@ void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
         t->gone(t->evict_self, app, x->vpn, x->pages, bits & HD_PT_PREFETCHED);
 }
 
-void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
+void hd_ptables_evict(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
@@ -183,7 +183,7 @@ void hd_ptables_leave(struct hd_ptables *t, uint32_t app,
     hd_pt_tell_gone(t, app, x, bits);
 }
 
-uint32_t hd_ptables_gone(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+uint32_t hd_ptables_evicted(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_xlate x;

@@ -531,7 +531,7 @@ void hd_evict_leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
     if (written != 0 || (v->cfg.write_back == HD_WRITE_BACK_ALWAYS &&
                          !(advice & HEDDLE_ADVICE_READ_MOSTLY)))
         *bytes += hd_ptables_bytes(v->w.tables, app, x);
-    hd_ptables_leave(v->w.tables, app, x);
+    hd_ptables_evict(v->w.tables, app, x);
     v->s->lost -= x->pages;
     v->s->evicted += x->pages;
     *hd_evict_count(v, app, HD_EVICT_PAGES) += x->pages;
@@ -567,7 +567,7 @@ static void evict_over(struct hd_evict *v, hd_time now, uint32_t u)
     for (uint32_t i = 0;
          i < HD_LARGE_PAGES && (i == 0 || i >> v->unit_log == 0 || s->wide);
          i += n) {
-        n = hd_ptables_gone(v->w.tables, app, (hd_vpn){first.v + i});
+        n = hd_ptables_evicted(v->w.tables, app, (hd_vpn){first.v + i});
         end = n != 0 ? i + n : end;
         n += n == 0;
     }
@@ -725,7 +725,7 @@ static void evict_check(void *self, uint32_t instance, struct hd_err *err)
     (void)instance;
     for (uint32_t app = 0; app < v->env->apps; app++)
         mapped += hd_ptables_pages(v->w.tables, app);
-    mapped -= hd_ptables_far_pages(v->w.tables, &lost);
+    mapped -= hd_ptables_host_mapped(v->w.tables, &lost);
     for (uint32_t u = s->first; u != HD_NONE;
          u = hd_evict_at(v, u)->next, units++) {
         if (hd_evict_at(v, u)->pages == 0 ||

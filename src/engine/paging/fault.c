@@ -86,7 +86,7 @@ bool hd_faults_together(const struct hd_faults *f, uint32_t app, hd_vpn a,
     struct hd_xlate x;
 
     hd_cross(f->env, HD_BORDER_fault);
-    if (!hd_ptables_absent(f->w.tables, app, a, &x))
+    if (!hd_ptables_nonresident(f->w.tables, app, a, &x))
         return false;
     x = hd_fault_unit(f, &x);
     return b.v - x.vpn.v < x.pages;
@@ -176,7 +176,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     bool first_of;
 
     hd_cross(f->env, HD_BORDER_fault);
-    if (!hd_ptables_absent(f->w.tables, q->app, q->vpn, &page))
+    if (!hd_ptables_nonresident(f->w.tables, q->app, q->vpn, &page))
         hd_assert(!"a fault of a page that is there");
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
@@ -315,11 +315,11 @@ uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i};
         int rc = 0;
-        if (!hd_ptables_absent(f->w.tables, x->app, vpn, &page)) {
+        if (!hd_ptables_nonresident(f->w.tables, x->app, vpn, &page)) {
             i++;
             continue;
         }
-        if (!hd_ptables_coming(f->w.tables, x->app, page.vpn)) {
+        if (!hd_ptables_in_flight(f->w.tables, x->app, page.vpn)) {
             rc = hd_ptables_place(f->w.tables, x->app, page.vpn, again,
                                   f->env->err);
             again = false;
@@ -347,8 +347,8 @@ static bool fault_next_page(const struct hd_faults *f, struct hd_fault *x,
 {
     for (; x->at < x->span; x->at++) {
         hd_vpn vpn = {x->vpn.v + x->at};
-        if (hd_ptables_coming(f->w.tables, x->app, vpn))
-            return hd_ptables_absent(f->w.tables, x->app, vpn, page);
+        if (hd_ptables_in_flight(f->w.tables, x->app, vpn))
+            return hd_ptables_nonresident(f->w.tables, x->app, vpn, page);
     }
     return false;
 }
@@ -426,17 +426,17 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
     if (f->driver != NULL)
         return hd_driverloop_transfer(f, now, e, again);
     for (uint32_t next; e != HD_NONE; e = next, again = false) {
-        enum hd_far how;
+        enum hd_map_host how;
         uint32_t n;
 
         next = f->v[e].next;
         how = hd_residency_decide(f, now, e);
-        if (how == HD_FAR_CAN && f->v[e].state == HD_FAULT_AT_HOST &&
+        if (how == HD_MAP_HOST_CAN && f->v[e].state == HD_FAULT_AT_HOST &&
             e == first)
             first = next; /* it is throttled */
-        if (how == HD_FAR_CAN)
+        if (how == HD_MAP_HOST_CAN)
             continue;
-        n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
+        n = how == HD_MAP_HOST_LATER ? HD_FAULT_WANTS_EVICT
                                 : hd_fault_place(f, &f->v[e], again);
         if (n >= HD_FAULT_WANTS_COMPACT)
             hd_framewait_block(f, now, e, n);
@@ -478,7 +478,7 @@ static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
     while (page.vpn.v - f->v[e].vpn.v >= f->v[e].pages)
         e = f->v[e].more;
     x = &f->v[e];
-    before = hd_ptables_left_before(f->w.tables, x->app, page.vpn);
+    before = hd_ptables_evicted_before(f->w.tables, x->app, page.vpn);
     if (!hd_ptables_arrive(f->w.tables, x->app, page.vpn,
                            x->prefetched == HD_FAULT_BY_PREFETCHER ||
                                x->prefetched == HD_FAULT_BY_HOST))
@@ -529,10 +529,10 @@ bool hd_faults_warm(struct hd_faults *f, uint32_t app, hd_vpn vpn)
     hd_time now = hd_events_now(f->env->ev);
     int place;
 
-    if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+    if (!hd_ptables_nonresident(f->w.tables, app, vpn, &page))
         return false;
     place =
-        hd_ptables_coming(f->w.tables, app, page.vpn)
+        hd_ptables_in_flight(f->w.tables, app, page.vpn)
             ? HD_PLACED /* what waits for it finds it resident */
             : hd_ptables_place(f->w.tables, app, page.vpn, false, f->env->err);
     if (place != HD_PLACED) {

@@ -372,7 +372,7 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
             (HD_UNLIKELY(r->w.thrash != NULL) &&
              hd_thrash_on_host(r->w.thrash, app, page.vpn)))
             continue;
-        hd_ptables_recall(r->w.tables, app, &page);
+        hd_ptables_unmap_host(r->w.tables, app, &page);
         r->w.drop(r->w.manager, app, page.pfn, page.pages);
         n += page.pages;
         span = (uint32_t)hd_max_u64(span, page.vpn.v + page.pages - first.v);
@@ -452,7 +452,7 @@ static void remote_check(void *self, uint32_t instance, struct hd_err *err)
 {
     const struct hd_remote *r = self;
     const struct state *s = r->s;
-    uint64_t lost, there = hd_ptables_far_pages(r->w.tables, &lost);
+    uint64_t lost, there = hd_ptables_host_mapped(r->w.tables, &lost);
     uint32_t n = 0, waits = 0;
 
     (void)instance;
