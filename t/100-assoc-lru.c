@@ -13,7 +13,7 @@
 #include "kit/rng.h"
 #include "memory/assoc.h"
 
-static const struct hd_who nobody = {0, 0xffff};
+static const struct hd_who none = {0, 0xffff};
 
 struct twin {
     uint32_t sets, ways;
@@ -69,7 +69,7 @@ static uint64_t twin_insert(struct twin *t, uint32_t set, uint64_t key,
     return gone;
 }
 
-/* The key that a narrow set keeps beside its order is that of the way used
+/* The key that a narrow set keeps next to its order is that of the way used
  * last, or none where that is invalid. */
 static void check_recent(const struct hd_assoc *a, uint32_t set)
 {
@@ -110,15 +110,15 @@ static uint64_t drive(uint32_t sets, uint32_t ways, uint32_t keys, uint32_t n,
                 continue;
             }
             hits++;
-            hd_assoc_touch(&a, e, nobody);
+            hd_assoc_touch(&a, e, none);
             twin_remove(&t, set, at);
             twin_insert(&t, set, key, false);
             continue;
         }
         if (mixed && what < 8)
-            hd_assoc_place_last(&a, set, key, nobody, &gone);
+            hd_assoc_place_last(&a, set, key, none, &gone);
         else
-            hd_assoc_place(&a, set, key, nobody, &gone);
+            hd_assoc_place(&a, set, key, none, &gone);
         want = twin_insert(&t, set, key, mixed && what < 8);
         assert_true(gone == want);
         assert_int_equal(hd_assoc_valid(&a, set), t.n[set]);
@@ -187,18 +187,18 @@ static void lowest_way_first(void **state)
 
         hd_assoc_open(&a, env, "l1tlb", 0, 3, ways[i]);
         for (uint32_t w = 0; w < ways[i]; w++)
-            assert_int_equal(hd_assoc_place(&a, 2, w, nobody, &gone),
+            assert_int_equal(hd_assoc_place(&a, 2, w, none, &gone),
                              2 * ways[i] + w);
         hd_assoc_drop(&a, 2 * ways[i] + 4);
         hd_assoc_drop(&a, 2 * ways[i] + 1);
         hd_assoc_drop(&a, 2 * ways[i] + 1); /* again: nothing happens */
-        assert_int_equal(hd_assoc_place(&a, 2, 1000, nobody, &gone),
+        assert_int_equal(hd_assoc_place(&a, 2, 1000, none, &gone),
                          2 * ways[i] + 1);
         assert_true(gone == HD_KEY_NONE);
-        assert_int_equal(hd_assoc_place(&a, 2, 1001, nobody, &gone),
+        assert_int_equal(hd_assoc_place(&a, 2, 1001, none, &gone),
                          2 * ways[i] + 4);
         assert_true(gone == HD_KEY_NONE);
-        hd_assoc_place(&a, 2, 1002, nobody, &gone);
+        hd_assoc_place(&a, 2, 1002, none, &gone);
         assert_true(gone == 0); /* key 0 was the oldest */
         memenv_close(&m);
     }

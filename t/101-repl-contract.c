@@ -303,7 +303,7 @@ static void every_policy_equals_its_twin(void **state)
             against_twin(policies[p], shapes[s].sets, shapes[s].ways, 20000);
 }
 
-/* The default, unbound, beside lru as a policy. */
+/* The default, unbound, next to lru as a policy. */
 static void lru_equals_the_default(void **state)
 {
     (void)state;

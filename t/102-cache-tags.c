@@ -176,7 +176,7 @@ static void refused(void **state)
     memenv_close(&m);
 }
 
-/* Every default lies in its range, and the tables name each field once. */
+/* Every default is in its range, and the tables name each field once. */
 static void settings(void **state)
 {
     const struct hd_setting *t[] = {hd_rows_l1cache.settings,

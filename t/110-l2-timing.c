@@ -430,7 +430,7 @@ static void write_through(void **state)
 }
 
 /* Word that a write was taken comes when its look-up is done, also when the
- * write itself goes on to DRAM. */
+ * write itself continues to DRAM. */
 static void acknowledged(void **state)
 {
     (void)state;

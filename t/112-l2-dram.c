@@ -1,7 +1,7 @@
 /*
  * Pinned: the L2 over the real DRAM.  Clients that each keep some requests in
  * flight get every answer, whatever is small or full; what the L2 sent is
- * what DRAM served; all state lies in the arena, so a copy put back in the
+ * what DRAM served; all state is in the arena, so a copy put back in the
  * middle continues to the same end; the inside can be shown at any time.
  *
  * SPDX-License-Identifier: MIT
@@ -45,7 +45,7 @@ static void answered(void *self, hd_time at, uint32_t r)
     const struct hd_req *q = &w->reqs.v[r];
     struct hd_clocks *k = &w->clk;
 
-    /* never faster than the way there and the look-up */
+    /* never faster than the latency there and the look-up */
     assert_true(at >=
                 q->born + hd_ticks(k, HD_CLK_L2,
                                    w->m.xbar.latency + w->m.l2cache.latency));

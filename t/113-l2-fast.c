@@ -1,7 +1,7 @@
 /*
- * Pinned: the short way through a slice of the L2 (memory/fast/l2.c) is the general
+ * Pinned: the fast path through a slice of the L2 (memory/fast/l2.c) is the general
  * one.  The same random traffic goes through the same small random machine
- * twice, the second time with every request made to go the general way; all
+ * twice, the second time with every request made to take the general path; all
  * answers, all that is sent to memory, all counters and histograms must be the
  * same, in the same order.
  *
@@ -64,7 +64,7 @@ static struct rig *run(uint32_t seed, uint32_t n, bool fast)
     rig_init(g);
     configure(g, &r);
     rig_open(g);
-    g->l2->check = false; /* which the short way leaves out */
+    g->l2->check = false; /* which the fast path leaves out */
     hd_env_bound(&g->m.env);
     assert_true(g->l2->quiet);
     g->l2->quiet = fast;

@@ -200,7 +200,7 @@ static void full_classes(void **state)
     rig_close(&g);
 }
 
-/* Field by field: what lies between them is anything. */
+/* Field by field: what is between them is anything. */
 static void same_command(const struct hd_dramcmd *a, const struct hd_dramcmd *b)
 {
     const uint64_t x[] = {

@@ -1,5 +1,5 @@
 /*
- * 158-dram-pair - pins that the short way through a batch of commands, taken
+ * 158-dram-pair - pins that the fast path through a batch of commands, taken
  * when nothing out of the ordinary is set, does what the general one does: two
  * systems get the same random requests, one of them with a watcher, which
  * takes the general way (151 holds its commands against a naive controller).

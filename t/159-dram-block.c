@@ -1,7 +1,7 @@
 /*
  * 159-dram-block - pins banks that a copy inside DRAM keeps busy: requests to
  * them wait until it is over, with an open row or without, others do not; and
- * which ranges lie in the same channels.
+ * which ranges are in the same channels.
  *
  * SPDX-License-Identifier: MIT
  */

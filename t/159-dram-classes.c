@@ -278,7 +278,7 @@ static void soak(void **state)
     free(v);
 }
 
-/* What the check says of one command beside a golden request for `row` of bank
+/* What the check says of one command next to a golden request for `row` of bank
  * 0, when that bank's row is 7, opened in cycle 1, and a copy has it until
  * `held`. */
 static const char *verdict_held(struct hd_dramcmd cmd, uint64_t row,

@@ -169,7 +169,7 @@ local coarse = { ["dram.interleave"] = 4096 }
 bulk = run(odd, "mosaic", { cac = 2 }, coarse)
 local slow = run(odd, "mosaic", { cac = 1 }, coarse)
 tap.ok(bulk.memory.stall_cycles * 4 < slow.memory.stall_cycles,
-    "a page a channel: copies inside DRAM go on side by side",
+    "a page a channel: copies inside DRAM run side by side",
     bulk.memory.stall_cycles .. " " .. slow.memory.stall_cycles)
 tap.is(ideal.mover.copy_reads + ideal.mover.bulk_copies, 0,
     "ideal CAC costs nothing")
@@ -337,7 +337,7 @@ tap.ok(cac.memory.emptied >= 25 and cac.memory.mixed == 0,
     "CAC makes free frames", cac.memory.emptied)
 tap.is(cac.memory.moved, 128 * cac.memory.emptied, "of a quarter full each")
 tap.ok(none.memory.coalesced == 0 and none.memory.mixed > 0,
-    "without it pages are put beside others'", none.memory.mixed)
+    "without it pages are put next to others'", none.memory.mixed)
 tap.ok(cac.memory.coalesced > 10, "and nothing coalesces",
     cac.memory.coalesced)
 
@@ -350,7 +350,7 @@ tap.ok(cac.memory.emptied > 3 and cac.memory.mixed == 0
     .. none.memory.mixed)
 
 -- Where the channels are shared out, pages move inside those of their owner,
--- and nobody's pages in the first application's.
+-- and pages of no application in the first application's.
 for mode = 1, 2 do
     local shared = run(steady, "mosaic", { cac = mode }, whole.join(tight,
         { ["dram.partition"] = true }), 5000)

@@ -551,7 +551,7 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
 void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
                         uint64_t until);
 
-/* ---- memory/fast/dram.c ------------------------------------------------------- */
+/* ---- memory/fast/dram.c ------------------------------------------------- */
 
 /* hd_dram_advance where the system is quiet and only normal requests wait. */
 void hd_fast_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
