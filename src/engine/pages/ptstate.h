@@ -245,21 +245,6 @@ static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t, uint32_t table,
                    hd_pt_index_of(vpn, level) * 8u};
 }
 
-/* ---- ptable.c --------------------------------------------------------- */
-
-/* Writes the entries of a page: these bits, and its frames if it has some. What
- * may be done with it, and how it is stored, stays. */
-void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
-               uint32_t pages, uint64_t frame, uint64_t bits);
-/* A page's entries have become present, or will not be any more. */
-void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
-                         uint32_t app, uint32_t pages, bool present);
-
-/* ---- ptcheck.c -------------------------------------------------------- */
-
-/* For struct hd_part; hd_ptables_look is in ptable.h. */
-void hd_ptables_check(void *tables, uint32_t instance, struct hd_err *err);
-
 /* The leaf table of a region of 4 KB pages, or NULL. */
 static inline struct hd_pt_table *hd_pt_leaf_table(const struct hd_ptables *t,
                                                    const struct hd_pt_slot *h)
@@ -280,6 +265,21 @@ static inline void hd_pt_hold_on(struct hd_ptables *t,
     if (HD_UNLIKELY(hd_pt_region_of(t, hd_pt_region_number(h))->held != 0))
         hd_pt_hold(t, h, n);
 }
+
+/* ---- ptable.c --------------------------------------------------------- */
+
+/* Writes the entries of a page: these bits, and its frames if it has some. What
+ * may be done with it, and how it is stored, stays. */
+void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
+               uint32_t pages, uint64_t frame, uint64_t bits);
+/* A page's entries have become present, or will not be any more. */
+void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
+                         uint32_t app, uint32_t pages, bool present);
+
+/* ---- ptcheck.c -------------------------------------------------------- */
+
+/* For struct hd_part; hd_ptables_look is in ptable.h. */
+void hd_ptables_check(void *tables, uint32_t instance, struct hd_err *err);
 
 /* ---- coalesced.c ------------------------------------------------------ */
 
