@@ -122,7 +122,7 @@ static bool driverloop_not_resident(void *self, uint32_t app, hd_vpn vpn,
     const struct hd_faults *f = self;
     struct hd_xlate x;
 
-    if (!hd_ptables_absent(f->w.tables, app, vpn, &x))
+    if (!hd_ptables_nonresident(f->w.tables, app, vpn, &x))
         return false;
     *first = x.vpn;
     return true;
@@ -151,7 +151,7 @@ static void driverloop_take(struct hd_faults *f, hd_time now, uint32_t pages)
         uint64_t key = p->vpn.v | (uint64_t)p->app << 52, *peak;
         struct hd_xlate page;
 
-        hd_ptables_absent(f->w.tables, p->app, p->vpn, &page);
+        hd_ptables_nonresident(f->w.tables, p->app, p->vpn, &page);
         e = hd_mshr_find(&f->open, key);
         if (e != HD_NONE && f->v[e].prefetched)
             continue; /* the application's host prefetches it */
@@ -193,7 +193,7 @@ static uint32_t driverloop_ask(struct hd_faults *f, hd_time now, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         const struct hd_packet *p = hd_driver_packet(f->driver, i);
         struct hd_xlate x = {.vpn = p->vpn, .pages = 1};
-        hd_ptables_absent(f->w.tables, p->app, p->vpn, &x);
+        hd_ptables_nonresident(f->w.tables, p->app, p->vpn, &x);
         a[i] = p->app;
         a[n + i] = x.vpn.v;
         a[2 * (size_t)n + i] = x.pages;
@@ -211,13 +211,13 @@ bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
 
     hd_fault_set_clear(&g, f->v[head].vpn);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        enum hd_far how = hd_residency_decide(f, now, e);
+        enum hd_map_host how = hd_residency_decide(f, now, e);
         uint32_t n;
-        if (how == HD_FAR_CAN) {
+        if (how == HD_MAP_HOST_CAN) {
             f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
             continue;
         }
-        n = how == HD_FAR_LATER ? HD_FAULT_WANTS_EVICT
+        n = how == HD_MAP_HOST_LATER ? HD_FAULT_WANTS_EVICT
                                 : hd_fault_place(f, &f->v[e], again);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {
             hd_fault_complete(f, now, e); /* its allocation was freed */

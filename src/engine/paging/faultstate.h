@@ -284,7 +284,7 @@ void hd_prefetcher_over(struct hd_faults *f, hd_time now, uint32_t fault);
 /* Where the pages of a fault that is served will reside.  NEVER: they migrate;
  * CAN: they do not, and the fault is taken care of; LATER: they are mapped on
  * the host after an eviction. */
-enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now,
+enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now,
                                 uint32_t fault);
 /* The pages of a fault are sent: events of thrash.c. */
 void hd_residency_migrates(struct hd_faults *f, hd_time now,

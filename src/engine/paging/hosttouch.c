@@ -64,8 +64,8 @@ void hd_hosttouch_over(struct hd_evict *v, hd_time now)
 
     for (uint64_t i = o->begin; i < o->vpn;) {
         struct hd_xlate x = {.vpn = {i}, .pages = 1};
-        if (hd_ptables_absent(v->w.tables, s->app, x.vpn, &x))
-            hd_ptables_gone(v->w.tables, s->app, x.vpn);
+        if (hd_ptables_nonresident(v->w.tables, s->app, x.vpn, &x))
+            hd_ptables_evicted(v->w.tables, s->app, x.vpn);
         i = x.vpn.v + x.pages;
     }
     *hd_evict_count(v, s->app, HD_EVICT_BUSY_CYCLES) +=

@@ -137,7 +137,7 @@ static uint32_t prefetcher_take(struct hd_faults *f, hd_time now, uint32_t app,
         struct hd_xlate page;
         hd_vpn vpn = {all->vpn.v + i};
         i++;
-        if (!hd_ptables_absent(f->w.tables, app, vpn, &page))
+        if (!hd_ptables_nonresident(f->w.tables, app, vpn, &page))
             continue;
         if (hd_ptables_place(f->w.tables, app, page.vpn, true, f->env->err) !=
             HD_PLACED)
@@ -185,7 +185,7 @@ static bool prefetcher_candidate(const struct hd_faults *f, uint32_t app,
 {
     struct hd_xlate page;
 
-    if (!hd_ptables_absent(f->w.tables, app, (hd_vpn){(*v)++}, &page))
+    if (!hd_ptables_nonresident(f->w.tables, app, (hd_vpn){(*v)++}, &page))
         return false;
     *all = hd_fault_unit(f, &page);
     *v = all->vpn.v + all->pages;
@@ -252,7 +252,7 @@ static void prefetcher_look_around(const struct hd_faults *f,
     uint64_t region = x->vpn.v / HD_LARGE_PAGES;
     uint32_t n = 0;
 
-    hd_ptables_there(f->w.tables, x->app, x->vpn, s->there);
+    hd_ptables_populated(f->w.tables, x->app, x->vpn, s->there);
     if (s->region == region && s->app == x->app)
         return;
     memset(s->sent, 0, sizeof s->sent);

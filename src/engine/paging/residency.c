@@ -79,7 +79,7 @@ static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
     struct hd_xlate page = {.vpn = x->vpn};
 
     for (uint32_t i = 0; i < x->pages; i++)
-        if (hd_ptables_absent(f->w.tables, x->app, (hd_vpn){x->vpn.v + i},
+        if (hd_ptables_nonresident(f->w.tables, x->app, (hd_vpn){x->vpn.v + i},
                               &page))
             return hd_thrash_ask(f->w.thrash, now, HEDDLE_PROCESSOR_GPU, x->app,
                                  page.vpn,
@@ -88,26 +88,26 @@ static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
     return HEDDLE_THRASH_MIGRATE;
 }
 
-enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
+enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
-    enum hd_far can = HD_FAR_NEVER;
+    enum hd_map_host can = HD_MAP_HOST_NEVER;
 
     if (HD_LIKELY((f->w.remote == NULL || !hd_remote_asks(f->w.remote)) &&
                   f->w.thrash == NULL) ||
         x->prefetched)
-        return HD_FAR_NEVER;
-    for (uint32_t i = 0; i < x->pages && can != HD_FAR_LATER; i++) {
-        enum hd_far c =
-            hd_ptables_can_far(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
-        can = c == HD_FAR_NEVER ? can : c;
+        return HD_MAP_HOST_NEVER;
+    for (uint32_t i = 0; i < x->pages && can != HD_MAP_HOST_LATER; i++) {
+        enum hd_map_host c =
+            hd_ptables_can_map_host(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
+        can = c == HD_MAP_HOST_NEVER ? can : c;
     }
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote == 0) {
         hd_time until;
-        switch (residency_control(f, now, e, can != HD_FAR_NEVER, &until)) {
+        switch (residency_control(f, now, e, can != HD_MAP_HOST_NEVER, &until)) {
         case HEDDLE_THRASH_THROTTLE:
             residency_throttle(f, now, hd_max_u64(until, now + 1), e);
-            return HD_FAR_CAN;
+            return HD_MAP_HOST_CAN;
         case HEDDLE_THRASH_HOST:
             x->remote = 1 + HD_COUNTER_NEVER;
             break;
@@ -117,20 +117,20 @@ enum hd_far hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
             break;
         }
     }
-    if (can != HD_FAR_NEVER && x->remote == 0)
+    if (can != HD_MAP_HOST_NEVER && x->remote == 0)
         x->remote = 1 + hd_remote_ask(f->w.remote, x->app, x->vpn, x->pages,
                                       residency_writes(f, e));
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote > 1 &&
-        can == HD_FAR_LATER) {
+        can == HD_MAP_HOST_LATER) {
         x->remote = 0; /* its pin may have ended by then */
-        return HD_FAR_LATER;
+        return HD_MAP_HOST_LATER;
     }
-    if (x->remote <= 1 || can != HD_FAR_CAN)
-        return x->remote <= 1 ? HD_FAR_NEVER : can;
+    if (x->remote <= 1 || can != HD_MAP_HOST_CAN)
+        return x->remote <= 1 ? HD_MAP_HOST_NEVER : can;
     x->sent = now;
     x->state = HD_FAULT_ON_LINK;
     f->w.map_remote(f->w.manager, now, e);
-    return HD_FAR_CAN;
+    return HD_MAP_HOST_CAN;
 }
 
 void hd_residency_migrates(struct hd_faults *f, hd_time now,
@@ -139,11 +139,11 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
     for (uint32_t i = 0; i < x->pages;) {
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i++};
-        if (!hd_ptables_coming(f->w.tables, x->app, vpn) ||
-            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+        if (!hd_ptables_in_flight(f->w.tables, x->app, vpn) ||
+            !hd_ptables_nonresident(f->w.tables, x->app, vpn, &page))
             continue;
         hd_thrash_to_gpu(f->w.thrash, now, x->app, page.vpn,
-                         hd_ptables_left_before(f->w.tables, x->app, page.vpn));
+                         hd_ptables_evicted_before(f->w.tables, x->app, page.vpn));
         i += page.pages - 1;
     }
 }
@@ -154,7 +154,7 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
 static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
                           const struct hd_xlate *page, uint32_t answer)
 {
-    hd_ptables_far(f->w.tables, app, page);
+    hd_ptables_map_host(f->w.tables, app, page);
     hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
     if (f->w.arrived != NULL)
@@ -168,8 +168,8 @@ void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)
     for (uint32_t i = 0; i < x->pages; i++) {
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i};
-        if (hd_ptables_can_far(f->w.tables, x->app, vpn) != HD_FAR_CAN ||
-            !hd_ptables_absent(f->w.tables, x->app, vpn, &page))
+        if (hd_ptables_can_map_host(f->w.tables, x->app, vpn) != HD_MAP_HOST_CAN ||
+            !hd_ptables_nonresident(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation was freed, or its region is coalesced */
         residency_map(f, now, x->app, &page, x->remote - 1);
         if (f->cfg.replay == HD_REPLAY_PAGE)
@@ -185,9 +185,9 @@ void hd_faults_map_range(struct hd_faults *f, hd_time now, uint32_t app,
         struct hd_xlate page, all;
         uint32_t answer;
         if ((evicted &&
-             !hd_ptables_left_before(f->w.tables, app, (hd_vpn){v})) ||
-            hd_ptables_can_far(f->w.tables, app, (hd_vpn){v}) != HD_FAR_CAN ||
-            !hd_ptables_absent(f->w.tables, app, (hd_vpn){v}, &page))
+             !hd_ptables_evicted_before(f->w.tables, app, (hd_vpn){v})) ||
+            hd_ptables_can_map_host(f->w.tables, app, (hd_vpn){v}) != HD_MAP_HOST_CAN ||
+            !hd_ptables_nonresident(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
         all = hd_fault_unit(f, &page);
         if (hd_fault_find(f, app, all.vpn) != HD_NONE)

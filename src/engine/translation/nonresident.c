@@ -50,7 +50,7 @@ void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
         uint32_t t = first;
 
         if (f == NULL ||
-            !hd_ptables_absent(u->m->w.tables, one->app, one->vpn, &x)) {
+            !hd_ptables_nonresident(u->m->w.tables, one->app, one->vpn, &x)) {
             hd_err_set(u->m->env->err, HEDDLE_EDATA,
                        "application %u: address 0x%llx lies in no allocation",
                        one->app,
