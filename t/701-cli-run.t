@@ -86,7 +86,7 @@ L
 interrupt
 [ $got = 130 ]
 told $? "Ctrl-C in a series on disk exits 130, not $got" "$dir/err"
-grep -q "2 of 4 results are kept in $dir/kept; the next run goes on" "$dir/err"
+grep -q "2 of 4 results are kept in $dir/kept; the next run continues" "$dir/err"
 told $? "and says what is kept" "$dir/err"
 grep -q "heddle: not kept in $dir/kept, but run each time: job 3 (one), whose \
 policies have functions; job 4, a function$" "$dir/err"

@@ -333,7 +333,7 @@ end
 
 text = kill_midway("INT", "one")
 tap.ok(text:find "the tasks on Slurm %(%d+%) are cancelled"
-    and text:find "%d+ of 40 results are kept in store%-one; the next run goes on from",
+    and text:find "%d+ of 40 results are kept in store%-one; the next run continues from",
     "Ctrl-C says what is kept, and how to go on", text)
 tap.ok(loopback.wait(20, function() return squeue() == "" end),
     "and nothing of it goes on", squeue())
@@ -344,8 +344,8 @@ tap.ok(had >= 8 and had < 40, "it was in the middle", had)
 kill_midway("KILL", "two")
 tap.ok(squeue() ~= "", "after a death they go on")
 text = kill_midway("TERM", "ended")
-tap.ok(text:find "the tasks on Slurm %(%d+%) go on; scancel %-%-name=heddle%-"
-    and text:find "%d+ of 40 results are kept in store%-ended; the next run goes on",
+tap.ok(text:find "the tasks on Slurm %(%d+%) continue; scancel %-%-name=heddle%-"
+    and text:find "%d+ of 40 results are kept in store%-ended; the next run continues",
     "SIGTERM says that they go on", text)
 tap.ok(squeue() ~= "", "and they do")
 _, expected = run("sweep.lua", "jobs=2")

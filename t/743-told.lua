@@ -1,4 +1,4 @@
--- 743-told.lua - pins: what of a run would go unnoticed is told with its results:
+-- 743-told.lua - pins: results have warnings on what their run was:
 -- a first kernel that was cut, a policy that nothing asks, walks whose results
 -- are kept nowhere, pages that are smaller than vm.page, what is wrong with a
 -- trace; and pages are counted by their size, as the page table has them.  A plain
@@ -201,7 +201,7 @@ do
                 stop_cycles = 20000, policies = { { name = "p" .. i,
                 free = function() end } } }
         end
-        H.run(list)]]:find "never asked[^\n]*\nheddle: and 4 more: told",
+        H.run(list)]]:find "never asked[^\n]*\nheddle: and 4 more warnings",
         "nor more than a few", files.read(dir .. "/err"))
     trace("large.traceg", 21971, "#END_TB\n")
     tap.ok(said([[H.sim { machine = "maxwell", apps = { H.trace(H.here(

@@ -314,7 +314,7 @@ do
     tap.ok(ok and got == want, "given again, it prints what it would have",
         got:sub(1, 300))
     local said = files.read(dir .. "/err")
-    tap.ok(said:find "goes on at cycle %d+\n.*2: goes on at cycle %d+\n",
+    tap.ok(said:find "continues at cycle %d+\n.*2: continues at cycle %d+\n",
         "and says where it goes on", said)
     local left = files.output("ls -A " .. files.quote(dir))
     tap.is(left, "err\nkernel-1.traceg\nrun.lua\n", "no file is left of it")

@@ -8,7 +8,7 @@
 -- As text a configuration is one setting a line, `name = value  # unit;
 -- source`, all of them, in the engine's order: what a simulation used can be
 -- written and read back (config_write, config_read), and two files can be
--- compared with diff.  Sizes that the engine rounds to whole sets are told.
+-- compared with diff.  Sizes that the engine rounds to whole sets are reported.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
@@ -78,7 +78,7 @@ local function refused(c, name, v)
     return not ok and err or nil
 end
 
---- Makes the engine's object from flattened settings; what is wrong is told
+--- Makes the engine's object from flattened settings; errors are reported
 -- together, with the nearest names.  `check` also verifies what one setting
 -- alone cannot show.
 function config.build(flat, check)
@@ -99,7 +99,7 @@ function config.build(flat, check)
 end
 
 --- All settings resolved: an array of { name=, value=, unit=, source= }; the
--- source of what nobody set says that it is the default's.
+-- source of a setting left alone says that it is the default's.
 function config.resolve(flat, c)
     local _, list = known()
     c = c or config.build(flat)

@@ -211,7 +211,7 @@ local function subregions(machine)
     }, "design MESC: MESC table I")
 end
 
---- Aligned groups of 4 pages, whose entries lie in one set.
+--- Aligned groups of 4 pages, whose entries are in one set.
 local function groups(machine, levels)
     local settings = { ["l1tlb.merge_pages"] = 4, ["l2tlb.merge_pages"] = 4 }
     for _, level in ipairs(levels) do
@@ -221,7 +221,7 @@ local function groups(machine, levels)
 end
 
 --- Those of MESC section VI, on a machine with an IOMMU (mesc); and two more of
--- their kind: CoLT's fully associative form, whose runs, of a line of entries, lie
+-- their kind: CoLT's fully associative form, whose runs, of a line of entries, are
 -- beside pages of 2 MB, and AMD's entries of 16 KB.
 designs.contiguity = {
     { name = "baseline", apply = function(machine)

@@ -14,7 +14,7 @@
 -- a write; what walks read in DRAM costs by reference.  Rows with scope "data" are
 -- beside it: the caches and DRAM for data, in no sum of translation.
 --
--- A size that the table does not have lies on a power law between its neighbours
+-- A size that the table does not have is taken from a power law between its neighbours
 -- of the same organisation, or beyond two of them, and its row is marked; where an
 -- organisation has one size only, the coefficients have to be given.
 --

@@ -13,7 +13,7 @@ own.
 Iteration is in order, the sort is stable and asks no clock, and whatever goes
 over a list or a text counts: this is Lua, whose instructions are counted, and
 where Lua's own functions do the work what they are going to do is counted
-before.  So nothing goes on for ever, whatever a __len says.
+before.  So nothing runs for ever, whatever a __len says.
 
 Lua's own matcher of patterns can neither be counted nor stopped, and the time
 that a pattern takes can be a high power of the text's length:
@@ -319,7 +319,7 @@ local function frontier(m, s, p)
     return not find(before, set) and find(here, set) and after or nil
 end
 
---- The item at p with what is behind it: where the text goes on, or nil; and
+--- The item at p with what is behind it: where the text continues, or nil; and
 -- where the pattern does, or nil if the rest was matched, too.
 local function item(m, s, p)
     local after = item_end(m, p)
@@ -586,7 +586,7 @@ local function check_meta(meta)
     end
 end
 
---- Once more: one may have got its __mode since it was set.  `last`: nobody has
+--- Once more: one may have got its __mode since it was set.  `last`: nothing has
 -- them any more.
 local function check_metas(last)
     local all = metas
@@ -709,7 +709,7 @@ for _, list in native_next, { DIFFERENT, kind.own } do
     for _, g in native_next, list do put(g[1], g[2], g[3], g[4]) end
 end
 
--- Nobody adds to a table of these, by whatever way: its metatable is protected,
+-- No code adds to a table of these, by whatever way: its metatable is protected,
 -- and rawset keeps to that.
 for _, library in native_next, env do
     if type(library) == "table" then
@@ -754,7 +754,7 @@ end
 
 --- A function, and those that it holds in locals, have the globals of the fence
 -- from here on; raises where a local holds what they may not use.  Every local
--- that holds data is told: note(function, number, name, value).
+-- that holds data is reported: note(function, number, name, value).
 local function enter(entered, note)
     local seen, meta = {}, 0
     local visit_value

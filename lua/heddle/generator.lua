@@ -72,7 +72,7 @@ INSTRUCTIONS
     step = 1                elements from lane to lane
     vec = 1                 elements that a lane accesses; bytes = n says it in
                             bytes: 1, 2, 4, 8 or 16
-    returns = false         of an atomic: nobody waits for the old value
+    returns = false         of an atomic: nothing waits for the old value
     pc = n                  for traces, and policies that tell instructions
                             apart; else the line of the script
   An index outside of its buffer stops the run, and so does an error.
@@ -83,7 +83,7 @@ WHAT IT MAY DO   What a warp does depends on its place, the parameters and
            of policies (heddle_policy(7), THE LANGUAGE): no os, io, require,
            coroutine; pairs in order.  What it needs of the script it has in
            locals, and must not change them: the order of warps is the
-           machine's.  A warp runs when its block starts, and goes on when the
+           machine's.  A warp runs when its block starts, and continues when the
            instructions that it gave have been taken; a snapshot keeps those
            of its warps that are to come.
 
@@ -286,7 +286,7 @@ local function buffers_of(inst)
 end
 
 --- What a warp's function is called with, and that function: begin of
--- heddle.work.  Its locals are told by their names where a warp changes them.
+-- heddle.work.  Its locals are listed by name where a warp changes them.
 local function begin_of(buffers, parameters, launches)
     return function(number, block, warp, lanes, live)
         local l = launches[number]

@@ -35,7 +35,7 @@ end
 --- What each kind is.
 local KINDS = {
     points = "where the engine asks a policy and uses its answer",
-    notes = "what the engine tells whoever watches",
+    notes = "what the engine reports to policies that watch",
     tables = "what a policy steers: the engine reads cells instead of asking",
     facts = "what the engine counts for a policy that reads it at its epochs",
     policies = "what answers points, in C, in Lua, or in both",
@@ -62,7 +62,7 @@ end
 
 --- What policies that are compiled in count of their own, as counters are listed.
 local KIND = { [0] = "sum", "maximum since the last reset", "histogram",
-    "series: the value told last" }
+    "series: the value reported last" }
 
 local function own_counters()
     local out = {}

@@ -96,7 +96,7 @@ local function enter(out, v, indent)
     out.seen[v] = true
 end
 
---- An array or object whose parts are all scalars goes on one line.
+--- An array or object whose parts are all scalars takes one line.
 local function flat(v)
     for _, x in pairs(v) do
         if type(x) == "table" and x ~= json.null then

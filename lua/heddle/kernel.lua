@@ -330,7 +330,7 @@ kernels host footprint truncated registers]]):gmatch("%S+") do
     APP_FIELDS[name] = true
 end
 
---- What can be told of the fields of an application before it is made.
+--- What can be checked in the fields of an application before it is made.
 local function check_app(a, what)
     if type(a.name) ~= "string" or a.name == "" then
         fail("%s: name: expected a text, got %s", what, tostring(a.name))

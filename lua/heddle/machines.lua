@@ -116,7 +116,7 @@ local PRESETS = {
     {
         name = "maxwell-literal",
         from = "maxwell",
-        summary = "the same with nothing between a core and the L2 but MASK's "
+        summary = "maxwell with nothing between a core and the L2 but MASK's "
             .. "table 1",
         settings = {
             xbar = { latency = { 8, "guess: MASK table 1 gives no more than "
@@ -128,7 +128,7 @@ local PRESETS = {
     {
         name = "aggressive",
         from = "maxwell",
-        summary = "maxwell with misses under misses and the shortest ways: "
+        summary = "maxwell with misses under misses and the shortest paths: "
             .. "what an MMU could be",
         settings = {
             core = {
@@ -154,7 +154,7 @@ local PRESETS = {
             .. "a real card",
         settings = {
             l1tlb = {
-                blocking = { "none", "guess: nobody has measured it" },
+                blocking = { "none", "guess: there is no measurement" },
             },
             l1cache = {
                 latency = { 32, "TU104: a hit in the L1 takes 32 cycles" },

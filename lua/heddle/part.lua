@@ -16,7 +16,7 @@ Settings are a table {name = value} or a list of pairs {{name, value}}.  A polic
 is what sim:use takes: a name, a file or a table.  A file ("-": standard input)
 has one access a line, `0xADDR READ|WRITE CYCLE` of a DRAM system, else a number
 and, of a cache, R or W; blank lines and those that begin with # are left out, and
-what is wrong is told with file and line.  The parts are tool_part.h's.
+an error names file and line.  The parts are tool_part.h's.
 
 SPDX-License-Identifier: MIT
 ]]

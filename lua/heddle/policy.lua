@@ -343,7 +343,7 @@ local function system_names()
 end
 
 --- The code of its functions and all that they hold in locals, functions and
--- data, by which a snapshot tells policies of one name apart.  It is the same in
+-- data, by which a snapshot distinguishes policies of one name.  It is the same in
 -- every process.
 local function code_of(t)
     local out, seen, n, names = {}, {}, 0, nil
@@ -439,7 +439,7 @@ local function class_of(t, limits)
         fail(EPOLICY, "policy name '%s': letters, digits and signs are expected, "
             .. "not '%s'", name, name:match "[ ,/\"]")
     end
-    -- All that is wrong is told together.
+    -- All errors are reported together.
     local wrong, REFUSED = {}, {}
     local function add(text, ...)
         local told = text:format(...)

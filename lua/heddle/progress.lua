@@ -6,7 +6,7 @@
 -- seconds that something happens, and after a day has a dozen of them.  The share
 -- done is the mean over applications of budget
 -- used or thread blocks retired, all launches together, and the time left is
--- guessed from it; where a host function launches kernels nobody knows how many
+-- guessed from it; where a host function launches kernels it is unknown how many
 -- there will be, and the line has the share of the launch alone.
 -- The wall clock is used here only: nothing of it reaches a result.
 --
@@ -23,8 +23,8 @@ local PERIOD = 0.5
 local FIRST = tonumber(os.getenv "HEDDLE_PROGRESS") or 8
 local start, due = process.time(), FIRST
 
---- The share of an application's work that is done, 0 to 1; nil where nobody
--- knows how much there is: a host function decides on the next launch.
+--- The share of an application's work that is done, 0 to 1; nil where it
+-- is unknown how much there is: a host function decides on the next launch.
 local function share_of(a, budget, extent, first, last)
     if a.finished then
         return 1

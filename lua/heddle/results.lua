@@ -12,7 +12,7 @@
 --               counters and what is derived from them are estimates
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to
---   told        what would go unnoticed, in words, if anything (told.lua)
+--   told        warnings, in words, if there are any (told.lua)
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
@@ -214,7 +214,7 @@ local function metrics_of(results)
     return out
 end
 
---- Whether counters began anew between two samples: those of application a, or
+--- Whether counters began again at 0 between two samples: those of application a, or
 -- (a past the last) of what belongs to none.
 local function begun(before, now, a)
     local x, y = before.apps[a], now.apps[a]
@@ -228,14 +228,14 @@ local function intervals_of(sim, list)
     local out = json.array {}
     for n = 2, #sim.samples do
         local before, now = sim.samples[n - 1], sim.samples[n]
-        local counters, anew, instructions = {}, {}, {}
+        local counters, reset, instructions = {}, {}, {}
         for a = 1, #now.apps + 1 do
-            anew[a] = begun(before, now, a)
+            reset[a] = begun(before, now, a)
         end
         for i, c in ipairs(list) do
             local by_app, any = {}, false
             for a, v in ipairs(now.values[i]) do
-                local d = (c.peak or c.level or anew[a]) and v
+                local d = (c.peak or c.level or reset[a]) and v
                     or v - before.values[i][a]
                 by_app[a] = d
                 any = any or d ~= 0
@@ -246,7 +246,7 @@ local function intervals_of(sim, list)
         end
         for a, app in ipairs(now.apps) do
             instructions[a] = app.instructions
-                - (anew[a] and 0 or before.apps[a].instructions)
+                - (reset[a] and 0 or before.apps[a].instructions)
         end
         out[n - 1] = {
             from = before.cycle, to = now.cycle, counters = counters,

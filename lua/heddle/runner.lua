@@ -157,8 +157,7 @@ local function attempt(job, quiet)
     return { ok = false, result = plain_error(err), known = known }
 end
 
---- Runs a job here, and lists in `told` what of it would go unnoticed, however
--- it ends.
+--- Runs a job here, and lists its warnings in `told`, however it ends.
 local function perform(job, quiet)
     local m, found = script.hear(attempt, job, quiet)
     m.told = found

@@ -25,9 +25,9 @@ script.leftover = {}
 
 local given         -- name -> text; nil outside the command
 local declared = false
--- What results report (told.lua) and no report has shown: in order, and by text.
+-- Warnings of results (told.lua) that no report has shown: in order, and by text.
 local unsaid = {}
--- Where texts are listed that a job under way reports; nil: no job is.
+-- Where the warnings of a job under way are listed; nil: no job is.
 local heard
 
 --- The running simulations, for what is printed on an interrupt.
@@ -90,7 +90,7 @@ local function did_you_mean(name, names)
     return require("heddle.index").meant(name, names)
 end
 
---- Whatever of the words is no argument of the script is told, before it runs.
+--- A word that is no argument of the script is an error before it runs.
 local function check_words(words, defaults)
     local names, wrong = names_of(defaults), {}
     for _, name in ipairs(names_of(words)) do
@@ -207,17 +207,17 @@ function script.begin(options)
     })
 end
 
--- ---- what would go unnoticed --------------------------------------------------
+-- ---- warnings ------------------------------------------------------------------
 
 local MOST = 6 -- lines
 
---- What results tell.
+--- The warnings of results.
 local function of(results)
     local told = type(results) == "table" and results.told
     return type(told) == "table" and told or {}
 end
 
---- The script has these results: what they report is said when the command ends.
+--- The script has these results: their warnings are printed when the command ends.
 function script.tell(results)
     for _, text in ipairs(of(results)) do
         if heard then
@@ -229,8 +229,8 @@ function script.tell(results)
     end
 end
 
---- Runs a job: what fn(...) returns, and a list of the texts that it has reported
--- and no report has shown; nil: there are none.
+--- Runs a job: what fn(...) returns, and a list of its warnings that no report has
+-- shown; nil: there are none.
 function script.hear(fn, ...)
     local outer, own, seen, out = heard, {}, {}, {}
     heard = own
@@ -261,7 +261,7 @@ local function say_unsaid()
         end
     end
     if n > MOST then
-        io.stderr:write(("heddle: and %d more: told, in results\n"):format(
+        io.stderr:write(("heddle: and %d more warnings, in results.told\n"):format(
             n - MOST))
     end
     unsaid = {}
@@ -345,12 +345,12 @@ function script.finish(ok, err)
         end
     end
     if ok and core.interrupted and core.interrupted() then
-        -- The script has caught it, and went on with what it had.
+        -- The script has caught it, and continued with what it had.
         ok, err = false, core.error(-130, "interrupted")
     end
     if ok then
         local c = script.options.checkpoint
-        for i = 1, c and c.files or 0 do -- nothing is left to go on with
+        for i = 1, c and c.files or 0 do -- nothing is left to continue
             os.remove(script.checkpoint(i))
         end
         for _, path in ipairs(script.leftover) do

@@ -220,7 +220,7 @@ function methods:use(policy, options)
 end
 
 --- Unbinds policies and stops by name and place; returns how many.  A run that
--- a policy has ended by an error can then go on.
+-- a policy has ended by an error can then continue.
 function methods:unuse(name, at)
     local stops = at == nil and time.unuse(self, name) or 0
     local n = require("heddle.policy").unuse(self.core, name, at)
@@ -298,7 +298,7 @@ local function slice(self, left)
 end
 
 --- The line on the terminal, until the block that has it ends; one that is
--- there already goes on.
+-- there already stays.
 local function metered(self, cycles)
     local close
     if not self.meter then

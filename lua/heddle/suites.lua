@@ -73,7 +73,7 @@ local SUITES = {
         note = "L1 / L2 TLB miss rate above 20 % or not (table 2); at M "
             .. "programs have 17 to 160 MB, as Mosaic says of them (10 to 362); "
             .. "with the release's inputs (R) some, RED and SCAN among them, "
-            .. "lie within the reach of the TLBs",
+            .. "are within the reach of the TLBs",
         apps = words(MOSAIC), class = MASK_CLASS,
     },
     {

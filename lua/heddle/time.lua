@@ -15,12 +15,12 @@
 -- what was, to the bit.  When they outgrow their memory, the one whose absence
 -- lengthens a replay least for its age goes: the older, the fewer.  One of a
 -- person's deed goes last, and what followed it is then out of reach.  In a
--- replay nobody who only watches hears anything.
+-- replay policies that only watch are asked nothing.
 --
 -- heddle run --checkpoint writes a simulation's state to a file now and then, with
 -- the number of the call of run() or step() and a fingerprint of the script.  When
--- the command is given again the script does all anew, and that call of that
--- simulation goes on from the file: the same script has come to it in the same
+-- the command is given again the script runs from its start, and that call of that
+-- simulation continues from the file: the same script has come to it in the same
 -- way.  In run_until() the script looks on, so nothing is written there.
 --
 -- SPDX-License-Identifier: MIT
@@ -198,7 +198,7 @@ local function take(self, deed)
         t.bytes = t.bytes + arena + outside
     elseif core.problem(snapshot).code == -1 then
         error(snapshot, 0)
-    end -- else it has failed, and from there nothing goes on
+    end -- else it has failed, and nothing continues from there
 end
 
 --- sim:checkpoints([every [, bytes]]): keeps a checkpoint each so many cycles
@@ -216,16 +216,16 @@ function methods:checkpoints(every, bytes)
     take(self, true)
 end
 
---- Somebody has done something that a replay would not.  `anew`: it is another
+--- The script has done something that a replay would not.  `other`: it is another
 -- past, too, of which a timeline knows `mark`.
-function time.deed(self, anew, mark)
+function time.deed(self, other, mark)
     local t, now = self.time, self.core:now()
-    if self.drawing and (anew or t.reached > now) then
+    if self.drawing and (other or t.reached > now) then
         self.drawing.box:cut(table.unpack(mark or {}))
     end
     t.reached = now
     for i = #t.points, 1, -1 do
-        if anew or t.points[i].at >= now then
+        if other or t.points[i].at >= now then
             t.bytes = t.bytes - t.points[i].bytes
             table.remove(t.points, i)
         end
@@ -261,7 +261,7 @@ local function awaited(t)
     local call, of = tostring(note):match "^note (%d+) (%x+)$"
     if call and of ~= t.script then
         fail("%s: the checkpoint is of another script, or one that was given "
-            .. "other arguments; remove it to begin anew", t.file)
+            .. "other arguments; remove it to begin again", t.file)
     end
     return call and math.tointeger(call) or 1 -- what it is load() says
 end
@@ -279,7 +279,7 @@ function time.begin(self, resumes)
     t.calls = t.calls + 1
     if t.awaited == t.calls then
         self:load(t.file)
-        io.stderr:write(("heddle: %s: goes on at cycle %d\n"):format(t.file,
+        io.stderr:write(("heddle: %s: continues at cycle %d\n"):format(t.file,
             self.core:now()))
     end
     if t.calls >= (t.awaited or 0) then -- else it is still needed
@@ -391,8 +391,8 @@ end
 --- sim:what_if { { label =, policies = { ... }, unuse = { "name", ... } }, ...,
 -- cycles = n }: runs each alternative n cycles on from here, with counters from
 -- 0, in a process of its own, and returns their results; the simulation stays
--- as it is.  Policies replace what stands in their way; {} is what goes on as
--- it is.  H.report.compare(results) is what differs, side by side.
+-- as it is.  Policies replace what stands in their way; {} is what continues
+-- unchanged.  H.report.compare(results) is what differs, side by side.
 function methods:what_if(o)
     local runner = require "heddle.runner"
     local cycles = whole("what_if: cycles", type(o) == "table" and o.cycles, 1)

@@ -1,4 +1,4 @@
---- told.lua - what of a run would go unnoticed, in words: results.told.
+--- told.lua - warnings on what a run was, in words: results.told.
 --
 -- Nothing here is an error: the run is what was asked for.  But numbers look the
 -- same when a trace is wrong, a policy never answered, a page size was not used,

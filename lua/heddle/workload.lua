@@ -129,7 +129,7 @@ function workload.program(application, options)
     local name = tostring(application.name or "program")
     local rest, own = split(options, name)
     if application.parameters then
-        application:parameters(rest) -- what is wrong with them is told here
+        application:parameters(rest) -- errors in them are reported here
     end
     local d = new(own, application.kind or "program", name, rest, function()
         return application:workload(rest)

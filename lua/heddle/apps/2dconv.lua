@@ -7,7 +7,7 @@ One kernel, blocks of 32 x 8 threads, j = column, i = row: what is not on the
 border loads its nine neighbours in A, row by row, and stores B[i][j].  A warp
 is 32 columns of one row: one line and one page where the column does not
 shift, two lines for its neighbours to the left and to the right, two pages
-where these lie beyond a multiple of 1024.  Blocks side by side share pages,
+where these are beyond a multiple of 1024.  Blocks side by side share pages,
 blocks below one another two rows.  Rows 0 and n-1 do nothing; the first and
 the last lane of a row are off.
 

@@ -19,7 +19,7 @@ a coefficient where the sum takes it, what is loaded ahead where the last
 coefficient does.
 
 Addresses are driven by indices alone; no contents.  Halo reads may wrap into
-the neighbouring row or plane, as in the source; all lie inside the array.
+the neighbouring row or plane, as in the source; all are inside the array.
 
 Approximated: values are not computed, since no address and no branch depends on
 them; whatever an instruction computes, it costs an issue slot.

@@ -10,7 +10,7 @@ Blocks of 512 threads, one a node; the host repeats both kernels until no node
 was added, depth + 1 times:
   bfs1   a node of the frontier (mask) leaves it, walks its edges, and marks
          what was not visited: cost and upd are written there.  Lists of
-         different lanes lie on different lines; vis, cost and upd are gathers
+         different lanes are on different lines; vis, cost and upd are gathers
          and scatters by node number.
   bfs2   makes upd the next frontier.
 

@@ -6,7 +6,7 @@ bytes.
 
 One launch of `grid` = 480 blocks of 128 threads, a grid-stride loop: option
 gid + 61440 k in round k.  Three independent loads, the arithmetic, two stores,
-all of one line and one page.  The next round lies 60
+all of one line and one page.  The next round is 60
 pages further in each of five arrays: five streams, each byte touched once,
 every page shared by eight blocks.  97 instructions an option, those of MAFIA's
 PTX: alu = 89 that compute and move pointers, 3 for the loop.  About nine of

@@ -7,13 +7,13 @@ i32.  Footprint 20 n + 4 m + 4 bytes.
 
 Every node has a random value from 0 to 2047.  Blocks of 256 threads, one a
 node; after `init` the host repeats two kernels, with two new colours in each
-round, until nobody has set stop:
+round, until no thread has set stop:
   color1   a node without a colour looks at its neighbours without one, sets
            stop if there is any, and keeps the largest and the smallest value.
            (A node with a single neighbour does not look: it is coloured now.)
   color2   who has at least the largest value gets the first colour, who has at
            most the smallest, the second.
-The lists of a warp lie side by side (1.1 pages), color[] and value[] are
+The lists of a warp are side by side (1.1 pages), color[] and value[] are
 gathers by node number.  Lanes are off as their nodes are coloured and as their
 lists end.
 

@@ -4,7 +4,7 @@ the constants of the MAFIA, MASK and Mosaic release (radius 8, 4 results a
 thread).
 
 Arrays, in order: In, Out, Buf, f32 x width height.  Footprint 12 width height
-bytes.  The 17 taps lie in constant memory.
+bytes.  The 17 taps are in constant memory.
 
 `repeats` times two launches over the same data:
   rows     blocks of 16 x 4 threads, grid width/64 x height/4: loads four

@@ -7,7 +7,7 @@ stand for them (parameter graph), and which of them decides whether a program is
 irregular:
   grid     the 5-point grid of the given width (0: a square), n / width rows:
            ecology1, one of COLOR's inputs, is the one of 1000 x 1000, and
-           G3_circuit resembles it.  A warp's neighbours lie side by side.
+           G3_circuit resembles it.  A warp's neighbours are side by side.
   roads    such a grid with fewer edges, connected, of mean degree d (0: 2.8,
            USA-road-d.NY, SSSP's input: 264,346 nodes, 733,846 edges)
   random   n nodes, mean degree d (0: 6.5), drawn with a seed, lists sorted:

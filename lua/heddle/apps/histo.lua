@@ -12,7 +12,7 @@ Footprint 4 words + 1024 grid + 1024 bytes.
               one page each, 45 pages from one to the next; then the block's
               256 sums to its row of Part
   merge       256 blocks of 256: thread i < grid reads bin bx of row i: lanes
-              lie 1 KB apart, 32 lines and 9 pages a warp, and every block
+              are 1 KB apart, 32 lines and 9 pages a warp, and every block
               sweeps all of Part; a tree in shared memory, one store
 
 A lane that meets another in its warp's bin tries again, until all have counted:

@@ -6,7 +6,7 @@ Arrays, in order: temp0[n][n], temp1[n][n], power[n][n], f32.  Footprint
 
 A launch advances `pyramid` = 2 time steps on tiles of 16 x 16 threads that
 overlap by the pyramid's border: the grid is ceil(n/12) squared, and the last
-launch does what is left of `steps` (with one step the tiles lie 14 apart but
+launch does what is left of `steps` (with one step the tiles are 14 apart but
 keep their border of 2, as the source has it).  Source and result change places
 from launch to launch.
 

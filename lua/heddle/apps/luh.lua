@@ -105,7 +105,7 @@ local function simple(p, b, name, reads, alu, writes)
     end)
 end
 
--- Where element k's corner c lies among the nodes, once nodelist has come.
+-- Where element k's corner c is among the nodes, once nodelist has come.
 local function node_of(t, p, b, k, c)
     local e, E = p.e, elements(p)
     local x, y, z = k % e, k // e % e, k // (e * e)

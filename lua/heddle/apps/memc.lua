@@ -32,7 +32,7 @@ key decide: its even bytes hold its number.
 
 Approximated: alu counts and the offsets of the three header fields.  The host
 puts new requests in place between `waves` launches, in no time; the value that
-the pointer leads to lies in the host's memory and is not read here.
+the pointer leads to is in the host's memory and is not read here.
 
 SPDX-License-Identifier: MIT
 ]]

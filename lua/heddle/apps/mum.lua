@@ -11,7 +11,7 @@ about 55 bytes a base: 84 MB for 1.4 million bases and 50,000 reads of 25 bases.
 One launch, blocks of 256, a thread a read.  For each start position (length -
 min + 1 of them) it walks down the tree: child[cur] gives the next node by base,
 node[next] the place of its edge in the reference, which is compared letter by
-letter; then node[prev] gives the suffix link where the next position goes on,
+letter; then node[prev] gives the suffix link where the next position continues,
 with what is known to match skipped.  Reads of the tree are 16 bytes a lane.
 Node numbers are breadth first and texel rows take turns by number, so a few
 levels down every lane has a page of its own.  A result is stored where more

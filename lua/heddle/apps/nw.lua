@@ -11,7 +11,7 @@ of ref (64 bytes each), the west column of mat, one element from each of 16
 rows - a row is 8196 bytes at n = 2048, so 16 lines and 16 pages in one
 instruction - and the north row; then 31 steps of a wavefront in shared memory
 with 1, 2, .. 16, .. 1 lanes, a barrier after each; then it stores 16 rows.
-Every row of a tile lies in pages of its own, and only 1 to w half-warps run at
+Every row of a tile is in pages of its own, and only 1 to w half-warps run at
 a time.
 
 Instructions between accesses are those of MAFIA's PTX, block by block and in

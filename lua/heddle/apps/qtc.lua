@@ -25,10 +25,10 @@ blocks of 64 threads:
   update    one block: clus |= Ai
 About 19 lanes, so 19 pages, a load of dist (4,096 points).
 
-Everything is real: points lie as SHOC's generator puts them (groups of up to
+Everything is real: points are as SHOC's generator puts them (groups of up to
 n/30 points in circles of radius up to 10 in a square of 20), distances are
-computed from them, and candidates, winners and lists follow.  How dense the
-groups lie differs much from draw to draw (D is 127 to 288 for seeds 1 to 10);
+computed from them, and candidates, winners and lists follow.  The
+density of groups differs much from draw to draw (D is 127 to 288 for seeds 1 to 10);
 seed 2 resembles SHOC's own points (D = 160, 51 neighbours).  The matrix
 itself is not kept: a load of dist has its address and its wait, its value
 comes from the coordinates (a pair that is not near counts as far apart, as in

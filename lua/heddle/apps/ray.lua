@@ -12,7 +12,7 @@ ray for up to five bounces, each against a plane and three spheres in constant
 memory and, where the light is in front, with a ray to the light that stops at
 the first object; then it adds up what the bounces left and adds to the pixel.
 The stack of bounces (five times four words) is indexed by a variable and so
-lies in local memory: word k of the thread in slot s at 4 (k resident + s),
+is in local memory: word k of the thread in slot s at 4 (k resident + s),
 consecutive for the lanes of a warp, 180 KB from one word to the next.
 
 The rays are real: the scene, the view and the arithmetic (single precision)
@@ -163,7 +163,7 @@ local function entry(t, b, p, what, i, slot)
     return values
 end
 
--- One bounce at `at`, distance `least`: light, shadow, and the ray goes on.
+-- One bounce at `at`, distance `least`: light, shadow, and the ray continues.
 local function bounce(t, p, b, ray, least, object, i, slot)
     local at = add(ray.from, times(ray.u, least))
     local L, V = unit(sub(LIGHT, at)), unit(sub(ray.from, at))

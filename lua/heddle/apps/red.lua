@@ -5,7 +5,7 @@ Arrays, in order: in[n], out[grid], f32.  Footprint 4 (n + grid) bytes.
 
 `launches` identical launches of `grid` = 64 blocks of 256 threads.  A thread
 adds elements i and i + 256 for i = 512 bx + tid, then 32,768 further, and so
-on; a tree in shared memory follows, and thread 0 stores.  Both loads lie in one
+on; a tree in shared memory follows, and thread 0 stores.  Both loads are in one
 page, which serves two blocks; the next round is 32 pages on: one new page a
 warp and round.  11 instructions a round, those of MAFIA's PTX (alu = 7: two
 sums, five for pointer and loop), and with what is outside the loop 16 a round

@@ -25,7 +25,7 @@ MAFIA's PTX, block by block: 16.5 a fetch beside it, and 32 more for each three
 positions; 22 a round of the others.  Each fetch is waited for before the next.
 
 Addresses are driven by indices alone; no contents.  Approximated: the
-texture (ref) lies row by row.
+texture (ref) is stored row by row.
 
 SPDX-License-Identifier: MIT
 ]]

@@ -7,7 +7,7 @@ Arrays, in order: A[v][l], B[v][l], C[v], f32.  Footprint 8 v l + 4 v bytes.
 One launch of `grid` = 128 blocks of 256 threads; a block takes vectors bx,
 bx + grid, ..  In a vector a thread owns four of 1024 accumulators, and for
 each it walks elements 1024 apart: with l = 4096 the four loads of A, and those
-of B, lie exactly one page from each other.  A tree of ten levels in shared
+of B, are exactly one page from each other.  A tree of ten levels in shared
 memory follows, thread 0 stores the result.  Every load is one line and one
 page, every page is touched by one block only, and nothing is used again.
 

@@ -4,7 +4,7 @@ SRAD - speckle-reducing anisotropic diffusion of an image, Rodinia srad_v1
 
 Arrays, in order: I f32 x rows cols; iN, iS i32 x rows and jE, jW i32 x cols,
 the numbers of the neighbouring rows and columns, clamped at the edge; sums,
-sums2, dN, dS, dW, dE, c, f32 x rows cols.  The image lies column by column.
+sums2, dN, dS, dW, dE, c, f32 x rows cols.  The image is stored column by column.
 Footprint 32 rows cols + 8 (rows + cols) bytes.
 
 One thread a pixel, blocks of 512.  Launches: extract; then `iterations` times

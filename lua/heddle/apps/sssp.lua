@@ -14,7 +14,7 @@ for the rest) the host repeats three kernels until nothing has changed:
   diff     stop is set where x and y differ
 There is no frontier: all nodes walk their lists in every iteration, so the
 work of an iteration, and its addresses, are always the same.  Lists of a warp
-lie side by side, x[] is a gather by node number.
+are side by side, x[] is a gather by node number.
 
 Everything is real: graph, lengths, distances; see csr.lua for the graphs.  A
 random graph of 299,067 nodes needs about 20 iterations, a grid of 500 x 500

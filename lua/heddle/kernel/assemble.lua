@@ -1,7 +1,7 @@
 --[[
 assemble.lua - from the blocks of build.lua to the bytecode of prog/program.h.
 
-Three steps.  What nobody needs is left out: a value is needed if an
+Three steps.  What is not needed is left out: a value is needed if an
 instruction with an effect uses it, directly or through others; a variable, if
 something needed reads it.  The rest is laid out in one line, in which a warp
 runs it from top to bottom whatever its lanes do, so that the lifetimes of
@@ -291,7 +291,7 @@ arguments { name, kind } in the order in which launches give them.
 function M.assemble(k, buffers)
     local kernel, line = k.kernel, { loops = {} }
     mark_block(k.root)
-    for _, load in ipairs(k.loads) do -- results that nobody needs: no register
+    for _, load in ipairs(k.loads) do -- results that are not needed: no register
         if load.d and not load.d.needed then load.d = nil end
     end
     local function mark_counters(block)

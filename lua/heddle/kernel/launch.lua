@@ -1,7 +1,7 @@
 --- kernel/launch.lua - launches of an application: which kernel, which grid,
 -- and the values of its arguments, as a list or a host gives them.
 --
--- Whatever is wrong is told with the application, the kernel and the field.
+-- An error names the application, the kernel and the field.
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"

@@ -6,7 +6,7 @@ besides on its state and on the buffers.  Plain Lua has more: pairs walks in an
 order that differs from run to run (Debian's Lua seeds its hashes from
 addresses and the clock), so do the numbers of math.random, table.sort chooses
 pivots by the clock, and os tells it.  Buffers laid out in the order of pairs
-would lie elsewhere in each run.
+would be elsewhere in each run.
 
     local open <close> = pure.open()    globals of application code, to the
                                         end of the block, also by an error
@@ -19,7 +19,7 @@ While they are open
   tostring          shows no addresses
   setmetatable      refuses weak tables
   require           loads a module with the globals of before
-The functions of the globals are exchanged, not those that somebody holds in a
+The functions of the globals are exchanged, not those that are held in a
 local: this is a fence around mistakes, as that of policies (lsandbox.c), which
 is stricter, since it can be: a policy is a file or a table of its own, an
 application stands in the middle of a script.

@@ -54,7 +54,7 @@ local function most(hist)
     return top
 end
 
---- Share of accesses whose reuse lies within a bound.
+--- Share of accesses whose reuse is within a bound.
 local function reuse_within(bound)
     return function(s, k)
         local n = 0
@@ -436,7 +436,7 @@ end
 
 -- ---- the picture -----------------------------------------------------------------
 
---- Starts of launches, as many as can be told apart.
+--- Starts of launches, as many as can be distinguished.
 local function marks_of(launches, total)
     local out, last = {}, -math.huge
     for _, l in ipairs(launches) do

@@ -8,7 +8,7 @@
 -- the time of its way, what DRAM does by a line that missed.  Its first look-ups
 -- are as many as its pages and lines; what follows in the warp belongs to others.
 -- The end is the note of an instruction that began at the same cycle.  What is
--- done for the same page or line on behalf of others is told as far as this one
+-- done for the same page or line on behalf of others is shown as far as this one
 -- waits for it.
 --
 -- SPDX-License-Identifier: MIT
@@ -153,7 +153,7 @@ end
 watch.cache_hit, watch.cache_miss = cache "hit", cache "miss"
 
 --- What a line waits for: its row is open (hit), no row is (miss), or another
--- one (conflict).  Its bursts are told with the first.
+-- one (conflict).  Its bursts are shown with the first.
 function watch.dram_command(note, s)
     local line = note.address // s.line
     local of = related(note, s) and note.kind ~= "write" and s.fetched[line]

@@ -32,7 +32,7 @@ Lua 5.4 with heddle in it.  An expression shows its value, _ is the last one.
 
 step, run, run_until, back, go and look act on `sim`: yours, or else the last one that
 was made.  Tab completes names, also inside of strings.  Ctrl-C ends a command
-or a run, which can go on from there; Ctrl-D leaves.
+or a run, which can continue from there; Ctrl-D leaves.
 
   help(H)  help(sim)  help(sim.look)  help "l2tlb"  help "tlb_fill"
   help "ATAX"  help "maxwell"]]

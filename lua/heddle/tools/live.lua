@@ -5,7 +5,7 @@
 --     /state    that as JSON, every two seconds
 --     /view     the page of the results that are in the store now (view.lua), made
 --               in a process of its own, so that /state is answered meanwhile
--- A series that has ended is told from what was last seen of it.  Of results only
+-- A series that has ended is known by what was last seen of it.  Of results only
 -- the last few are read for /state, each once.
 --
 -- SPDX-License-Identifier: MIT

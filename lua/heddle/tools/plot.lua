@@ -5,7 +5,7 @@
 --
 -- A series is what H.report.series returns; the number is the cycle at which its
 -- first interval begins.  A column of the plot is the mean of the intervals that
--- lie in it, by their cycles; where it has none it is empty.
+-- are in it, by their cycles; where it has none it is empty.
 -- Columns are drawn in eighths of a character where the terminal shows UTF-8, with
 -- # else.  The axis begins at 0, and ends at a round number.
 --

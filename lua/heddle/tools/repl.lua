@@ -14,7 +14,7 @@
 --   - A local variable is gone when its chunk ends, as in lua5.4.
 --   - An error is printed with the user's part of the traceback and ends the
 --     command.  So does Ctrl-C: it stops a run at its next event, which can
---     go on from there, and a script at its next instruction (a coroutine or
+--     continue from there, and a script at its next instruction (a coroutine or
 --     a pcall in a loop keeps going; a second Ctrl-C then ends the process).
 --     At the prompt it clears the line.  Ctrl-D, exit or quit leaves.
 --

@@ -19,9 +19,9 @@
 -- other; `variant` takes one of them.
 --
 -- Those whose JSON has the identity of this very program, script, scale and
--- seed are not run again, unless `force`.  One that fails is told and left; the
--- others go on.  After the first, then every ten seconds, and at the end,
--- OUT/reproduce.html (page.lua) is written anew: it has every experiment of
+-- seed are not run again, unless `force`.  One that fails is reported and left; the
+-- others continue.  After the first, then every ten seconds, and at the end,
+-- OUT/reproduce.html (page.lua) is written again: it has every experiment of
 -- `scenarios` whose results are at hand.  At the end, OUT/view.html (view.lua) has
 -- the simulations behind them, as far as they are in the store and the page has
 -- room, and each experiment links to its own.  Ctrl-C stops what runs and leaves
@@ -41,7 +41,7 @@ local store = require "heddle.store"
 
 local reproduce = {}
 
-local EACH = 10 -- seconds after which the page is written anew
+local EACH = 10 -- seconds after which the page is written again
 
 -- ---- which -------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@
 -- PROCESS.series: a line of JSON that says what it is, a line for each job in the
 -- order in which they begin, then a line whenever one begins or ends, added by the
 -- process that runs it.  The file goes with its series, however that ends; of one
--- that was killed it stays, until another begins.  Whoever reads knows by the
+-- that was killed it stays, until another begins.  A reader knows by the
 -- process whether a series, or a job of it, still runs, which is true on the
 -- machine where it does.
 --
@@ -47,7 +47,7 @@ local function who(pid)
     return number and tonumber(number), begun, rest and rest:sub(1, 1)
 end
 
---- Whether a process that was told runs.
+--- Whether a process that the file names runs.
 local function lives(pid, begun)
     local _, at, state = who(pid)
     return at ~= nil and at == begun and state ~= "Z" and state ~= "X"
@@ -109,7 +109,7 @@ Log.__close = Log.close
 
 -- ---- reading ---------------------------------------------------------------------------
 
---- A line of the file as a table; one that is not whole, or of somebody else, as
+--- A line of the file as a table; one that is not whole, or of another program, as
 -- an empty one.
 local function line_of(text)
     local ok, v = pcall(json.decode, text)

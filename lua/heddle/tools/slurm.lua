@@ -4,7 +4,7 @@
 --     H.run(jobs, { jobs = "slurm:partition=main,time=30,per_task=10" })
 --     H.run(jobs, { jobs = { "slurm", time = 30, sbatch = "--account=a" } })
 --
--- The script goes on where it was called and waits; the jobs run in array tasks
+-- The script runs on where it was called and waits; the jobs run in array tasks
 -- (sbatch --array).  A task runs the very same script with the same arguments.
 -- In it, calls before the one that has submitted it find their results in the
 -- store; in that call it runs only its own jobs, each in a process of its own,
@@ -18,18 +18,18 @@
 -- are submitted again, each alone, at most three times; so two copies of one may
 -- run at a time, which write equal results, atomically.  Slurm's own requeueing is
 -- off (--no-requeue): it would hold tasks back for two minutes.  A job that raises
--- an error is no failure of its task, and is not run again.  Tasks that somebody
--- cancels are not submitted again.
+-- an error is no failure of its task, and is not run again.  Tasks that
+-- are cancelled are not submitted again.
 --
--- What a run hands to its tasks lies in STORE/slurm/RUN: for the a-th array of
+-- What a run hands to its tasks is in STORE/slurm/RUN: for the a-th array of
 -- the n-th call n-a.plan (which jobs are whose), n-a.sh, the output of task t,
 -- n-a-t.out, and the errors of jobs.  It goes when the call ends well, errors when
 -- the script does.  Every file system involved (the script's, the store's) has to
 -- be one that the nodes share, in the same place.
 --
--- Ctrl-C cancels the tasks: nothing of heddle's goes on by itself.  Where the
+-- Ctrl-C cancels the tasks: nothing of heddle's continues by itself.  Where the
 -- script dies instead, or is ended by SIGTERM or SIGHUP (its own time limit, a lost
--- connection), they go on and leave their results; what still waits when the same
+-- connection), they continue and leave their results; what still waits when the same
 -- command is given again finds those and ends at once.
 --
 -- Left out: Slurm's accounting (sacct), which needs a database; claims on jobs,
@@ -530,7 +530,7 @@ function Series:cancel()
         self:say("the tasks on Slurm (%s) are cancelled", table.concat(self.ids,
             ", "))
     else
-        self:say("scancel: %s; its tasks (%s) may go on", said(text),
+        self:say("scancel: %s; its tasks (%s) may continue", said(text),
             table.concat(self.ids, ", "))
     end
 end
@@ -634,7 +634,7 @@ function slurm.spread(series, dir, list, order, look, ended, tick, quiet)
         s:cancel()
         s:collect()
     elseif stopped then
-        s:say("the tasks on Slurm (%s) go on; scancel --name=%s ends them",
+        s:say("the tasks on Slurm (%s) continue; scancel --name=%s ends them",
             table.concat(s.ids, ", "), s.name)
     end
     if not ok then

@@ -165,7 +165,7 @@ end
 
 -- ---- on Slurm -----------------------------------------------------------------
 
---- Where the error of a job, by the name of its result, lies for this run of the
+--- Where the error of a job, by the name of its result, is for this run of the
 -- script.
 local function error_of(series, name)
     return ("%s/%s.error"):format(series.folder, name)
@@ -281,7 +281,7 @@ local function interrupted(err, n, found, dir)
         for _, kept in ipairs(script.partial_results or {}) do
             found = found + (kept and kept.key and 1 or 0)
         end
-        say("%d of %d results are kept in %s; the next run goes on from there",
+        say("%d of %d results are kept in %s; the next run continues from there",
             found, n, dir)
     end
     error(err, 0)

@@ -11,7 +11,7 @@
 -- One file, no dependencies, readable on light and dark pages: the background
 -- is part of the picture.  What a page may colour by its own style has a class:
 -- bg, axis, grid, mark.  Colours are from the set of Okabe and Ito, which can
--- be told apart by everybody.  Equal input gives equal bytes.
+-- be distinguished by all readers.  Equal input gives equal bytes.
 --
 -- Nothing overlaps: widths of texts are estimated (no font is at hand), titles,
 -- legends and notes are broken into lines, labels of groups are turned where
@@ -432,7 +432,7 @@ end
 --- Lines of the same series as bars: series = { { name =, values = { y, ... },
 -- marks = }, ... } at groups = { ... }, numbers or names; a series may have an x of
 -- its own, { x, ... }, instead; without either the values are at 1, 2, ...; dashed =
--- true for what somebody else found.  log = true: the x axis is logarithmic and has
+-- true for values of a paper.  log = true: the x axis is logarithmic and has
 -- a tick at each x.  cumulative = true: values are how many there are at each x, and
 -- the line is the share of all of them up to there.
 function svg.lines(o)

@@ -136,7 +136,7 @@ function timeline.parse(text)
     if out.path == "" then
         return nil, "a path is expected"
     end
-    -- What is wrong in itself is told before the script runs.
+    -- Errors in the words alone are reported before the script runs.
     local ok, err = pcall(check, out)
     if not ok then
         return nil, (core.problem(err).message:gsub("^timeline: ", ""))

@@ -138,7 +138,7 @@ local function values_of(list, rows, where, of)
     return array(#list, out)
 end
 
---- What would go unnoticed: what the result tells, and where it was cut.
+--- Warnings: those of the result, and where it was cut.
 local function notes_of(r)
     local out = { table.unpack(r.told or {}) }
     for _, a in ipairs(r.apps) do

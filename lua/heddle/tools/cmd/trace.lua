@@ -19,7 +19,7 @@ usage: heddle trace convert IN OUT
        heddle trace info FILE
        heddle trace check FILE
 
-A trace is an Accel-Sim kernelslist.g, the directory it lies in, one .traceg or
+A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
 .traceg.xz, or heddle's own container (.hdt).
 
   convert   writes a container of all address spaces of IN, and says what is

@@ -22,7 +22,7 @@ stage, intervals, histograms.
   -o PAGE         where to; - is standard output; else beside the first FILE
   filter=WORDS    only runs that have all of the words in label, machine,
                   applications, policies or settings (l2tlb.entries=512)
-  size=MB         of the page, about (8); what does not fit is told on it
+  size=MB         of the page, about (8); what does not fit is listed on it
   title=TEXT      its heading
 
 With --follow it writes nothing, but serves what a series that keeps its results

@@ -1,6 +1,6 @@
 --- canvas.lua - what charts are drawn on: texts, numbers, round steps.
 --
--- A canvas is a list of SVG elements, in the order in which they lie on each
+-- A canvas is a list of SVG elements, in the order in which they are on each
 -- other; what the charts are is svg.lua's business.  No font is at hand, so the
 -- width of a text is estimated, wide rather than narrow.
 --
@@ -102,7 +102,7 @@ function Canvas:lines(x, y, lines, height, o)
     end
 end
 
---- The short dashed line of a value that somebody else found.
+--- The short dashed line of a value of a paper.
 function Canvas:mark(x1, x2, y)
     self:add("<line class='mark' x1='%s' y1='%s' x2='%s' y2='%s' "
         .. "stroke='#000' stroke-width='2' stroke-dasharray='4 2'/>", n(x1),

@@ -1,6 +1,6 @@
 /*
  * live.js - how far the series of a store are (live.lua): asks for /state every
- * two seconds and shows it.  What has not changed is not drawn anew, so that the
+ * two seconds and shows it.  What has not changed is not drawn again, so that the
  * focus and what is folded open stay.
  *
  * SPDX-License-Identifier: MIT

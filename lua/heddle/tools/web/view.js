@@ -6,7 +6,7 @@
  * below is of the picked ones, A to F, and of all applications together or one of
  * them.  Whatever is picked is in the address (#filter=...&runs=0,2), so a page
  * can be linked to as it is.  Charts are SVG at the width that there is, drawn
- * anew when that changes; each has its numbers as a table below, and a cursor for
+ * again when that changes; each has its numbers as a table below, and a cursor for
  * the pointer or the arrow keys.  Texts of results reach the page as text, never
  * as HTML.
  *
@@ -286,7 +286,7 @@ function runsTable(list) {
     ...others ? [{ text: "Settings that differ", as: "s" }] : []], rows);
 }
 
-/** The list anew, with the focus where it was. */
+/** Makes the list again, with the focus where it was. */
 function redrawRuns() {
   const at = document.activeElement && document.activeElement.dataset.focus;
   const list = found(), box = document.getElementById("list");
@@ -335,7 +335,7 @@ function listRuns() {
   ];
 }
 
-/** What would go unnoticed of the picked runs. */
+/** Warnings on the picked runs. */
 function notes() {
   const list = picked().flatMap((r, k) => [...["done", "stopped"].includes(r.status)
     ? [] : ["it is not at its end: " + r.status], ...r.notes].map(t => h("li",
