@@ -27,9 +27,9 @@
 -- here it is that of the last question, and the base wins.  A warp that comes
 -- begins with no tags.  Left out: atomics, which pass the L1.
 --
--- Whoever schedules issues the loads: core.scheduler, or a policy of warp_pick.
+-- The scheduler issues the loads: core.scheduler, or a policy of warp_pick.
 -- The built-in "ccws" is this one with lines, "tcws" with pages, vta_entries = 8,
--- vta_ways = 0; there, how scores are kept without a step each cycle is told.
+-- vta_ways = 0; its file explains how scores are kept without a step each cycle.
 --
 -- SPDX-License-Identifier: MIT
 

@@ -19,7 +19,7 @@
 --
 -- SPDX-License-Identifier: MIT
 
---- The counters of a core, which begin anew where a window does: of warps a and
+--- The counters of a core, which begin at 0 where a window does: of warps a and
 -- b, a << 8 | b.
 local function counters(s, core, cycle, p)
     local c = s.core[core + 1]

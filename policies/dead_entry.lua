@@ -23,7 +23,7 @@ return {
                     source = "guess: near the end of three bits" },
         how = { default = "last", choices = { "last", "skip" },
                 meaning = "what is done with it: it is the next victim, or does "
-                    .. "not enter, and then it is not seen that it would have "
+                    .. "not enter, and then it is not learnt that it would have "
                     .. "been used",
                 source = "guess; Mazumdar et al. skip, and keep what they skip to "
                     .. "learn" },

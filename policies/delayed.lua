@@ -1,4 +1,4 @@
--- delayed.lua - a page comes when it has been accessed from afar often enough.
+-- delayed.lua - a page migrates when it has been accessed remotely often enough.
 --
 -- Ganguly et al., DATE 2020: adaptive page migration for irregular
 -- applications in less memory than they touch, as
@@ -24,7 +24,7 @@ end
 
 return {
     name = "delayed",
-    summary = "pages come when they have been accessed from afar often enough",
+    summary = "pages migrate when they have been accessed remotely often enough",
     source = "Ganguly et al., DATE 2020",
 
     params = {

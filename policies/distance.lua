@@ -3,7 +3,7 @@
 --
 -- A table has a row for each distance between successive misses of an application,
 -- with the two distances that came after it last.  A miss enters its distance in
--- the row of the one before, and has the pages translated that lie at the
+-- the row of the one before, and has the pages translated that are at the
 -- distances of its own row.
 --
 -- The built-in "distance" is the same in C.

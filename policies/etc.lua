@@ -4,8 +4,8 @@
 -- Processing Units (ETC), ASPLOS 2019, section 4.  An application is
 --
 --   regular    if its loads have `threshold` lanes a line or more, by samples of
---              `sample` cycles, all of them so far together: pages leave ahead
---              of need, below `free_bytes` of free memory, and beside those that
+--              `sample` cycles, all of them so far together: pages are
+--              evicted ahead of need, below `free_bytes` of free memory, and beside those that
 --              come;
 --   sharing    the same where its kernels share data: its pages are compressed
 --              in memory, too (compress.enable);
@@ -53,7 +53,7 @@ return {
                    source = "ETC 4.1" },
         free_bytes = { default = 2097152, min = 4096, max = 1 << 44,
                        unit = "bytes", meaning = "free memory below which "
-                           .. "pages leave ahead of need", source = "ETC 4.2" },
+                           .. "pages are evicted ahead of need", source = "ETC 4.2" },
     },
 
     init = function(s)

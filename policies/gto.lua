@@ -1,7 +1,7 @@
 -- gto.lua - greedy then oldest.
 --
 -- Rogers, O'Connor, Aamodt: Cache-conscious wavefront scheduling, MICRO 2012.
--- The warp that issued last goes on until it stalls; then the ready warp that
+-- The warp that issued last continues until it stalls; then the ready warp that
 -- has been resident longest issues.  q.ready is a bit set of warps.
 --
 -- SPDX-License-Identifier: MIT

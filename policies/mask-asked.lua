@@ -1,6 +1,6 @@
 -- mask-asked.lua - MASK as answers to the points, the form to start from.
 --
--- Ausavarungnirun et al.: MASK, ASPLOS 2018; mask.lua tells the mechanisms and
+-- Ausavarungnirun et al.: MASK, ASPLOS 2018; mask.lua explains the mechanisms and
 -- has the same parameters.  Here the engine measures, asks, and hands out; the
 -- policy only decides.  That is shorter, and slower where a point is hot: for
 -- long runs use mask.lua, which steers, or the built-in "mask".
@@ -99,7 +99,7 @@ return {
                  source = "MASK 5.2" },
         token_rule = { default = "text", choices = { "text", "hillclimb" },
                        meaning = "text: fewer when the miss rate rose, more "
-                           .. "when it fell; hillclimb: goes on while it "
+                           .. "when it fell; hillclimb: continues while it "
                            .. "falls, turns when it rose",
                        source = "MASK 5.2; 7.4 for hillclimb" },
         sample = { default = 32, max = 255, unit = "sets",

@@ -10,7 +10,7 @@
 --            rate has changed by more than `band` percentage points from one
 --            epoch to the next, the tokens move by `step` percent of the
 --            warps: down when it rose, up when it fell.  With
---            token_rule = hillclimb the last move goes on while the rate
+--            token_rule = hillclimb the last move continues while the rate
 --            falls, and turns when it rises.
 --
 --   bypass   Address-Translation-Aware L2 Bypass (section 5.3).  At the end of
@@ -25,7 +25,7 @@
 --            all others normal.  A turn lasts `thresh` requests times the
 --            application's share of walks at once times instructions that one
 --            miss held up, both the most of the epoch before; equal shares
---            where nobody walked.
+--            where no warp walked.
 --
 -- This is the steered form: at each epoch the policy sets the tables that the
 -- engine's defaults read, so nothing is asked and a request costs what it
@@ -236,7 +236,7 @@ return {
                  source = "MASK 5.2" },
         token_rule = { default = "text", choices = { "text", "hillclimb" },
                        meaning = "text: fewer when the miss rate rose, more "
-                           .. "when it fell; hillclimb: goes on while it "
+                           .. "when it fell; hillclimb: continues while it "
                            .. "falls, turns when it rose",
                        source = "MASK 5.2; 7.4 for hillclimb" },
         sample = { default = 32, max = 255, unit = "sets",

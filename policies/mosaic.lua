@@ -241,7 +241,7 @@ local function full(s, q)
     end
     for _, try in ipairs { movable, emergency } do
         for i = 0, s.apps do
-            -- who asks, then the others, then nobody
+            -- that of the asking application, then the others', then no one's
             local owner = i == 0 and q.app or i <= q.app and i - 1 or i
             local k = try(s, q, owner, PAGES)
             if k ~= 0 then

@@ -7,7 +7,7 @@
  *
  * Only warps below a limit may fill the shared L2 TLB; the walks of the others
  * go to the bypass cache.  A plug-in is one const struct; heddle_policy_entry
- * hands it out.  State would lie in the simulation's arena (state_bytes, init)
+ * hands it out.  State would be in the simulation's arena (state_bytes, init)
  * so that snapshots contain it; here it is the limit alone.
  *
  * SPDX-License-Identifier: MIT

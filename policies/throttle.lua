@@ -9,7 +9,7 @@
 --   detection  lasts `detect` epochs.  A far fault during which pages had to be
 --              evicted ends it: once it is served its core stops, and execution
 --              begins.  If there was no far fault, the core that stopped last
---              goes on; if there were some and all found room, nothing changes.
+--              resumes; if there were some and all found room, nothing changes.
 --   execution  lasts `execute` epochs, in which nothing changes.
 --
 -- Whether cores that stop at a launch have got blocks before is not said: with
@@ -18,7 +18,7 @@
 -- With irregular = 1 all that is for applications which app_classify calls
 -- irregular, from the instant at which it does.
 --
--- `step` and `release` cores stop and run at a time: the core of the fault and
+-- `step` and `release` cores stop and resume at a time: the core of the fault and
 -- then the highest, the last ones first.  One core always runs.
 --
 -- An epoch is throttle.cycles.  The built-in "throttle" is the same in C.
@@ -51,7 +51,7 @@ local function halve(s, q, p)
     end
 end
 
---- Cores that the engine has let go on, since no other had a block.
+--- Cores that the engine has let run, since no other had a block.
 local function forget(s, q)
     local kept = {}
     for _, place in ipairs(s.stack) do
@@ -116,7 +116,7 @@ return {
         step = { default = 1, min = 1, max = 64, unit = "cores",
                  meaning = "cores that stop at a time", source = "ETC 5.4" },
         release = { default = 1, min = 1, max = 64, unit = "cores",
-                    meaning = "cores that run at a time",
+                    meaning = "cores that resume at a time",
                     source = "ETC 5.4" },
         hold = { default = 0, max = 1, meaning = "1: cores that stop at a "
                      .. "launch have got blocks before, which wait there; 0: "

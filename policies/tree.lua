@@ -4,7 +4,7 @@
 -- question says of the pages around a fault.  UVMSmart's form has leaves of
 -- 64 KB: from the fault's leaf up, a node that is more than half there is
 -- filled.  The driver's has pages: those of the faults' 64 KB count as there,
--- what came ahead for the same batch does not, and the largest node of which
+-- what was prefetched for the same batch does not, and the largest node of which
 -- more than a threshold is there comes, cut at the allocation's ends.
 --
 -- SPDX-License-Identifier: MIT
@@ -75,7 +75,7 @@ end
 
 return {
     name = "tree",
-    summary = "brings the rest of what is half there around a fault",
+    summary = "migrates the rest of what is half resident around a fault",
     source = "Ganguly et al., ISCA 2019; NVIDIA's UVM driver",
     params = {
         driver = { default = 0, min = 0, max = 1, unit = "",

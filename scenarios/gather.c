@@ -11,7 +11,7 @@
  * to the results.  generator.lua has the same in Lua.
  *
  * A work is one const struct; heddle_work_entry() hands it out.  What a warp
- * has done lies in its state, which the simulation keeps, so that snapshots
+ * has done is in its state, which the simulation keeps, so that snapshots
  * contain it: here it is the number of its next step.
  *
  * SPDX-License-Identifier: MIT

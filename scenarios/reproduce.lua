@@ -6,12 +6,12 @@
 --     heddle run scenarios/reproduce.lua variant=papers
 --
 -- MASK and Mosaic are run on both forms of their machine: variant=papers has the
--- released simulator's way to memory, variant=literal the shorter one that the
+-- released simulator's latency to memory, variant=literal the shorter one that the
 -- text alone would allow (heddle explain maxwell-literal); empty: both.
 --
 -- Writes out/reproduce.html, and of each experiment out/PAPER/NAME.json, .txt
 -- and .svg.  What was measured by the same program at the same scale is kept,
--- unless force=1; an interrupted run goes on where it was.  The exit status is
+-- unless force=1; an interrupted run continues where it was.  The exit status is
 -- 1 if an experiment failed.
 --
 -- MASK and Mosaic at scale=full were 5,557 simulations and 2:49 hours of one core

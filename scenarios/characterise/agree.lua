@@ -6,7 +6,7 @@
 --     checks:print("ETC's classes")           a table, and "14 of 15 agree"
 --
 -- A check without a verdict (ok = nil) is shown and not counted: where the
--- paper gives no value, or the run was cut before it could tell.  `why` is
+-- paper gives no value, or the run was cut too early.  `why` is
 -- said below the table where a check disagrees: its cause, as far as it was
 -- found.
 --
@@ -59,7 +59,7 @@ function Checks:print(title)
     io.write("\n")
 end
 
---- Applications of a list that there are at a size; the others are told.
+--- Applications of a list that there are at a size; the others are listed.
 function agree.present(names, size)
     local library = require "heddle.app"
     local out, missing = {}, {}

@@ -7,7 +7,7 @@
 -- Here the factor is that of the whole program, global loads alone, sum over
 -- sum: a mean of ratios would count ATAX's two kernels alike and call it regular.
 -- SAD reads its second picture through a texture, which is a load like others
--- here and not a global load there; its factor is told with and without, and the
+-- here and not a global load there; its factor is shown with and without, and the
 -- samples have it.
 -- ATAX, BICG and MVT have one kernel that reads rows lane by lane (2 lanes a
 -- line) and one that is coalesced (32 and more), so a sample says whichever
@@ -37,7 +37,7 @@ local THRESHOLDS = { 5, 6, 7, 8, 9, 10 }
 
 --- Why a class differs, where the cause is known.
 local WHY = {
-    LPS = "at T and S its rows of 100 elements lie across lines, and the last "
+    LPS = "at T and S its rows of 100 elements are across lines, and the last "
         .. "block of a row has 4 columns of 32; with rows padded to 512 bytes, "
         .. "as on hardware (pitch=128), S has 10.6",
 }

@@ -1,12 +1,12 @@
 --- latencies.lua - what an access takes in an empty machine, on every preset.
 --
--- One warp loads, with nothing else going on; cycles of the core.  A hit in the
+-- One warp loads, with nothing else under way; cycles of the core.  A hit in the
 -- L1 or the L2 and DRAM with a closed bank are the whole load, without
 -- translation; an L2 TLB hit and a page walk are what the translation takes, from
 -- the miss of the L1 TLB to its answer at the core.  A walk reads four levels,
 -- each from the L2 cache or each from DRAM (the first of all, so that banks are
 -- closed); walk caches are off, and pages have 4 KB, since otherwise fewer are
--- read or they lie elsewhere.  Machines without an L2 TLB have no hit in it.
+-- read or they are elsewhere.  Machines without an L2 TLB have no hit in it.
 --
 -- What there is beside them is no preset's: MAFIA's means over all loads of
 -- programs that load its memory lightly (the Fermi run of

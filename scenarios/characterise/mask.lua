@@ -71,7 +71,7 @@ local WHY = {
     NN = "one look-up in 500 misses the L1 TLB, and a third of these finds no "
         .. "entry in the L2 TLB, since 30 cores ask for a new page at once; "
         .. "with those as hits it is 5 %",
-    NW = "each row of a tile lies on another page and is touched two or three "
+    NW = "each row of a tile is on another page and is touched two or three "
         .. "times by one half-filled warp: 60 % of the look-ups (M: 77) are "
         .. "first ones, 46 with a look-up a line; what MASK ran is not known",
     QTC = "a block reads the same 50 to 150 rows of dist, a page each, again "

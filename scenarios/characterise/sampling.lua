@@ -5,7 +5,7 @@
 -- launches; the machine is maxwell, the programs are the library's and two traces.
 -- One rule sets all periods: 100 to a run, of which a twentieth is measured after as
 -- much of warm-up, but no period so short that the warps of 30 cores could not all
--- go on once.  A program ends by a budget of instructions where
+-- continue once.  A program ends by a budget of instructions where
 -- a whole run would take minutes.  The time is the processor's, of the run alone,
 -- the two runs of a program one after the other.  The goal: runs of more than
 -- 10 M cycles at least 5 times as fast, with at most 5 % error; where it is missed
@@ -14,9 +14,9 @@
 -- What came out at scale=full: windows are off by 2 to 10 % for CORR, COVAR, NW, HS,
 -- GESUMMV and MUM, by a fifth for BFS and SSSP, which have many short launches, and
 -- say half to three quarters too much for ATAX, BICG, MVT and KMEANS.  There, in the
--- whole run, warps drift apart as it goes on: the oldest of them have the
+-- whole run, warps drift apart as it proceeds: the oldest of them have the
 -- load/store unit, and the lines of few warps at a time fit into the L2 (KMEANS: 78 %
--- of its reads hit; in windows 27 %), while skipped warps all go on alike.  Skipping
+-- of its reads hit; in windows 27 %), while skipped warps all proceed alike.  Skipping
 -- in proportion to what warps of an age issued in the last window was tried: it
 -- mends CORR and spoils BICG and HS.  Windows are 2 to 4 times as fast, since
 -- skipping takes a tenth to a fifth of the time of simulating.  Launches are

@@ -19,7 +19,7 @@ local all = etc.measure(x, designs)
 local LOSS = { [75] = 52.2, [50] = 74.1 }
 local AGAIN = "these programs go through all of their pages again and again, so "
     .. "that what came first leaves just before it is wanted: how often each page "
-    .. "comes is told; the paper does not give its programs' passes"
+    .. "comes is shown; the paper does not give its programs' passes"
 
 for _, share in ipairs(x.shares) do
     local sum, came, n = 0.0, 0.0, 0

@@ -3,7 +3,7 @@
 -- ETC (ASPLOS 2019), figure 16: by the coalescing factor, with a threshold of 10,
 -- all programs are classified rightly.  The factor is that of a program's global
 -- loads, whole runs; whether a sample of 50,000 cycles would say the same is what
--- scenarios/characterise/etc.lua tells.
+-- scenarios/characterise/etc.lua shows.
 --
 --     heddle run scenarios/etc/fig16.lua [scale=full]
 --

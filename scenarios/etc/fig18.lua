@@ -1,4 +1,4 @@
---- etc/fig18.lua - how many cores stop, and go on, at a time.
+--- etc/fig18.lua - how many cores stop, and resume, at a time.
 --
 -- ETC (ASPLOS 2019), figure 18: of the degrees of throttling and of release, 1 is
 -- best for both, and that of throttling matters more.  The memory is not said.
@@ -10,7 +10,7 @@
 -- SPDX-License-Identifier: MIT
 local etc = require "common"
 
-local x = etc.open("fig18", "irregular", "cores that stop, and go on, at a time",
+local x = etc.open("fig18", "irregular", "cores that stop, and resume, at a time",
     1)
 local DEGREES = { 1, 2, 4 }
 local designs = { etc.BL }

@@ -4,7 +4,7 @@
 -- In the released simulator (CMU-SAFARI/Mosaic, tlb.cc, probe) it is looked up
 -- for every access, before the L1 TLB of its core and at no cost.  In MASK's text
 -- it stands beside the L2 TLB, and so it does here.  For sec72.lua; the 32
--- entries are kept anew, in the order of use, and nothing is decided.
+-- entries are kept again, in the order of use, and nothing is decided.
 --
 -- SPDX-License-Identifier: MIT
 local ENTRIES = 32

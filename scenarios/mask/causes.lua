@@ -11,7 +11,7 @@
 --     one instruction at a time (hits under a miss), and a long way to the L2 TLB.
 --     On the papers' machine SharedTLB loses 54 %; with misses under a miss -3 %
 --     (`none`), with 8 cycles instead of 50 to the L2 5 % (`near`), with both 0 %.
---     `near` is the literal form of the text; the truth of MASK's simulator lies
+--     `near` is the literal form of the text; the truth of MASK's simulator is
 --     between or beyond.
 --   * Whether hits pass the miss matters little: where nothing does (`blocking`)
 --     54 % are lost, too, and 6 % instead of 5 with the short way.
@@ -27,7 +27,7 @@
 --     better than on `released`: as much as MASK's bypass alone (43.6 %).  With
 --     tokens and the DRAM scheduler 44 % (MASK in all 57.8).  The policy does not
 --     choose it: it sends past the cache what hits less often than data, and 89 % of
---     leaf reads hit; MASK has 1 %, by a counter that counts a read anew in each
+--     leaf reads hit; MASK has 1 %, by a counter that counts a read again in each
 --     cycle in which the cache cannot take it.
 --   * What tokens deny a fill is not lost in the release: its page stays with the
 --     core for 10,000 cycles, in a list without bound that is asked before the

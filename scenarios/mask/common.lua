@@ -22,7 +22,7 @@
 -- Mosaic) and the columns beside those of a figure (best split, 32 threads, L1
 -- TLBs that block, the release's machine) take eight pairs at full, drawn with `seed`.
 --
--- Programs have size M, 17 to 160 MB: with smaller inputs some lie within the
+-- Programs have size M, 17 to 160 MB: with smaller inputs some are within the
 -- reach of the TLBs.
 --
 -- sets=N draws N pairs, pairs=3DS_BP,MM_CONS runs those; size=, cycles= and
@@ -75,12 +75,12 @@ common.why = {
         .. "handful of lines serves an application and never leaves the L2",
     level4 = "not to be had: a line holds 16 leaf entries, those of neighbouring "
         .. "pages, which are walked soon after; the released simulator counts a "
-        .. "read anew in each cycle in which the L2 cannot take it, and one that "
+        .. "read again in each cycle in which the L2 cannot take it, and one that "
         .. "joins a miss as none that hits",
     walks_bandwidth = "not to be had: most walk reads hit the L2 cache (sec43)",
     data_bandwidth = "the paper's pairs have more cycles a byte: here FWT, CONS, RED "
         .. "and SCAN are bound by DRAM (causes.lua: RED takes 69 and SCAN 97 % of the "
-        .. "peak alone on half of the cores; at the release's sizes both would lie in "
+        .. "peak alone on half of the cores; at the release's sizes both would be in "
         .. "the L2 cache), and most pairs with one of them take 60 to 83 %",
     walk_latency = "few walk reads reach DRAM here, so a mean is over few; at "
         .. "scale=full data queue there for 400 cycles, and what goes first gains "

@@ -14,7 +14,7 @@ local report = require "heddle.report"
 local suite = require "common"
 
 local CLASS = H.suites.get("mask").class
-local WHY = "see scenarios/characterise/mask.lua, which tells class by class"
+local WHY = "see scenarios/characterise/mask.lua, which explains class by class"
 
 local x = suite.open("table2", "table 2", "classes by TLB miss rate")
 local o = suite.options(x, { names = { "SharedTLB" } })

@@ -2,7 +2,7 @@
 --
 -- MASK (ASPLOS 2018) gives the L2 cache and the L2 TLB 10 cycles, and does not
 -- say how far they are from a core (xbar.latency, walk.latency), nor a walker
--- from the L2 cache but that it lies beside it (footnote 2;
+-- from the L2 cache but that it is beside it (footnote 2;
 -- walk.memory_latency).  Losses of SharedTLB and PWCache against Ideal on the
 -- machine as it is, on maxwell-literal, and with each length changed alone; and
 -- with the first two together, as a core reaches the L2 TLB over the crossbar.

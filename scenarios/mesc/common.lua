@@ -114,7 +114,7 @@ common.why = {
         .. "the insensitive walk 0.2 to 3.3 times in 1,000 instructions, so that "
         .. "the half of their few look-ups that misses there costs nothing",
     few = "few programs with few instructions: nothing has been touched twice",
-    ports = "of CORR, COVAR and GESUMMV every look-up goes on to the IOMMU, which "
+    ports = "of CORR, COVAR and GESUMMV every look-up proceeds to the IOMMU, which "
         .. "hits 100 %, but takes 2 requests a cycle from 16 units and is busy all "
         .. "the time (150 cycles of waiting for a port); THP's hit in their own "
         .. "TLBs",

@@ -8,7 +8,7 @@
 -- Small sets are size S in memory as table II has it (memhog 25 %, defrag on);
 -- larger ones size M where small fragments have been used up, 0.2 % of the pages
 -- in short runs: fitted to SRAD's regions below, which are therefore no test.  Buffers
--- lie side by side, so that a region may span two.
+-- are side by side, so that a region may span two.
 --
 --     heddle run scenarios/mesc/fig04.lua [scale=full]
 --

@@ -32,7 +32,7 @@ x:quantity { "MESC beside the baseline, most", unit = "points", said = "equal",
     heddle = same, agrees = same < 1, why = "a look-up of a page whose miss is "
         .. "in flight is no hit, and with MESC it is for a shorter time (SRAD: "
         .. "51 and 89 %, and 95.2 and 95.0 with them); the rest is the order in "
-        .. "which warps go on" }
+        .. "which warps continue" }
 x:quantity { "the same, such look-ups counted as hits", unit = "points",
     heddle = joined }
 x:quantity { "programs with MESC+CoLT above full CoLT", unit = "programs",

@@ -6,7 +6,7 @@
 -- (runs), beside fresh memory and memory in short runs alone.  The paper has no such
 -- figure.
 --
--- Frames drawn at random also lie in other banks of DRAM, which these programs, that
+-- Frames drawn at random are also in other banks of DRAM, which these programs, that
 -- go down columns, gain by.  So performance is shown over THP's, and over what the
 -- program does on the same frames when translation costs nothing.  At full scale that
 -- is 84 % on fresh memory, 45 to 50 % at the six points, and 36 % in short runs alone,

@@ -10,7 +10,7 @@
 --         only="as it is;near;none;none, near"
 --
 --   * Two things make translation dear, and only together: L1 TLBs that walk for
---     one instruction at a time, and the way to the L2.  As it is 15.1 % are lost,
+--     one instruction at a time, and the latency to the L2.  As it is 15.1 % are lost,
 --     with 8 cycles instead of 50 to the L2 6.7, with misses under a miss 4.0, with
 --     both 3.2; Mosaic gains 26.9, 7.7, 4.5 and 3.5 %: nearly all of it.
 --   * What a program is bound by decides what it feels: CONS, FFT, HS and MM fill

@@ -4,7 +4,7 @@
 -- quick: three programs that feel their TLBs at once (MUM, NW, 3DS) and the two
 -- sets that Mosaic's figure 10 names; short runs; for tests and a first look.
 -- full: 27 programs, 1 to 5 copies, and 25 sets each of 2 to 5 programs; an epoch
--- of warm-up and a million cycles of work.  What lies between: scale=full
+-- of warm-up and a million cycles of work.  In between: scale=full
 -- cycles=100000 sets=9.  Programs have size M, 17 to 160 MB.
 --
 -- Work is what an application does alone on GPU-MMU with pages of 4 KB, on as
@@ -278,12 +278,12 @@ common.why = {
     bloat = "sizes decide: 81.5 MB a program and 40 % are 16 pages of 2 MB "
         .. "wasted, more than most programs have buffers; at size S the 27 "
         .. "waste 21 % (buffers side by side) or 141 % (apart), at most 134 or "
-        .. "2004 %, at M 2 or 10 %; the paper lies between the first two",
+        .. "2004 %, at M 2 or 10 %; the paper is between the first two",
     apart = "as above",
     cac = "what compaction brings is what large pages bring (causes.lua); what "
         .. "it costs is a stall before the first instruction, so it depends "
         .. "on how long programs run (run=)",
-    bulk = "with 256 bytes to a channel a page lies in all channels, and copies "
+    bulk = "with 256 bytes to a channel a page is in all channels, and copies "
         .. "inside DRAM block them all, one after the other; with a page to a "
         .. "channel they take less than a tenth of the time (last column)",
     held = "CAC empties a frame before an application's pages enter it, so "

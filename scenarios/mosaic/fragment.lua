@@ -1,7 +1,7 @@
 --- fragment.lua - memory that is fragmented before anything runs: what Mosaic's
 -- figure 16 and table 2 measure.
 --
--- `index` percent of the frames of 2 MB hold pages of nobody's, at random
+-- `index` percent of the frames of 2 MB hold pages of no application, at random
 -- places; `occupancy` percent of the pages of such a frame are in use.  Memory
 -- shrinks with the set's footprint as 3 GB do with Mosaic's 217 MB, so the same
 -- share of frames stays free.

@@ -4,7 +4,7 @@
 -- 75 percent of each; how much more memory Mosaic holds than applications use.
 -- Where not all frames do, it is below 1 %.
 --
--- Held is a base frame that nobody else could use without sharing a frame of
+-- Held is a base frame that no other application could use without sharing a frame of
 -- 2 MB with the application; the bloat of a set is of its applications'
 -- highest values together, and a row is the mean over sets.
 --

@@ -8,7 +8,7 @@
 --   walks that wait in batches;
 --   blocks of Pichai's programs are compacted, with and without care for the TLB.
 --
--- What came out (scale=full): with a shared TLB and 64 walkers nobody waits for one,
+-- What came out (scale=full): with a shared TLB and 64 walkers no miss waits for one,
 -- and schedulers find little (CCWS +0.1 %, TCWS -0.4 %); batches lose 0.9 %, since the
 -- walks of one wait for one another.  With one walker for all 30 cores batches gain
 -- 115 %, and it does 96 % of what 64 walkers do: a walk then reads 1.9 entries of 4.

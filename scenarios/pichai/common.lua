@@ -121,8 +121,8 @@ common.why = {
     walks = "a walk is four reads over the crossbar, one after the other, some 890 "
         .. "cycles, and the walkers of the naive TLB are busy 73 to 99 % of the "
         .. "time: BFS's 1,857,785 walks by 30 of them are its 55.9 million cycles, "
-        .. "MUM's 591,158 its 17.7 million, whoever loads.  Where threads go side "
-        .. "by side (KMEANS, STREAMCLUSTER, PATHFINDER) an instruction has one "
+        .. "MUM's 591,158 its 17.7 million, whichever warp loads.  Where threads go "
+        .. "side by side (KMEANS, STREAMCLUSTER, PATHFINDER) an instruction has one "
         .. "page and one instruction walks at a time, so that 8 walkers gain "
         .. "nothing; with misses under misses, too, they reach 0.90 to 0.99 of no "
         .. "TLB",
@@ -140,7 +140,7 @@ common.why = {
     step = "GTO brings warps of STREAMCLUSTER out of step, and a naive TLB then "
         .. "walks 584,197 times instead of 38,658; the others are bound by the "
         .. "one walker of a core: BFS, MUM and MEMC do as many walks under CCWS",
-    aware = "the augmented TLB loses 21 to 72 % to the length of walks, whoever "
+    aware = "the augmented TLB loses 21 to 72 % to the length of walks, whichever warp "
         .. "loads (figure 10); weights find little to do, as STREAMCLUSTER, "
         .. "PATHFINDER and KMEANS hit no victim tag that raises a score, and run "
         .. "as under CCWS to the cycle",
@@ -150,8 +150,8 @@ common.why = {
         .. "MEMC's 25 %, and 79 % of answers hold warps back, for 0.3 %.  Line "
         .. "tags of TA-CCWS gain 21 % for MUM, where they are hit 7 times as often",
     misses = "BFS and MUM take pages of 1.2 GB at random: with 512 entries they "
-        .. "still miss 78 and 47 %; the naive TLB blocks, so that nobody looks up a page "
-        .. "that is walked: with the augmented one 48, 99 and 96 % of KMEANS's, "
+        .. "still miss 78 and 47 %; the naive TLB blocks, so that no warp looks up a "
+        .. "page that is walked: with the augmented one 48, 99 and 96 % of KMEANS's, "
         .. "STREAMCLUSTER's and PATHFINDER's look-ups miss, joined ones included",
     pages = "8.7 of 32 lanes are active in an instruction of BFS, 9.5 of MUM, whose "
         .. "first 3 million instructions these are: of one block in 16 of its "
@@ -167,8 +167,8 @@ common.why = {
     latency = "one walk takes 1.8 to 3.1 times as long as an L1 miss in all six; "
         .. "what BFS, MUM and MEMC have beyond it is the wait for the one walker, "
         .. "as they miss 3 to 5 pages an instruction",
-    overlap = "STREAMCLUSTER has 1.02 pages an instruction: hardly a line could go "
-        .. "on while another page of its instruction is walked",
+    overlap = "STREAMCLUSTER has 1.02 pages an instruction: hardly a line could "
+        .. "proceed while another page of its instruction is walked",
     merged = "a batch is of one instruction, since hits pass a miss and misses do "
         .. "not: BFS, MUM and MEMC save 40 to 51 % of reads, those with one page "
         .. "an instruction none; and 90 to 99 % of reads hit the L2 without "
@@ -184,7 +184,7 @@ common.why = {
     matrix = "of 23,070,625 threads of BFS that might have joined a warp 3 bits let "
         .. "none, and 1 bit 2 in 1,000; MUM's are as few, of MEMC 1 bit lets 5 % "
         .. "join: in 500 cycles a core issues less than one memory instruction of "
-        .. "BFS, and counters begin anew.  So warps are as small as without TBC "
+        .. "BFS, and counters begin at 0.  So warps are as small as without TBC "
         .. "(BFS 8 threads, 3.1 pages), and lose what its larger batches gain",
 }
 

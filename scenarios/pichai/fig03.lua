@@ -2,8 +2,8 @@
 --
 -- Pichai et al. (ASPLOS 2014), figure 3: the share of memory instructions and the
 -- miss rate of a TLB of 128 entries, with loose round robin; and in how many 4 KB
--- pages the lanes of a memory instruction lie (page divergence), mean and most; lanes:
--- active in an instruction of any kind.  The naive TLB blocks, so that nobody looks up a
+-- pages the lanes of a memory instruction are (page divergence), mean and most; lanes:
+-- active in an instruction of any kind.  The naive TLB blocks, so that no warp looks up a
 -- page that is being walked; with the augmented one such look-ups miss, too.
 --
 --     heddle run scenarios/pichai/fig03.lua [scale=full]

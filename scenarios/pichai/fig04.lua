@@ -3,7 +3,7 @@
 -- Pichai et al. (ASPLOS 2014), figure 4: a miss of the TLB takes about twice as long
 -- as one of the L1 cache.  Naive TLB of 128 entries and 3 ports, loose round robin.
 -- A TLB miss lasts from its look-up to its answer, the wait for the walker included;
--- a miss of the L1 from its request to its data: l2cache.data_latency, and the way
+-- a miss of the L1 from its request to its data: l2cache.data_latency, and the path
 -- back over the crossbar, which has no part in that.
 --
 --     heddle run scenarios/pichai/fig04.lua [scale=full]

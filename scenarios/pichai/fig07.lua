@@ -1,7 +1,7 @@
 --- pichai/fig07.lua - TLBs that do not block.
 --
 -- Pichai et al. (ASPLOS 2014), figure 7: a naive TLB of 128 entries and 4 ports, then
--- with hits under a miss, then with an instruction's lines that go on while others of
+-- with hits under a miss, then with an instruction's lines that proceed while others of
 -- its pages are walked, over no translation, with loose round robin.
 --
 --     heddle run scenarios/pichai/fig07.lua [scale=full]

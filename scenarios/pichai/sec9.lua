@@ -1,10 +1,10 @@
 --- pichai/sec9.lua - pages of 2 MB.
 --
--- Pichai et al. (ASPLOS 2014), section 9: with pages of 2 MB a warp's lanes still lie in
+-- Pichai et al. (ASPLOS 2014), section 9: with pages of 2 MB a warp's lanes are still in
 -- several of them, since their addresses span many MB.  Counted of the launch with the
 -- most memory instructions, without time, in all warps of each so many blocks of it; and
 -- performance with the TLBs of 4 KB and of 2 MB pages, with loose round robin.
--- Where an instruction's addresses lie is counted of those that touch several pages.
+-- Where an instruction's addresses are is counted of those that touch several pages.
 --
 --     heddle run scenarios/pichai/sec9.lua [scale=full]
 --
@@ -61,7 +61,7 @@ for i, row in ipairs(all) do
     local t, p = touched(row.program), PAPER[row.program] or {}
     x:quantity { row.program .. ": 2 MB pages a memory instruction",
         paper = p[1], unit = "pages", heddle = t.large, why = suite.why.pages }
-    x:quantity { row.program .. ": addresses of an instruction lie within",
+    x:quantity { row.program .. ": addresses of an instruction are within",
         paper = p[2], unit = "MB", heddle = t.span, why = suite.why.span }
     rows[i + 1] = { row.program, ("%.2f"):format(t.small),
         ("%.2f"):format(t.large), ("%.1f"):format(t.span) }

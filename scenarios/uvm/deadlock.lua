@@ -1,6 +1,6 @@
 --- uvm/deadlock.lua - faults that wait for their own eviction.
 --
--- A page that a fault has brought stays until the requests that waited for it
+-- A page that a fault has migrated stays until the requests that waited for it
 -- are served, and in batches that is when all of the batch has come.  So a batch
 -- that needs more pages than memory has waits for room that only its own end
 -- could make: a deadlock, of which users of the driver have reports, too.  heddle

@@ -2,7 +2,7 @@
 --
 -- Programs with memory for all and pages of 4 KB, in the driver's mode with its
 -- defaults, and with each of these changed: how many faults a batch takes, when
--- requests are tried again, whether pages come ahead.  Beside are figures that
+-- requests are tried again, whether pages are prefetched.  Beside are figures that
 -- Allen and Ge (In-depth analyses of unified virtual memory, SC 2021) measured on
 -- a Titan V: transfers are less than a quarter of a batch's time, prefetching
 -- saves 93 % of the batches of sgemm, more than 256 faults a batch help up to

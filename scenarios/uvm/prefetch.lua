@@ -1,4 +1,4 @@
---- uvm/prefetch.lua - what comes ahead, and what leaves: all of both.
+--- uvm/prefetch.lua - what is prefetched, and what is evicted: all of both.
 --
 -- No paper's figure, but the question of Ganguly et al. (ISCA 2019): a prefetcher
 -- and an eviction that do not know of one another undo each other's work.
@@ -10,9 +10,9 @@
 --
 --     heddle run scenarios/uvm/prefetch.lua [scale=full] [programs=HS,FDTD]
 --
--- Accuracy is the share of what came ahead that was used before it left or the
--- end came, coverage the share of what was used that had come ahead, late the
--- share of what came ahead that was touched on its way.
+-- Accuracy is the share of prefetched pages that were used before they were evicted
+-- or the run ended, coverage the share of used pages that had been prefetched, late
+-- the share of prefetched pages that were touched in flight.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -40,7 +40,7 @@ x:say("size %s, pages of 4 KB, 45 us a fault; memory: the pages touched by the "
     .. "share", arg.size)
 
 local chart = { unit = "times",
-    title = "Time by what comes ahead, that without and with all memory as 1" }
+    title = "Time by what is prefetched, that without and with all memory as 1" }
 local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = arg.size,
     shares = MEMORY, cases = AHEAD, chart = chart,
     job = function(ahead, m)

@@ -1,11 +1,11 @@
 --- uvm/remote.lua - pages that are used in place, until migrating them pays.
 --
 -- No paper's figure; the question of Ganguly et al. (DATE 2020).  A page on the
--- host comes when it is touched (migrate); never, its lines cross the link one by
--- one (remote); when its 2 MB have had 256 accesses from afar (counters, the
+-- host migrates when it is touched (migrate); never, its lines cross the link one by
+-- one (remote); when its 2 MB have had 256 remote accesses (counters, the
 -- driver's access counters with its defaults) or its 64 KB eight (delayed); or by
 -- how full memory is and how often it has left (adaptive).  Pages are of 4 KB,
--- 64 KB come and leave together, a fault costs 45 us.  Time is set against
+-- 64 KB migrate and are evicted together, a fault costs 45 us.  Time is set against
 -- migration with memory for all.
 --
 --     heddle run scenarios/uvm/remote.lua [scale=full] [programs=GUP,HS]
@@ -34,7 +34,7 @@ local DESIGNS = {
 local x = experiment.open { name = "uvm/remote",
     source = "beyond ETC; Ganguly et al., DATE 2020",
     title = "pages that are used where they are", arg = arg }
-x:say("size %s, pages of 4 KB, 64 KB come and leave together, 45 us a fault",
+x:say("size %s, pages of 4 KB, 64 KB migrate and are evicted together, 45 us a fault",
     arg.size)
 
 local function memory(share)
