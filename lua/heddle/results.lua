@@ -12,7 +12,7 @@
 --               counters and what is derived from them are estimates
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to
---   told        warnings, in words, if there are any (told.lua)
+--   told        warnings, in words, if there are any (warnings.lua)
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
 --   cycles, instructions                of the whole run
@@ -278,9 +278,9 @@ function M.collect(sim)
     if #sim.rounded > 0 then
         results.rounded = json.array(sim.rounded)
     end
-    local told = require("heddle.told").of(results, sim)
-    if #told > 0 then
-        results.told = json.array(told)
+    local warnings = require("heddle.warnings").of(results, sim)
+    if #warnings > 0 then
+        results.told = json.array(warnings)
     end
     return results
 end

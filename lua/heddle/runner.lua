@@ -159,7 +159,7 @@ end
 
 --- Runs a job here, and lists its warnings in `told`, however it ends.
 local function perform(job, quiet)
-    local m, found = script.hear(attempt, job, quiet)
+    local m, found = script.with_warnings(attempt, job, quiet)
     m.told = found
     return m
 end
@@ -403,7 +403,7 @@ function runner.series(jobs, n, o)
         io.stderr:write("\r\27[K")
     end
     for i in ipairs(jobs) do -- in one order, whichever ended first
-        script.tell { told = found[i] }
+        script.warn { told = found[i] }
     end
     if stopped then
         error(core.error(-130, "interrupted"), 0)
@@ -445,7 +445,7 @@ function runner.run(jobs, options)
     end
     for i in ipairs(jobs) do
         out[i] = out[i] or false -- as from a process
-        script.tell(out[i])
+        script.warn(out[i])
     end
     return out
 end

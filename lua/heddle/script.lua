@@ -25,10 +25,10 @@ script.leftover = {}
 
 local given         -- name -> text; nil outside the command
 local declared = false
--- Warnings of results (told.lua) that no report has shown: in order, and by text.
-local unsaid = {}
+-- Warnings of results (warnings.lua) that no report has shown: in order, and by text.
+local pending = {}
 -- Where the warnings of a job under way are listed; nil: no job is.
-local heard
+local of_job
 
 --- The running simulations, for what is printed on an interrupt.
 script.live = setmetatable({}, { __mode = "k" })
@@ -183,7 +183,7 @@ end
 
 --- Called before the script, by the command or by what runs several.
 function script.begin(options)
-    given, declared, unsaid, heard = options.given, false, {}, nil
+    given, declared, pending, of_job = options.given, false, {}, nil
     script.calls, script.run, script.inside = 0, nil, false
     script.file = options.file
     setmetatable(script.arg, nil)
@@ -218,26 +218,26 @@ local function of(results)
 end
 
 --- The script has these results: their warnings are printed when the command ends.
-function script.tell(results)
+function script.warn(results)
     for _, text in ipairs(of(results)) do
-        if heard then
-            heard[#heard + 1] = text
+        if of_job then
+            of_job[#of_job + 1] = text
         end
-        if unsaid[text] == nil then
-            unsaid[#unsaid + 1], unsaid[text] = text, true
+        if pending[text] == nil then
+            pending[#pending + 1], pending[text] = text, true
         end
     end
 end
 
 --- Runs a job: what fn(...) returns, and a list of its warnings that no report has
 -- shown; nil: there are none.
-function script.hear(fn, ...)
-    local outer, own, seen, out = heard, {}, {}, {}
-    heard = own
+function script.with_warnings(fn, ...)
+    local outer, own, seen, out = of_job, {}, {}, {}
+    of_job = own
     local result = fn(...)
-    heard = outer
+    of_job = outer
     for _, text in ipairs(own) do
-        if unsaid[text] and not seen[text] then
+        if pending[text] and not seen[text] then
             out[#out + 1], seen[text] = text, true
         end
     end
@@ -247,16 +247,16 @@ end
 --- A report has shown it.
 function script.shown(results)
     for _, text in ipairs(of(results)) do
-        unsaid[text] = false
+        pending[text] = false
     end
 end
 
-local function say_unsaid()
+local function print_pending()
     local n = 0
     io.stdout:flush() -- it comes last
-    for _, text in ipairs(unsaid) do
-        n = n + (unsaid[text] and 1 or 0)
-        if unsaid[text] and n <= MOST then
+    for _, text in ipairs(pending) do
+        n = n + (pending[text] and 1 or 0)
+        if pending[text] and n <= MOST then
             io.stderr:write("heddle: ", text, "\n")
         end
     end
@@ -264,7 +264,7 @@ local function say_unsaid()
         io.stderr:write(("heddle: and %d more warnings, in results.told\n"):format(
             n - MOST))
     end
-    unsaid = {}
+    pending = {}
 end
 
 --- Where in the script a text without a place comes from, or one that names a
@@ -360,7 +360,7 @@ function script.finish(ok, err)
             require("heddle.follow").show(sim, true)
         end
         script.begins()
-        say_unsaid()
+        print_pending()
         if type(err) ~= "number" then
             return 0
         elseif err % 1 ~= 0 or err < 0 or err > 255 then
@@ -378,7 +378,7 @@ function script.finish(ok, err)
     end
     local _, text = require("heddle.exits").describe(err)
     if text ~= core.no_memory then -- of which nothing else is the reason
-        say_unsaid()
+        print_pending()
     end
     error(err, 0)
 end

@@ -25,7 +25,7 @@ local machines = require "heddle.machines"
 local progress = require "heddle.progress"
 local script = require "heddle.script"
 local time = require "heddle.time"
-local told = require "heddle.told"
+local warnings = require "heddle.warnings"
 local workload = require "heddle.workload"
 
 local Sim = {}
@@ -147,10 +147,10 @@ local function new(o)
     for i, a in ipairs(o.apps) do
         apps[i] = workload.from(a)
         workloads[i], extents[i] = apps[i].make()
-        local wrong = told.trace(apps[i].label, workloads[i])
+        local wrong = warnings.trace(apps[i].label, workloads[i])
         table.move(wrong, 1, #wrong, #noted + 1, noted)
     end
-    script.tell { told = noted } -- though the run may come to no results
+    script.warn { told = noted } -- though the run may come to no results
     serial = serial + 1
     local self = setmetatable({
         serial = serial,
@@ -438,7 +438,7 @@ end
 --- Everything that was measured, as one table (the schema: results.lua).
 function methods:results()
     local results = require("heddle.results").collect(self)
-    script.tell(results)
+    script.warn(results)
     return results
 end
 

@@ -26,7 +26,7 @@
 local core = require "heddle.core"
 local json = require "heddle.json"
 local machines = require "heddle.machines"
-local told = require "heddle.told"
+local warnings = require "heddle.warnings"
 local workload = require "heddle.workload"
 
 local characterise = {
@@ -244,7 +244,7 @@ local function survey(describe, o)
     s.limit = o.limit
     s.sum = sum_of(s.kernels)
     s.buffers = require("heddle.survey").buffers(w)
-    return s, told.trace(describe.label, w)
+    return s, warnings.trace(describe.label, w)
 end
 
 --- What a classifier sees that looks at the loads of each sample.

@@ -7,8 +7,8 @@
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
-local told = require "heddle.told"
 local trace = require "heddle.trace"
+local warnings = require "heddle.warnings"
 
 local M = {
     summary = "convert, record, print and check traces",
@@ -93,7 +93,7 @@ function M.convert(args)
     trace.convert(plain[1], plain[2])
     for i = 0, trace.contexts(plain[2]) - 1 do
         local w = trace.open(plain[2], { context = i })
-        for _, text in ipairs(told.trace(trace.info(w).name, w)) do
+        for _, text in ipairs(warnings.trace(trace.info(w).name, w)) do
             io.stderr:write("heddle: ", text, "\n")
         end
     end
@@ -223,7 +223,7 @@ function M.check(args)
         trace.verify(w)
         local notes = trace.notes(w)
         for _, n in ipairs(notes) do
-            io.write(n.fatal and "error: " or "note:  ", told.note(n), "\n")
+            io.write(n.fatal and "error: " or "note:  ", warnings.note(n), "\n")
             fatal = fatal or n.fatal
         end
         if #notes == 0 then

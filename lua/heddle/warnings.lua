@@ -1,4 +1,4 @@
---- told.lua - warnings on what a run was, in words: results.told.
+--- warnings.lua - warnings on what a run was, in words: results.told.
 --
 -- Nothing here is an error: the run is what was asked for.  But numbers look the
 -- same when a trace is wrong, a policy never answered, a page size was not used,
@@ -7,18 +7,18 @@
 -- SPDX-License-Identifier: MIT
 local trace = require "heddle.trace"
 
-local told = {}
+local warnings = {}
 
 --- What the reader of a trace noted, in words.
-function told.note(n)
+function warnings.note(n)
     return ("%d %s; first: %s"):format(n.count, n.text, n.where)
 end
 
 --- What is wrong with a workload that is a trace, in order.
-function told.trace(label, workload)
+function warnings.trace(label, workload)
     local out = {}
     for _, n in ipairs(trace.notes(workload)) do
-        out[#out + 1] = n.told and label .. ": " .. told.note(n) or nil
+        out[#out + 1] = n.told and label .. ": " .. warnings.note(n) or nil
     end
     return out
 end
@@ -106,7 +106,7 @@ local function pages(say, results)
 end
 
 --- The texts, in order.
-function told.of(results, sim)
+function warnings.of(results, sim)
     local out = {}
     local function say(format, ...)
         out[#out + 1] = format:format(...)
@@ -122,4 +122,4 @@ function told.of(results, sim)
     return out
 end
 
-return told
+return warnings
