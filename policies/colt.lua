@@ -1,6 +1,6 @@
 -- colt.lua - TLB entries that cover a run of pages: CoLT, and AMD's coalescing.
 --
--- A page walk brings a line of page-table entries; where pages beside the one that
+-- A page walk reads a line of page-table entries; where pages beside the one that
 -- was wanted are contiguous in virtual and in physical memory, one TLB entry can
 -- hold them, inside an aligned group (l1tlb.merge_pages, l2tlb.merge_pages; CoLT
 -- and MESC: 4, and l2tlb.group_index, its shifted index).

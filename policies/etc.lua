@@ -14,7 +14,7 @@
 --
 -- A digit of `classes` wins over the samples, for an application from its start
 -- on; whether kernels share data is what the user says (`sharing`), since the
--- paper's rule contradicts its list.  Pages that come before the first sample are
+-- paper's rule contradicts its list.  Pages that migrate before the first sample are
 -- not compressed.
 --
 -- The built-in "etc" is the same in C.

@@ -1,7 +1,7 @@
 -- lfu.lua - evicts the unit that the fewest walks have found a page of.
 --
 -- Counted since the unit has had pages; of equals the one goes into which a
--- page came first.
+-- page migrated first.
 --
 -- SPDX-License-Identifier: MIT
 return {

@@ -1,7 +1,7 @@
 -- lru_accessed.lua - evicts the unit that a walk found a page of longest ago.
 --
 -- That is what accessed bits can know: accesses that hit in a TLB set none.  A
--- page that comes counts as found.
+-- page that migrates counts as found.
 --
 -- SPDX-License-Identifier: MIT
 return {

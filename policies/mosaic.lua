@@ -264,7 +264,7 @@ return {
             meaning = "1: whole regions become one page",
             source = "Mosaic 4.3; 0: CoCoA alone" },
         early = { default = 0, max = 1,
-            meaning = "1: a region is coalesced when its first page has come " ..
+            meaning = "1: a region is coalesced when its first page has arrived " ..
                 "from the host; 0: when all have",
             source = "Mosaic 4.1: when the transfer is complete" },
         threshold = { default = 50, max = 100, unit = "percent",

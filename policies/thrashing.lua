@@ -1,7 +1,7 @@
 -- thrashing.lua - what becomes of a page that goes to and fro.
 --
 -- What fault.thrashing=driver and refault do, in Lua: an example of what the
--- question says.  The machine sees which pages move (or come back), and holds the
+-- question says.  The machine sees which pages move (or migrate again), and holds the
 -- periods in which one processor is exempt; this says what follows:
 --
 --   who is not exempt is throttled
@@ -10,7 +10,7 @@
 --   pages on the host, the host none of the GPU's
 --   where the program's host wants the page, it is pinned at once, if all that
 --   use it can use it there
---   a page that comes back more than `refaults` times is pinned on the host
+--   a page that migrates again more than `refaults` times is pinned on the host
 --
 -- SPDX-License-Identifier: MIT
 

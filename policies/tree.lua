@@ -1,4 +1,4 @@
--- tree.lua - pages that come with a fault by a binary tree over its 2 MB.
+-- tree.lua - pages that migrate with a fault by a binary tree over its 2 MB.
 --
 -- What fault.prefetch=tree and driver do, in Lua: an example of what the
 -- question says of the pages around a fault.  UVMSmart's form has leaves of

@@ -100,8 +100,8 @@ local LIST = {
         "bypass cache hits, of the L2 TLB's requests",
         share_of("mmu", "bypass_hits", "requests") },
     { "translation", "tlb_prefetch_accuracy", "",
-        "translations that policies started: used before they left, of those "
-            .. "that came",
+        "translations that policies started: used before they were evicted, of "
+            .. "those that were filled",
         share_of("prefetch", "useful", "filled") },
     { "translation", "tlb_prefetch_coverage", "",
         "of them: used, of these and the L2 TLB's misses",
@@ -111,7 +111,7 @@ local LIST = {
                 and useful / (useful + r.c("mmu", "misses")) or error(ABSENT, 0)
         end },
     { "translation", "tlb_prefetch_lateness", "",
-        "of them: missed before they came, of these and the used",
+        "of them: missed while in flight, of these and the used",
         function(r)
             local late = r.c("prefetch", "late")
             return share(late, late + r.c("prefetch", "useful"))
@@ -137,21 +137,20 @@ local LIST = {
         rate("walk", "busy_cycles", "walks") },
     { "walks", "walk_wait_cycles", "core cycles", "wait for a walker",
         rate("walk", "queue_cycles", "walks") },
-    -- Pages that come without a fault.
+    -- Prefetched pages.
     { "paging", "prefetch_accuracy", "",
-        "pages found by walks, of those that came without a fault",
+        "prefetched pages that a walk has found, of all prefetched",
         function(r)
             return share(r.c("evict", "used"), r.c("fault", "prefetched"))
         end },
     { "paging", "prefetch_coverage", "",
-        "pages found by walks that came without a fault, of them and faults",
+        "prefetched pages that a walk has found, of these and the faults",
         function(r)
             local used = r.c("evict", "used")
             return ratio(used, used + r.c("fault", "faults"))
         end },
     { "paging", "prefetch_late", "",
-        "pages touched before they had come, of those that came without a "
-            .. "fault",
+        "prefetched pages that were touched while in flight, of all prefetched",
         function(r)
             return share(r.c("fault", "late"), r.c("fault", "prefetched"))
         end },

@@ -8,9 +8,9 @@
 --
 -- BL, the baseline: faults of 20 us, pages of 64 KB, Zheng's locality-aware
 -- prefetcher (512 KB from the faulting page on, into free frames only), up to
--- 2 MB leave at once, those into which a page came longest ago, strictly before
--- the page that needs their frames comes; all are written back.  PE evicts ahead
--- of need, while pages come (section 4.2).  NT and MT stop cores (section 4.3).
+-- 2 MB are evicted at once, those into which a page migrated longest ago, strictly
+-- before the page that needs their frames arrives; all are written back.  PE evicts ahead
+-- of need, while pages migrate (section 4.2).  NT and MT stop cores (section 4.3).
 -- CC compresses pages in memory (section 4.4): by what buffers hold, where a
 -- program has real values, else by a ratio (compress.ratio, whose default is
 -- LCP's mean on processors; the paper gives none of its programs'), and writes
@@ -264,7 +264,7 @@ function common.share(r, design)
     return r.whole.cycles / r[design].cycles
 end
 
---- Pages that came in a run, of those that come with memory for all.
+--- Pages migrated in a run, of those that migrate with memory for all.
 function common.times(r, design)
     return H.report.counter(r[design], "fault.pages")
         / H.report.counter(r.whole, "fault.pages")

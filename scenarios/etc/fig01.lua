@@ -4,7 +4,7 @@
 -- lose 17 % (how far memory is oversubscribed is not said), ATAX and MVT are
 -- more than 1,000 times slower with 75 % of memory and crash with half of it.
 -- Here faults are served as by that GPU's driver (pages of 4 KB, batches, its
--- tree's prefetch, 2 MB leave), but the machine is ETC's, so only the order counts.
+-- tree's prefetch, 2 MB evicted), but the machine is ETC's, so only the order counts.
 --
 --     heddle run scenarios/etc/fig01.lua [scale=full]
 --

@@ -1,7 +1,7 @@
 --- etc/fig04.lua - pages that kernels share: LUD.
 --
 -- ETC (ASPLOS 2019), figure 4: pages over the launches of LUD, which all work on
--- one matrix, so that a page comes back with the next launch.  The shape counts;
+-- one matrix, so that a page is migrated again with the next launch.  The shape counts;
 -- 2DCONV, a regular program without sharing, stands against it.
 --
 --     heddle run scenarios/etc/fig04.lua

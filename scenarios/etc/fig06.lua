@@ -1,4 +1,4 @@
---- etc/fig06.lua - pages that have come, over time.
+--- etc/fig06.lua - pages that have migrated, over time.
 --
 -- ETC (ASPLOS 2019), figure 6: on a GTX 1060 the pages migrated by five programs
 -- (it does not say which; here those of figure 1) grow linearly within a phase.
@@ -15,7 +15,7 @@ local x = etc.open("fig06", { "2DCONV", "ATAX", "3DCONV", "RED", "MVT" },
 x.interval, x.shares = 20000, {}
 local chart = { series = {}, unit = "share of the pages",
     xlabel = "share of the time until the last page",
-    title = "Pages that have come, over time" }
+    title = "Pages that have migrated, over time" }
 
 --- The share of the variance of y[1..n] that a straight line explains.
 local function straight(y, n)

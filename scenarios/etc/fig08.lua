@@ -1,4 +1,4 @@
---- etc/fig08.lua - what compression costs where nothing has to leave memory.
+--- etc/fig08.lua - what compression costs where nothing has to be evicted.
 --
 -- ETC (ASPLOS 2019), figure 8: with memory for all, programs lose 13 % if their
 -- pages are compressed (linearly compressed pages).

@@ -18,7 +18,7 @@ local GAIN = { { "PE", 9.3 }, { "CC", 52.8 }, { "PE+CC", 60.4 } }
 local all = etc.measure(x, designs)
 local LOSS = { [75] = 52.2, [50] = 74.1 }
 local AGAIN = "these programs go through all of their pages again and again, so "
-    .. "that what came first leaves just before it is wanted: how often each page "
+    .. "that what migrated first is evicted just before it is wanted: how often each page "
     .. "comes is shown; the paper does not give its programs' passes"
 
 for _, share in ipairs(x.shares) do
@@ -31,7 +31,7 @@ for _, share in ipairs(x.shares) do
     x:quantity { ("mean loss of BL at %d %%"):format(share),
         paper = LOSS[share], heddle = 100 * (1 - sum / n), unit = "%",
         why = AGAIN }
-    x:quantity { ("times that a page comes at %d %%, BL"):format(share),
+    x:quantity { ("migrations of a page at %d %%, BL"):format(share),
         heddle = came / n, unit = "times" }
 end
 for _, share in ipairs(x.shares) do
@@ -42,5 +42,5 @@ for _, share in ipairs(x.shares) do
     end
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")
-etc.show(x, all, designs, "times that a page comes", etc.times)
+etc.show(x, all, designs, "migrations of a page", etc.times)
 x:close()

@@ -17,8 +17,8 @@ local x = etc.open("fig13", "irregular", "irregular programs, cores that stop",
 local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80), etc.HOLD,
     etc.CC, etc.ETC }
 local all = etc.measure(x, designs)
-local EARLY = "evictions that do not hold up fetches let pages leave before the "
-    .. "warps that waited for them have used them: under PE pages come 10 to 250 "
+local EARLY = "evictions that do not hold up fetches evict pages before the "
+    .. "warps that waited for them have used them: under PE pages migrate 10 to 250 "
     .. "times, under BL 3 to 7 (GESUMMV: more)"
 local NAIVE = { [75] = 57.7, [50] = -10.5 }
 local FIT = etc.FIT
@@ -58,5 +58,5 @@ end
 etc.order(x, all, "naive throttling pays", 75, { "NT", "BL" }, nil, FIT)
 etc.order(x, all, "naive throttling does not", 50, { "MT", "BL", "NT" })
 etc.show(x, all, designs, "performance, with memory for all as 1")
-etc.show(x, all, designs, "times that a page comes", etc.times)
+etc.show(x, all, designs, "migrations of a page", etc.times)
 x:close()

@@ -1,4 +1,4 @@
---- etc/fig14.lua - irregular programs: what leaves memory under throttling.
+--- etc/fig14.lua - irregular programs: what is evicted under throttling.
 --
 -- ETC (ASPLOS 2019), figure 14: beside the performance of figure 13 the number
 -- of evictions, of which memory-aware throttling has fewer than the baseline.
@@ -9,7 +9,7 @@
 local H = require "heddle"
 local etc = require "common"
 
-local x = etc.open("fig14", "irregular", "what leaves memory under throttling")
+local x = etc.open("fig14", "irregular", "what is evicted under throttling")
 local designs = { etc.BL, etc.NT, etc.MT(), etc.MT(20, 80) }
 local all = etc.measure(x, designs)
 

@@ -52,5 +52,5 @@ for _, r in ipairs(all) do
             H.report.counter(r[d.name], "evict.refaults") }
     end
 end
-x:table("pages that came back after they had left", rows)
+x:table("pages migrated again after an eviction", rows)
 x:close()

@@ -32,7 +32,7 @@ function common.job(x, programs, size, pages, o)
         policies = o.policies, settings = settings, interval = o.interval }
 end
 
---- Pages of 64 KB that came, of all applications.
+--- Pages of 64 KB that migrated, of all applications.
 function common.touched(r)
     return (H.report.counter(r, "fault.pages") * 4096 + PAGE - 1) // PAGE
 end

@@ -23,7 +23,7 @@ local x = experiment.open { name = "uvm/deadlock",
     title = "the least memory for a batch of faults", arg = arg }
 
 local WARPS = 4
-x:say("%d warps whose 32 lanes touch a page of 4 KB each, 4 KB leave at once",
+x:say("%d warps whose 32 lanes touch a page of 4 KB each, 4 KB evicted at once",
     WARPS)
 local scatter = k.app {
     name = "scatter", source = "this scenario",

@@ -5,7 +5,7 @@
 -- which has 75 and 50 % of memory only.  A program runs once with memory for
 -- all, which says how many pages of 64 KB it touches; then in memory of which
 -- these are 110 to 200 %, with each choice of what leaves: the unit into which a
--- page came longest ago (the engine's default, NVIDIA's driver, ETC's "age-based
+-- page migrated longest ago (the engine's default, NVIDIA's driver, ETC's "age-based
 -- LRU"), the one accessed longest ago, the one accessed least, any.  Time is set
 -- against the run with memory for all.
 --
@@ -49,7 +49,7 @@ x:say("size %s, units of %s, prefetch %s; memory: the 64 KB pages touched by "
     .. "the share", SIZE, arg.unit, arg.prefetch)
 
 local chart = { unit = "times",
-    title = "Time in less memory than is touched, by what leaves",
+    title = "Time in less memory than is touched, by what is evicted",
     note = "Of the time with memory for all." }
 local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = SIZE,
     shares = SHARES, cases = VICTIMS, chart = chart,
@@ -63,7 +63,7 @@ local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = SIZE,
 
 local rows = uvm.rows(runs, "program", "touched / memory", "%.2f", "%d %%")
 local counts = { { "program", "touched / memory", "MB touched", "faults",
-    "MB evicted, oldest", "came back", "wait for frames" } }
+    "MB evicted, oldest", "migrated again", "wait for frames" } }
 for i = 1, #runs, #VICTIMS do
     local r = runs[i].result
     local time = 0

@@ -50,7 +50,7 @@ local runs, worst = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
     value = function(run) return math.max(slow(run, 1), slow(run, 2)) end,
 })
 
-local rows, far = { { "pair", "memory", "who leaves", "first", "second", "apart",
+local rows, far = { { "pair", "memory", "evicted", "first", "second", "apart",
     "MB evicted of the first", "of the second" } }, {}
 for _, run in ipairs(runs) do
     local a, b, r = slow(run, 1), slow(run, 2), run.result

@@ -60,8 +60,8 @@ local function share(n, of)
     return of > 0 and H.report.percent(n / of) or "-"
 end
 
-local rows = { { "program", "touched / memory", "leaves", "ahead", "time", "faults",
-    "accuracy", "coverage", "late", "MB came", "came back" } }
+local rows = { { "program", "touched / memory", "evicted", "prefetch", "time", "faults",
+    "accuracy", "coverage", "late", "MB migrated", "again" } }
 for _, run in ipairs(runs) do
     local m = run.share
     local function count(name)

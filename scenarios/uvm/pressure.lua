@@ -2,8 +2,8 @@
 --
 -- No paper's figure: Mosaic (MICRO 2017) and MASK (ASPLOS 2018) never evict, ETC
 -- (ASPLOS 2019) has one page size and one application.  Two applications share
--- Mosaic's machine; pages come by far faults (55 us) and leave in units of 2 MB
--- where memory is a share of what both touch.  Performance is the geometric mean
+-- Mosaic's machine; pages migrate by far faults (55 us) and are evicted in units of
+-- 2 MB where memory is a share of what both touch.  Performance is the geometric mean
 -- of the two applications' speed, GPU-MMU with memory for all as 1.  PE evicts
 -- ahead of need.
 --
@@ -56,7 +56,7 @@ local runs, mean = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
 })
 
 local rows, counts = uvm.rows(runs, "pair", "memory", "%.3f", "%d %%"),
-    { { "pair", "memory", "design", "faults", "MB came", "MB left", "came back",
+    { { "pair", "memory", "design", "faults", "MB migrated", "MB evicted", "again",
         "coalesced", "split" } }
 for _, run in ipairs(runs) do
     local r = run.result

@@ -4,7 +4,7 @@
 -- host migrates when it is touched (migrate); never, its lines cross the link one by
 -- one (remote); when its 2 MB have had 256 remote accesses (counters, the
 -- driver's access counters with its defaults) or its 64 KB eight (delayed); or by
--- how full memory is and how often it has left (adaptive).  Pages are of 4 KB,
+-- how full memory is and how often it was evicted (adaptive).  Pages are of 4 KB,
 -- 64 KB migrate and are evicted together, a fault costs 45 us.  Time is set against
 -- migration with memory for all.
 --
@@ -58,7 +58,7 @@ local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = arg.size,
 })
 
 local rows = { { "program", "touched / memory", "design", "time", "faults",
-    "MB came", "MB left", "lines over the link", "notifications" } }
+    "MB migrated", "MB evicted", "lines over the link", "notifications" } }
 for _, run in ipairs(runs) do
     local function count(name)
         return uvm.total(run.result, name) or 0

@@ -7,7 +7,7 @@
 -- the fewer and the more there are.  Then programs in too little memory, where one GPU thrashes
 -- against its own memory: the driver's control goes by moves between different
 -- processors and leaves evictions out, so it detects nothing; the other counts
--- pages that come back after an eviction, and pins them on the host (refault).
+-- pages that migrate again after an eviction, and pins them on the host (refault).
 --
 --     heddle run scenarios/uvm/thrash.lua [scale=full] [programs=GUP,HS]
 --
@@ -135,8 +135,8 @@ for i, name in ipairs(PROGRAMS) do
         end
     end
 end
-local few = { { "program", "touched / memory", "control", "time", "MB came",
-    "came back", "detected", "pinned", "lines over the link" } }
+local few = { { "program", "touched / memory", "control", "time", "MB migrated",
+    "migrated again", "detected", "pinned", "lines over the link" } }
 local chart = { groups = {}, series = {}, unit = "times",
     title = "Time in too little memory, with memory for all as 1" }
 for i, control in ipairs(CONTROLS) do

@@ -97,7 +97,7 @@ end
 
 local SECTIONS = {
     { "work", "Work" }, { "translation", "Translation" },
-    { "walks", "Page walks" }, { "paging", "Pages without a fault" },
+    { "walks", "Page walks" }, { "paging", "Prefetched pages" },
     { "data", "Caches" }, { "dram", "DRAM" },
     { "energy", "Energy of translation" }, { "time", "Warp time" },
 }
