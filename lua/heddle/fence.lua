@@ -17,16 +17,15 @@ before.  So nothing runs for ever, whatever a __len says.
 
 Lua's own matcher of patterns can neither be counted nor stopped, and the time
 that a pattern takes can be a high power of the text's length:
-("a"):rep(3000):find((".-"):rep(30) .. "b") ends in no lifetime.  So here is one
-in Lua; single characters, sets and runs of them are Lua's.  The language is
-that of section 6.4.1 of the manual, to the letter, and so are the errors;
-t/526-fence.lua compares the two.
+("a"):rep(3000):find((".-"):rep(30) .. "b") would run for ever.  So what a pattern
+can take at most is found first, from its repetitions and the text's length: that
+is counted, and beyond a limit the call is refused.
 
 SPDX-License-Identifier: MIT
 ]]
 local byte, sub, find, format = string.byte, string.sub, string.find,
     string.format
-local tointeger, min = math.tointeger, math.min
+local tointeger, min, max = math.tointeger, math.min, math.max
 local type, rawget, rawset, pcall, select = type, rawget, rawset, pcall, select
 local setmetatable, tostring, getmetatable = setmetatable, tostring,
     debug.getmetatable
@@ -202,326 +201,108 @@ end
 
 -- ---- patterns -------------------------------------------------------------
 
-local ESC, OPEN, CLOSE, DOLLAR, SET, SET_END, HAT = byte("%()$[]^", 1, -1)
-local DEEPEST, CAPTURES, UNFINISHED, POSITION = 200, 32, -1, -2
+-- Steps of one call, some tenths of a second of them at most; 16 count as an
+-- instruction.
+local MOST_STEPS, PER_INSTRUCTION = 10000000, 16
+local ESC, SET, SET_END, HAT = byte("%[]^", 1, -1)
 
-local match
-
---- The place after the item at p: a character, a class or a set.
-local function item_end(m, p)
-    local c = byte(m.pattern, p)
+--- The place behind the class at p: a character, an escape or a set.  A malformed
+-- set ends with the pattern; the matcher says so when it is there.
+local function class_end(pattern, p)
+    local c = byte(pattern, p)
     p = p + 1
-    if c == ESC then
-        if p > m.last then fail "malformed pattern (ends with '%%')" end
-        return p + 1
-    elseif c ~= SET then
-        return p
-    end
-    if byte(m.pattern, p) == HAT then p = p + 1 end
+    if c ~= SET then return c == ESC and p + 1 or p end
+    if byte(pattern, p) == HAT then p = p + 1 end
     repeat -- a first ']' stands for itself
-        if p > m.last then fail "malformed pattern (missing ']')" end
-        if byte(m.pattern, p) == ESC then p = p + 1 end
+        if byte(pattern, p) == ESC then p = p + 1 end
         p = p + 1
-    until byte(m.pattern, p) == SET_END
+    until p > #pattern or byte(pattern, p) == SET_END
     return p + 1
 end
 
---- Lua's pattern of the item from p to after, as a whole text begins with it.
-local function plain_item(m, p, after)
-    use((after - p) // 16)
-    local item = sub(m.pattern, p, after - 1)
-    return "^" .. (find(item, "^[^%w.%%[]") and "%" .. item or item)
-end
-
---- Whether the item is there at s.
-local function single(m, s, p, after)
-    return s <= #m.text and find(sub(m.text, s, s), plain_item(m, p, after))
-end
-
---- As often as it is there, and then fewer times, until the rest matches.
-local function most(m, s, p, after)
-    local _, last = find(m.text, plain_item(m, p, after) .. "*", s)
-    use((last - s + 1) // 16)
-    for at = last + 1, s, -1 do
-        local stop = match(m, at, after + 1)
-        if stop then return stop end
+--- The item at p on a text of n bytes: the place behind it, what one try costs,
+-- how often it may be there (nil: once), and whether it can fail.
+local function item(pattern, p, n)
+    local c, after = sub(pattern, p, p + 1), class_end(pattern, p)
+    local times, cost = sub(pattern, after, after), 1
+    if byte(c) == SET then cost = after - p end
+    if find(c, "^[()]") then
+        return after, 1, nil, false
+    elseif c == "%b" then
+        return after + 2, n + 1, nil, true
+    elseif c == "%f" then
+        return class_end(pattern, after), 2 * #pattern, nil, true
+    elseif find(c, "^%%%d") then
+        return after, 1 + n // 16, nil, true
+    elseif find(times, "^[*+?-]") then
+        return after + 1, cost, times, times == "+"
     end
+    return after, cost, nil, true
 end
 
-local function least(m, s, p, after)
-    while true do
-        local stop = match(m, s, after + 1)
-        if stop then return stop end
-        if not single(m, s, p, after) then return nil end
-        s = s + 1
+--[[
+The most steps that a pattern can take on n bytes, from p on.
+
+A match is a place where it starts, unless it is anchored, and for each repetition
+a place where that ends, none before the one in front of it: k such places can be
+chosen in C(n + k, k) ways.  With each `?` there are twice as many.  A step is an
+item tried in one of them, a set as many as it is long.  Where nothing behind a
+repetition can fail it ends where it ends first, and adds the bytes that it goes
+over.  Which characters an item matches is left out: %w+= needs far fewer steps
+than its bound, since what stops %w is looked at once.
+]]
+local function most_steps(pattern, p, n, anchored)
+    local k, tail, first = anchored and 0 or 1, p, p
+    while p <= #pattern do
+        local after, _, _, can_fail = item(pattern, p, n)
+        if can_fail then tail = after end
+        p = after
     end
-end
-
-local function open_capture(m, s, p, what)
-    if m.level >= CAPTURES then fail "too many captures" end
-    m.level = m.level + 1
-    m.at[m.level], m.len[m.level] = s, what
-    local stop = match(m, s, p)
-    if not stop then m.level = m.level - 1 end
-    return stop
-end
-
-local function close_capture(m, s, p)
-    local i = m.level
-    while i > 0 and m.len[i] ~= UNFINISHED do i = i - 1 end
-    if i == 0 then fail "invalid pattern capture" end
-    m.len[i] = s - m.at[i]
-    local stop = match(m, s, p)
-    if not stop then m.len[i] = UNFINISHED end
-    return stop
-end
-
---- %1 to %9
-local function same_again(m, s, digit)
-    local i = digit - 48
-    if i < 1 or i > m.level or m.len[i] == UNFINISHED then
-        fail("invalid capture index %%%d", i)
-    end
-    local n = m.len[i]
-    if n < 0 or n > #m.text - s + 1 then return nil end
-    use(n // 16)
-    return sub(m.text, m.at[i], m.at[i] + n - 1) == sub(m.text, s, s + n - 1)
-        and s + n or nil
-end
-
---- %bxy, p at x
-local function balance(m, s, p)
-    if p >= m.last then
-        fail "malformed pattern (missing arguments to '%%b')"
-    end
-    local open, close, depth = byte(m.pattern, p), byte(m.pattern, p + 1), 1
-    if byte(m.text, s) ~= open then return nil end
-    for at = s + 1, #m.text do
-        local c = byte(m.text, at)
-        if c == close then
-            depth = depth - 1
-            if depth == 0 then return at + 1 end
-        elseif c == open then
-            depth = depth + 1
+    local ways = anchored and 1 or n + 1
+    local steps = ways
+    p = first
+    while p <= #pattern and ways <= MOST_STEPS and steps <= MOST_STEPS do
+        local after, cost, times = item(pattern, p, n)
+        if times and after >= tail then
+            steps = steps + n * cost
+        elseif times == "?" then
+            ways = ways * 2
+        elseif times then
+            ways, k = ways * (n + k + 1) // (k + 1), k + 1
         end
+        steps, p = steps + ways * cost, after
     end
+    return max(ways, steps)
 end
 
---- %f[set], p at [: the place after it, or nil.
-local function frontier(m, s, p)
-    if byte(m.pattern, p) ~= SET then
-        fail "missing '[' after '%%f' in pattern"
-    end
-    local after = item_end(m, p)
-    local set = plain_item(m, p, after)
-    local before, here = s == 1 and "\0" or sub(m.text, s - 1, s - 1),
-        s > #m.text and "\0" or sub(m.text, s, s)
-    return not find(before, set) and find(here, set) and after or nil
-end
-
---- The item at p with what is behind it: where the text continues, or nil; and
--- where the pattern does, or nil if the rest was matched, too.
-local function item(m, s, p)
-    local after = item_end(m, p)
-    local c = sub(m.pattern, after, after)
-    if c == "*" then
-        return most(m, s, p, after)
-    elseif c == "+" then
-        return single(m, s, p, after) and most(m, s + 1, p, after) or nil
-    elseif c == "-" then
-        return least(m, s, p, after)
-    elseif c == "?" then
-        local stop = single(m, s, p, after) and match(m, s + 1, after + 1)
-        if stop then return stop end
-        return s, after + 1
-    elseif single(m, s, p, after) then
-        return s + 1, after
-    end
-end
-
---- The place behind what the pattern from p on matches at s, or nil.
-match = function(m, s, p)
-    if m.depth == 0 then fail "pattern too complex" end
-    m.depth = m.depth - 1
-    while s and p and p <= m.last do
-        local c, d = byte(m.pattern, p, p + 1)
-        if c == OPEN and d == CLOSE then
-            s, p = open_capture(m, s, p + 2, POSITION)
-        elseif c == OPEN then
-            s, p = open_capture(m, s, p + 1, UNFINISHED)
-        elseif c == CLOSE then
-            s, p = close_capture(m, s, p + 1)
-        elseif c == DOLLAR and p == m.last then
-            s, p = s > #m.text and s or nil, nil
-        elseif c == ESC and d == 98 then -- %b
-            s, p = balance(m, s, p + 2), p + 4
-        elseif c == ESC and d == 102 then -- %f
-            p = frontier(m, s, p + 2)
-            s = p and s
-        elseif c == ESC and d and d >= 48 and d <= 57 then
-            s, p = same_again(m, s, d), p + 2
+--- Lua's function of that name, once the steps that it may take are counted.
+-- gsub and gmatch try a place again behind an empty match; gsub goes over its
+-- replacement for each.
+local function bounded(name)
+    return C.counted(string[name], function(text, pattern, init, plain)
+        text, pattern = text_at(1, name, text), text_at(2, name, pattern)
+        local n, steps = #text
+        if name ~= "gsub" and type(init) == "number" then
+            local from = math.floor(min(max(init, -n), n + 1))
+            n = from > 0 and n - from + 1 or from < 0 and -from or n
+        end
+        if name == "find" and (plain or not find(pattern, "[%^$*+?.([%%-]")) then
+            steps = (n + 1) * (1 + #pattern // 16)
         else
-            s, p = item(m, s, p)
+            local anchored = name ~= "gmatch" and byte(pattern) == HAT
+            steps = most_steps(pattern, anchored and 2 or 1, n, anchored)
         end
-    end
-    m.depth = m.depth + 1
-    return s
-end
-
-local function matcher(name, text, pattern)
-    text, pattern = text_at(1, name, text), text_at(2, name, pattern)
-    return { text = text, pattern = pattern, last = #pattern, at = {}, len = {} },
-        text, pattern
-end
-
-local function match_at(m, s, p)
-    m.level, m.depth = 0, DEEPEST
-    return match(m, s, p)
-end
-
---- Capture i of the match from s up to stop; the first of none is all.
-local function capture(m, i, s, stop)
-    if i > m.level then
-        if i ~= 1 then fail("invalid capture index %%%d", i) end
-        return sub(m.text, s, stop - 1)
-    elseif m.len[i] == UNFINISHED then
-        fail "unfinished capture"
-    elseif m.len[i] == POSITION then
-        return m.at[i]
-    end
-    return sub(m.text, m.at[i], m.at[i] + m.len[i] - 1)
-end
-
---- All of them; without any the whole match, if it is wanted.
-local function captures(m, s, stop, whole)
-    local out, n = {}, m.level == 0 and whole and 1 or m.level
-    for i = 1, n do out[i] = capture(m, i, s, stop) end
-    return unpack(out, 1, n)
-end
-
---- The place from which on argument 3 says; may be past the end.
-local function start(name, init, n)
-    local at = integer_at(3, name, init, 1)
-    if at > 0 then return at end
-    return (at == 0 or at < -n) and 1 or n + at + 1
-end
-
---- Whether Lua's own matcher cannot take long, which is then counted: a
--- repetition tries each place, at each place where the ones before it end.
-local function is_quick(m, s)
-    local _, times = string.gsub(m.pattern, "[*+?b-]", "")
-    local steps = (#m.text - s + 2.0) ^ (times + 1) * m.last
-    if steps < 50000 then use(steps // 16 | 0) end
-    return steps < 50000
-end
-
-local function search(name, text, pattern, init, plain)
-    local m, p = matcher(name, text, pattern), 1
-    local s, n = start(name, init, #m.text), #m.text
-    if s > n + 1 then return nil end
-    if name == "find" and (plain or not find(m.pattern, "[%^$*+?.([%%-]")) then
-        use((n - s + 2) // 16 * (1 + m.last // 16))
-        return find(m.text, m.pattern, s, true)
-    elseif is_quick(m, s) then
-        local found = pack(pcall(string[name], m.text, m.pattern, s))
-        if found[1] then return unpack(found, 2, found.n) end
-    end -- an error is found once more, and raised at its place
-    local anchor = byte(m.pattern) == HAT
-    if anchor then p = 2 end
-    repeat
-        local stop = match_at(m, s, p)
-        if stop and name == "find" then
-            return s, stop - 1, captures(m, s, stop)
-        elseif stop then
-            return captures(m, s, stop, true)
+        if name == "gsub" or name == "gmatch" then steps = 2 * steps end
+        if name == "gsub" and type(init) == "string" and find(init, "%", 1, true)
+        then
+            steps = steps + (n + 1) * #init
         end
-        s = s + 1
-    until s > n + 1 or anchor
-    return nil
-end
-
-local function gmatch(text, pattern, init)
-    local m = matcher("gmatch", text, pattern)
-    local s, before = start("gmatch", init, #m.text), nil
-    return function()
-        while s <= #m.text + 1 do
-            local stop = match_at(m, s, 1)
-            if stop and stop ~= before then
-                local from = s
-                s, before = stop, stop
-                return captures(m, from, stop, true)
-            end
-            s = s + 1
+        if steps > MOST_STEPS then
+            fail("string.%s: this pattern can take more than %d steps on a text "
+                .. "of %d bytes; see heddle_policy(7)", name, MOST_STEPS, n)
         end
-    end
-end
-
---- The text `with` with captures in place of %0 to %9.
-local function replaced(m, with, s, stop)
-    local out, at = "", 1
-    while true do
-        local p = find(with, "%", at, true)
-        out = out .. sub(with, at, (p or #with + 1) - 1)
-        if not p then return out end
-        local c = sub(with, p + 1, p + 1)
-        if c == "%" then
-            out = out .. c
-        elseif c == "0" then
-            out = out .. sub(m.text, s, stop - 1)
-        elseif find(c, "^%d") then
-            out = out .. capture(m, byte(c) - 48, s, stop)
-        else
-            fail "invalid use of '%%' in replacement string"
-        end
-        at = p + 2
-    end
-end
-
---- What stands for the match.
-local function value_of(m, with, s, stop)
-    local v
-    if type(with) == "function" then
-        v = with(captures(m, s, stop, true))
-    elseif type(with) == "table" then
-        v = with[capture(m, 1, s, stop)]
-    else
-        return replaced(m, with, s, stop)
-    end
-    if not v then return sub(m.text, s, stop - 1) end
-    if type(v) ~= "string" and type(v) ~= "number" then
-        fail("invalid replacement value (a %s)", type(v))
-    end
-    return v
-end
-
-local function gsub(text, pattern, with, times)
-    local m = matcher("gsub", text, pattern)
-    local kind_of = type(with)
-    if kind_of == "number" then
-        with = tostring(with)
-    elseif kind_of ~= "string" and kind_of ~= "table"
-        and kind_of ~= "function" then
-        expected(3, "gsub", "string/function/table", with)
-    end
-    local anchor = byte(m.pattern) == HAT
-    times = integer_at(4, "gsub", times, #m.text + 1)
-    local out, n, s, before, p = {}, 0, 1, nil, anchor and 2 or 1
-    while n < times do
-        local stop = match_at(m, s, p)
-        if stop and stop ~= before then
-            n = n + 1
-            out[#out + 1] = value_of(m, with, s, stop)
-            s, before = stop, stop
-        elseif s <= #m.text then
-            out[#out + 1] = sub(m.text, s, s)
-            s = s + 1
-        else
-            break
-        end
-        if anchor then break end
-    end
-    out[#out + 1] = sub(m.text, s)
-    return concat(out), n
+        use(1 + steps // PER_INSTRUCTION)
+    end)
 end
 
 -- ---- texts, without addresses -----------------------------------------------
@@ -643,7 +424,7 @@ local VALUES = { { "", "_VERSION" }, { "math", "huge maxinteger mininteger pi" }
 
 -- Those that differ, with how; "length": Lua's own, whose text is counted.
 local LENGTH, COUNTED, STEPS = "counts its text", "counts the elements",
-    "counts its steps"
+    "counts the steps that it may take"
 local ORDER, BUDGET = "numbers and then strings, in order",
     "does not catch that the budget is used up"
 local DIFFERENT = {
@@ -658,13 +439,11 @@ local DIFFERENT = {
     { "", "tostring", C.tostring, "shows no addresses" },
     { "", "xpcall", C.xpcall, BUDGET },
     { "string", "byte", C.counted(string.byte), LENGTH },
-    { "string", "find", function(...) return search("find", ...) end, STEPS },
+    { "string", "find", bounded "find", STEPS },
     { "string", "format", formatted, "shows no addresses; no %p" },
-    { "string", "gmatch", gmatch, STEPS },
-    { "string", "gsub", gsub, STEPS },
-    { "string", "match", function(s, p, init)
-        return search("match", s, p, init)
-    end, STEPS },
+    { "string", "gmatch", bounded "gmatch", STEPS },
+    { "string", "gsub", bounded "gsub", STEPS },
+    { "string", "match", bounded "match", STEPS },
     { "string", "rep", repeated, LENGTH },
     { "string", "unpack", C.counted(string.unpack), LENGTH },
     { "table", "concat", checked_concat, COUNTED },

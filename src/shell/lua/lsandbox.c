@@ -222,11 +222,24 @@ static int lib_tostring(lua_State *L)
     return 1;
 }
 
-/* Lua's own function, once the length of its text has been counted. */
-static int lib_by_length(lua_State *L)
+/* Lua's own function, once what it may do has been counted: by upvalue 3, which
+ * is called with its first four arguments, or by the length of its text. */
+static int lib_once_counted(lua_State *L)
 {
-    if (lua_type(L, 1) == LUA_TSTRING)
+    int n = lua_gettop(L);
+
+    if (lua_isfunction(L, lua_upvalueindex(3))) {
+        luaL_checkstack(L, 8, NULL);
+        lua_pushvalue(L, lua_upvalueindex(3));
+        for (int i = 1; i <= 4; i++) {
+            lua_pushnil(L);
+            if (i <= n)
+                lua_copy(L, i, -1);
+        }
+        lua_call(L, 4, 0);
+    } else if (lua_type(L, 1) == LUA_TSTRING) {
         lsandbox_use(L, 1 + lua_rawlen(L, 1) / 16);
+    }
     return lua_tocfunction(L, lua_upvalueindex(2))(L);
 }
 
@@ -487,12 +500,14 @@ static int lib_raise(lua_State *L)
     return lua_error(L);
 }
 
-/* counted(f): Lua's function f, whose text is counted. */
+/* counted(f [, count]): Lua's function f, for whose arguments count() counts; or
+ * whose text is counted. */
 static int lib_counted(lua_State *L)
 {
+    lua_settop(L, 2);
     lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushvalue(L, 1);
-    lua_pushcclosure(L, lib_by_length, 2);
+    lua_insert(L, 1);
+    lua_pushcclosure(L, lib_once_counted, 3);
     return 1;
 }
 
