@@ -72,8 +72,7 @@ HEDDLE_API heddle_workload *
 heddle_trace_open(const char *path, const struct heddle_trace_options *o,
                   int *status, char *error, size_t room);
 
-/* ---- works -----------------------------------------------------------------
- */
+/* ---- works --------------------------------------------------------------- */
 
 /* The interface that a plug-in was compiled for, which it states, and the oldest
  * that is still taken; a later one than heddle's own is refused.  Between these

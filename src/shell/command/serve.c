@@ -123,8 +123,7 @@ static int serve_release(lua_State *L)
     return 0;
 }
 
-/* ---- requests -------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------ */
 
 static const char *reason(int status)
 {
@@ -377,8 +376,7 @@ static bool hand_over(lua_State *L, struct server *s, struct client *c)
     return false;
 }
 
-/* ---- connections ----------------------------------------------------------
- */
+/* ---- connections --------------------------------------------------------- */
 
 static bool serve_at_end(const char *text)
 {

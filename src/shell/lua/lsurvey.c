@@ -46,8 +46,7 @@
 
 HL_MODULE int luaopen_heddle_survey_core(lua_State *L);
 
-/* ---- each -----------------------------------------------------------------
- */
+/* ---- each ---------------------------------------------------------------- */
 
 struct each {
     lua_State *L;
@@ -181,8 +180,7 @@ int hl_dump(lua_State *L)
         L, heddle_trace_dump(w, &s, each_op, &e, error, sizeof error), error);
 }
 
-/* ---- buffers --------------------------------------------------------------
- */
+/* ---- buffers ------------------------------------------------------------- */
 
 #define ALLOC(m) HL_FIELD(struct heddle_workload_alloc, m)
 static const struct hl_field alloc_fields[] = {ALLOC(name), ALLOC(base),
@@ -389,8 +387,7 @@ static int survey_run(lua_State *L)
     return 1;
 }
 
-/* ---- the module -----------------------------------------------------------
- */
+/* ---- the module ---------------------------------------------------------- */
 
 int luaopen_heddle_survey_core(lua_State *L)
 {

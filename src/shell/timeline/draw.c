@@ -136,8 +136,7 @@ struct pen {
     bool several;                     /* applications */
 };
 
-/* ---- tracks -----------------------------------------------------------------
- */
+/* ---- tracks -------------------------------------------------------------- */
 
 enum { ROOT = 1 };
 
@@ -199,8 +198,7 @@ static uint64_t lane(struct pen *p, struct lanes *l, uint64_t begin,
     return l->lane[i].track;
 }
 
-/* ---- slices -----------------------------------------------------------------
- */
+/* ---- slices -------------------------------------------------------------- */
 
 static void pen_begin(struct pen *p, struct hd_pf_event e)
 {
@@ -218,8 +216,7 @@ static void slice(struct pen *p, struct hd_pf_event e, uint64_t end)
     hd_pf_end(p->b, end, e.track);
 }
 
-/* ---- requests ---------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------ */
 
 struct stage {
     uint64_t at;

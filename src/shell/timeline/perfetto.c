@@ -187,8 +187,7 @@ void hd_pf_track(struct hd_bytes *b, const struct hd_pf_track *t)
     close(b, p);
 }
 
-/* ---- events ---------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------- */
 
 static void pf_event(struct hd_bytes *b, const struct hd_pf_event *e,
                      uint32_t type)

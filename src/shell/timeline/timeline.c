@@ -161,8 +161,7 @@ static const struct hd_tl_source sources[] = {
      .counter = "dram.walk_bursts"},
 };
 
-/* ---- books ----------------------------------------------------------------
- */
+/* ---- books --------------------------------------------------------------- */
 
 /* What was noted of a page; entries of a set are found by key. */
 enum book { LOOKS, WALKS, FAULTS };
@@ -247,8 +246,7 @@ static uint64_t first_of(const struct heddle_timeline *t, uint64_t app,
     return vpn & ~((bytes >> 12) - 1);
 }
 
-/* ---- the bound --------------------------------------------------------------
- */
+/* ---- the bound ----------------------------------------------------------- */
 
 static unsigned timeline_rank_of(uint64_t serial)
 {
@@ -370,8 +368,7 @@ static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
     timeline_bound(t);
 }
 
-/* ---- requests ---------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------ */
 
 static void looked_up(struct heddle_timeline *t, uint64_t core, uint64_t app,
                       uint64_t vpn, uint64_t cycle, bool hit)
@@ -512,8 +509,7 @@ static void on_answer(void *state, const void *note)
     add_request(t, &r);
 }
 
-/* ---- events -----------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------- */
 
 static void on_fault(void *state, const void *note)
 {
@@ -615,8 +611,7 @@ static void on_epoch(void *state, const void *note)
     add_event(t, HD_TL_POLICY, e);
 }
 
-/* ---- samples ----------------------------------------------------------------
- */
+/* ---- samples ------------------------------------------------------------- */
 
 /* Counts rows of an object. */
 struct count {
@@ -758,8 +753,7 @@ static uint32_t list_columns(const struct heddle_timeline *t,
     return n;
 }
 
-/* ---- life -------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void *opened(void *ud, heddle_sim *s, const struct heddle_place *p,
                     const uint64_t *params)

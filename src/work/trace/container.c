@@ -377,8 +377,7 @@ int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
     return hd_packer_full(k) ? hd_container_pack(b, k, err) : 0;
 }
 
-/* ---- the index ------------------------------------------------------------
- */
+/* ---- the index ----------------------------------------------------------- */
 
 static uint64_t string_number(const struct hd_container *b, const char *s)
 {

@@ -141,8 +141,7 @@ struct hd_trace_note_row {
     char where[96]; /* the first: file:line */
 };
 
-/* ---- some thread blocks as bytes (frame.c) --------------------------
- */
+/* ---- some thread blocks as bytes (frame.c) ------------------------------- */
 
 struct hd_packer; /* collects blocks until a frame is full */
 
@@ -216,8 +215,7 @@ void hd_frame_free(struct hd_frame *f);
 void hd_frame_addr(const struct hd_frame *f, const struct hd_frame_op *op,
                    struct hd_access *out, hd_va lane[HD_MAX_LANES]);
 
-/* ---- the container (container.c) ------------------------------------------
- */
+/* ---- the container (container.c) ----------------------------------------- */
 
 struct hd_trace_alloc {
     const char *name; /* string of the container */
@@ -363,8 +361,7 @@ struct hd_source *hd_trace_source(struct hd_container *container,
 struct hd_container *hd_trace_source_container(const struct hd_source *s,
                                                uint32_t *context);
 
-/* ---- the index as bytes ---------------------------------------------------
- */
+/* ---- the index as bytes -------------------------------------------------- */
 
 /* Writes the index.  Returns how many of its bytes describe the contents;
  * the rest says how they are stored. */
@@ -378,8 +375,7 @@ extern const char hd_index_memory[];
 const char *hd_index_read(struct hd_container *b, const unsigned char *p,
                           size_t n, uint64_t from, uint64_t to);
 
-/* ---- the set of 4 KB pages that a trace touches (pages.c) ------------
- */
+/* ---- the set of 4 KB pages that a trace touches (pages.c) ---------------- */
 
 struct hd_region { /* 2 MB: a bit for each page */
     uint64_t number;
