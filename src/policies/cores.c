@@ -19,8 +19,7 @@ enum { NAMED = 8 };
 struct cores {
     uint64_t apps, cores;
     uint64_t named;  /* cores that parameters give away */
-    uint64_t
-        beyond; /* a parameter above 0 for no application: its number, plus 1 */
+    uint64_t beyond; /* a parameter above 0 without application: number + 1 */
     uint64_t end[NAMED]; /* first core behind those of each application */
 };
 

@@ -47,7 +47,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <lauxlib.h>
@@ -80,14 +79,6 @@ struct server {
     pid_t apart[APART]; /* processes that answer; 0: none */
     sigset_t mask;      /* of the caller, and while the loop waits */
 };
-
-static double serve_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int serve_fail(lua_State *L, int port)
 {
@@ -166,7 +157,7 @@ static void serve_reply(struct client *c, int status, const char *type,
 
     head = snprintf(NULL, 0, format, status, reason(status), type, n, allow);
     c->state = WRITING;
-    c->until = serve_seconds() + PATIENCE;
+    c->until = hl_seconds() + PATIENCE;
     c->sent = c->n = 0;
     c->reply = malloc((size_t)head + 1 + n);
     if (!c->reply)
@@ -416,7 +407,7 @@ static bool serve_give(struct client *c)
     if (n < 0)
         return errno == EINTR || errno == EAGAIN;
     c->sent += (size_t)n;
-    c->until = serve_seconds() + PATIENCE;
+    c->until = hl_seconds() + PATIENCE;
     if (c->sent == c->n) {
         c->state = CLOSING;
         shutdown(c->fd, SHUT_WR);
@@ -437,7 +428,7 @@ static void welcome(struct server *s)
         return;
     }
     c->fd = fd;
-    c->until = serve_seconds() + PATIENCE;
+    c->until = hl_seconds() + PATIENCE;
     s->client[s->n++] = c;
 }
 
@@ -455,7 +446,7 @@ static bool wait_for(const struct server *s, struct pollfd *poll)
             .fd = c->fd, .events = c->state == WRITING ? POLLOUT : POLLIN};
         until = fmin(until, c->until);
     }
-    left = fmax(0, until - serve_seconds());
+    left = fmax(0, until - hl_seconds());
     if (s->n > 0) {
         t.tv_sec = (time_t)left;
         t.tv_nsec = (long)((left - floor(left)) * 1e9);
@@ -469,7 +460,7 @@ static bool wait_for(const struct server *s, struct pollfd *poll)
 
 static void turn(lua_State *L, struct server *s, const struct pollfd *poll)
 {
-    double now = serve_seconds();
+    double now = hl_seconds();
 
     for (size_t i = 0; i < APART; i++)
         if (s->apart[i] > 0 && waitpid(s->apart[i], NULL, WNOHANG) != 0)

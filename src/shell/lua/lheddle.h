@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -231,6 +232,15 @@ void hl_embed_preload(lua_State *L);
 void hl_require(lua_State *L, const char *module);
 /* Pushes the chunk of a script compiled in, not run yet; -1: there is none. */
 int hl_embed_chunk(lua_State *L, const char *module);
+
+/* Seconds of a clock that only goes forward. */
+static inline double hl_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 
 /* ---- standard output ------------------------------------------------------ */
 

@@ -33,9 +33,7 @@ static int dram_set(lua_State *L)
 {
     heddle_part_dram *d = dram_check(L);
 
-    dram_expect(L, d,
-                heddle_part_dram_set(d, hl_text(L, 2),
-                                     hl_text(L, 3)));
+    dram_expect(L, d, heddle_part_dram_set(d, hl_text(L, 2), hl_text(L, 3)));
     return 0;
 }
 
@@ -45,9 +43,8 @@ static int dram_get(lua_State *L)
     heddle_part_dram *d = dram_check(L);
     char text[128];
 
-    dram_expect(
-        L, d,
-        heddle_part_dram_get(d, hl_text(L, 2), text, sizeof text));
+    dram_expect(L, d,
+                heddle_part_dram_get(d, hl_text(L, 2), text, sizeof text));
     lua_pushstring(L, text);
     return 1;
 }
@@ -159,8 +156,7 @@ static int tags_set(lua_State *L)
     heddle_part_tags *t = tags_check(L);
 
     return tags_expect(L, t,
-                       heddle_part_tags_set(t, hl_text(L, 2),
-                                            hl_text(L, 3)));
+                       heddle_part_tags_set(t, hl_text(L, 2), hl_text(L, 3)));
 }
 
 /* t:access(number, write) -> hit */
@@ -170,7 +166,7 @@ static int tags_access(lua_State *L)
     lua_Integer number = luaL_checkinteger(L, 2);
     int rc = heddle_part_tags_access(t, (uint64_t)number, lua_toboolean(L, 3));
 
-    lua_pushboolean(L, hl_expect(L, rc, heddle_part_tags_error(t)));
+    lua_pushboolean(L, tags_expect(L, t, rc));
     return 1;
 }
 

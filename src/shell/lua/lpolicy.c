@@ -434,15 +434,14 @@ static void no_more(lua_State *L, uint32_t i)
         }                                                                      \
         return 1;                                                              \
     }
-static LIST(tables, heddle_table_info, table_fields,
-            no_more) static LIST(facts, heddle_fact_info, fact_fields, no_more)
+static LIST(tables, heddle_table_info, table_fields, no_more)
+static LIST(facts, heddle_fact_info, fact_fields, no_more)
     LIST(lp_points, heddle_point_info, point_fields, point_more)
         LIST(lp_notes, heddle_note_info, note_fields, note_more)
 
-    /* ---- the sandbox
-       ---------------------------------------------------------- */
+/* ---- the sandbox --------------------------------------------------------- */
 
-    static int lpolicy_run(lua_State *L)
+static int lpolicy_run(lua_State *L)
 {
     lua_settop(L, 1);
     lp_sandbox_call(L, &lp_policy_fence, 0, 1);
@@ -507,28 +506,18 @@ static int raise_error(lua_State *L)
 
 int luaopen_heddle_bridge(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"use", lpolicy_use},
-                                         {"unuse", unuse},
-                                         {"used", lpolicy_used},
-                                         {"tables", tables},
-                                         {"facts", facts},
-                                         {"points", lp_points},
-                                         {"notes", lp_notes},
-                                         {"offered", lpolicy_offered},
-                                         {"env", env},
-                                         {"enter", lpolicy_enter},
-                                         {"reach", lpolicy_reach},
-                                         {"run", lpolicy_run},
-                                         {"sandbox", sandbox},
-                                         {"class", class},
-                                         {"builtin", builtin},
-                                         {"plugin", lpolicy_plugin},
-                                         {"describe", lpolicy_describe},
-                                         {"keys", lp_keys},
-                                         {"raise", raise_error},
-                                         {"nearest", hl_nearest},
-                                         {"path", hl_path},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"use", lpolicy_use},           {"unuse", unuse},
+        {"used", lpolicy_used},         {"tables", tables},
+        {"facts", facts},               {"points", lp_points},
+        {"notes", lp_notes},            {"offered", lpolicy_offered},
+        {"env", env},                   {"enter", lpolicy_enter},
+        {"reach", lpolicy_reach},       {"run", lpolicy_run},
+        {"sandbox", sandbox},           {"class", class},
+        {"builtin", builtin},           {"plugin", lpolicy_plugin},
+        {"describe", lpolicy_describe}, {"keys", lp_keys},
+        {"raise", raise_error},         {"nearest", hl_nearest},
+        {"path", hl_path},              {NULL, NULL}};
 
     luaL_newlib(L, functions);
     hl_set_number(L, "max_params", HEDDLE_MAX_PARAMS);

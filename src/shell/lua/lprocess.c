@@ -50,7 +50,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lheddle.h"
@@ -79,18 +78,10 @@ static int is_tty(lua_State *L)
     return 1;
 }
 
-static double lprocess_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* process.time() -> seconds of a clock that only goes forward */
 static int now(lua_State *L)
 {
-    lua_pushnumber(L, lprocess_seconds());
+    lua_pushnumber(L, hl_seconds());
     return 1;
 }
 
@@ -353,7 +344,7 @@ static int group_stop(lua_State *L)
     struct group *g = lprocess_self(L);
 
     lprocess_send(g, SIGINT);
-    g->end_at = lprocess_seconds() + ldexp(GRACE, -g->family->level);
+    g->end_at = hl_seconds() + ldexp(GRACE, -g->family->level);
     return 0;
 }
 
@@ -394,7 +385,7 @@ static bool take_text(lua_State *L, struct kid *k)
 /* Waits until something comes or the time is over. */
 static void sleep_until(struct group *g, double limit)
 {
-    double left = ceil((limit - lprocess_seconds()) * 1000);
+    double left = ceil((limit - hl_seconds()) * 1000);
 
     g->poll[0] = (struct pollfd){.fd = g->signals, .events = POLLIN};
     for (size_t i = 0; i < g->n; i++)
@@ -410,7 +401,7 @@ static void sleep_until(struct group *g, double limit)
 static int group_wait(lua_State *L)
 {
     struct group *g = lprocess_self(L);
-    double until = lprocess_seconds() + luaL_optnumber(L, 2, HUGE_VAL);
+    double until = hl_seconds() + luaL_optnumber(L, 2, HUGE_VAL);
 
     while (g->n > 0 || isfinite(until)) {
         if (g->hits > 0 && !g->reported) {
@@ -433,11 +424,11 @@ static int group_wait(lua_State *L)
             push_end(L, reap(g, i));
             return 4;
         }
-        if (lprocess_seconds() >= g->end_at) {
+        if (hl_seconds() >= g->end_at) {
             lprocess_send(g, SIGTERM);
             g->end_at = HUGE_VAL;
         }
-        if (lprocess_seconds() >= until)
+        if (hl_seconds() >= until)
             break;
     }
     lua_pushliteral(L, "waiting");

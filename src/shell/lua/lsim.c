@@ -12,8 +12,7 @@
  * one by one.  Numbers are Lua integers (64 bits, two's complement: an address
  * above 2^63 prints negative with %d, use %x).  Instances and applications
  * count from 0, as in the engine; Lua arrays of them from 1.  What a simulation
- * has measured is copied: a table does not change when the simulation
- * continues.
+ * has measured is copied: a table does not change when it continues.
  *
  * The lists of points and notes come from the same points.def and notes.def
  * as the engine's, so that what `heddle list points` prints cannot differ
@@ -456,14 +455,11 @@ static int sim_count(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);
     lua_Integer n = 0;
-    struct heddle_visitor v = {.row = lsim_count_row,
-                               .number = no_number,
-                               .text = lsim_no_text,
-                               .ud = &n};
+    struct heddle_visitor v = {.row = lsim_count_row, .number = no_number,
+                               .text = lsim_no_text, .ud = &n};
+    uint32_t instance = (uint32_t)luaL_checkinteger(L, 3);
 
-    lsim_expect(
-        L, s,
-        heddle_look(s, hl_text(L, 2), (uint32_t)luaL_checkinteger(L, 3), &v));
+    lsim_expect(L, s, heddle_look(s, hl_text(L, 2), instance, &v));
     lua_pushinteger(L, n);
     return 1;
 }
@@ -562,23 +558,21 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(cycles),       HL_END};
 static const struct hl_field stands_fields[] = {
     KERNEL(stands_for), KERNEL(stands_for_instructions), KERNEL(unlike), HL_END};
-static HL_LIST(sim_apps, struct heddle_app_info, SIZED(heddle_app(lsim_self(L), i, &x)),
-        app_fields)
-static HL_LIST(sim_kernels, struct heddle_kernel_info, SIZED(heddle_kernel(lsim_self(L), i, &x)),
-        kernel_fields)
+static HL_LIST(sim_apps, struct heddle_app_info,
+               SIZED(heddle_app(lsim_self(L), i, &x)), app_fields)
+static HL_LIST(sim_kernels, struct heddle_kernel_info,
+               SIZED(heddle_kernel(lsim_self(L), i, &x)), kernel_fields)
 
-
-/* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...}, of each
- * of sim:kernels() */
+/* sim:stands() -> {{stands_for=, stands_for_instructions=, unlike=}, ...}, of
+ * each of sim:kernels() */
 static HL_LIST(sim_stands, struct heddle_kernel_info,
                SIZED(heddle_kernel(lsim_self(L), i, &x)), stands_fields)
 
 #define SAMPLE(m) HL_FIELD(struct heddle_sample_info, m)
 #define WINDOW(m) HL_FIELD(struct heddle_window_info, m)
-        static const
-    struct hl_field sample_fields[] = {SAMPLE(windows), SAMPLE(instructions),
-                                       SAMPLE(launches), SAMPLE(skipped),
-                                       HL_END};
+static const struct hl_field sample_fields[] = {
+    SAMPLE(windows), SAMPLE(instructions), SAMPLE(launches), SAMPLE(skipped),
+    HL_END};
 static const struct hl_field window_fields[] = {
     WINDOW(first), WINDOW(instructions), WINDOW(cycles), HL_END};
 
@@ -599,8 +593,7 @@ static int sim_sample(lua_State *L)
 static HL_LIST(sim_windows, struct heddle_window_info,
                SIZED(heddle_sample_window(lsim_self(L), i, &x)), window_fields)
 
-/* sim:sample_counters() -> [counter] in all windows, [counter] before cycle
-   0 */
+/* sim:sample_counters() -> [counter] in all windows, and before cycle 0 */
 static int sim_sample_counters(lua_State *L)
 {
     heddle_sim *s = lsim_self(L);

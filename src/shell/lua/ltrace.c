@@ -204,18 +204,13 @@ static int notes(lua_State *L)
 
 int luaopen_heddle_trace(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"open", open_trace},
-                                         {"workload", open_trace},
-                                         {"contexts", contexts},
-                                         {"convert", convert},
-                                         {"record", record},
-                                         {"dump", hl_dump},
-                                         {"info", info},
-                                         {"kernels", kernels},
-                                         {"notes", notes},
-                                         {"ranges", hl_allocations},
-                                         {"verify", ltrace_verify},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"open", open_trace},      {"workload", open_trace},
+        {"contexts", contexts},    {"convert", convert},
+        {"record", record},        {"dump", hl_dump},
+        {"info", info},            {"kernels", kernels},
+        {"notes", notes},          {"ranges", hl_allocations},
+        {"verify", ltrace_verify}, {NULL, NULL}};
 
     luaL_newlib(L, functions);
     return 1;
