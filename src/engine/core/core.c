@@ -22,11 +22,6 @@
  * parked, or, without a slot, in an MSHR.  Lines that wait are few, and their
  * want stops the load/store unit.
  *
- * Three parts of it can be looked at: core (warps, and the memory instructions
- * in the unit's queue), l1tlb and l1cache (entries, and misses in flight).  The
- * check is that of sim.check: resident warps are those of the blocks, their
- * times sum to time x warps since the counters were reset, MSHRs are whole.
- *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
@@ -198,22 +193,22 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
 {
     switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
-        hd_l1tlb_faulted(c, m->a, t);
+        hd_farfault_waits(c, m->a, t);
         hd_dispatch_fault(c->gpu->dispatch, c->id, false, t);
         break;
     case HD_MSG_REPLAY:
-        hd_l1tlb_replayed(c, m->a, t);
+        hd_farfault_served(c, m->a, t);
         hd_dispatch_fault(c->gpu->dispatch, c->id, true, t);
         break;
     case HD_MSG_AGAIN:
-        hd_l1tlb_again(c, t);
+        hd_blocking_again(c, t);
         break;
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
         break;
     case HD_MSG_BRING:
-        hd_l1tlb_bring(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
-                       m->rest >> 9 & 15, m->rest >> 8 & 1);
+        hd_l1side_prefetched(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
+                             m->rest >> 9 & 15, m->rest >> 8 & 1);
         break;
     case HD_MSG_STAND:
         core_stand(c, HD_STILL_STOPPED, m->a != 0, t);
@@ -424,127 +419,6 @@ void hd_core_rouse(struct hd_core *c, hd_time now)
     core_told(c, hd_recip_up(c->gpu->per_cycle, now));
 }
 
-/* ---- looking and checking ----------------------------------------------- */
-
-static void core_look(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    const struct hd_gpu *g = self;
-
-    hd_warp_look(&g->core[instance], v);
-    hd_lsu_look(&g->core[instance], v);
-}
-
-/* How many lines a list has. */
-static uint32_t core_listed(const struct hd_core *c, uint32_t p)
-{
-    uint32_t n = 0;
-
-    for (; p != HD_NONE; p = c->parked[p].next)
-        n++;
-    return n;
-}
-
-/* `n` of a core's things wait, if there are some. */
-static void core_show_wait(struct heddle_visitor *v, uint32_t core,
-                           const char *what, const char *why, uint64_t n)
-{
-    if (n == 0)
-        return;
-    hd_show_wait(v, "core", core, what);
-    v->text(v->ud, "why", why);
-    v->number(v->ud, "n", n);
-}
-
-static void core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
-{
-    const struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[i];
-    const struct hd_core_state *s = c->s;
-    uint64_t n[HD_WARP_UNIT + 1] = {0};
-
-    for (uint32_t w = 0; w < g->m->core.warps; w++)
-        n[c->warp[w].state]++;
-    core_show_wait(v, i, "its loads", "warps wait for data", n[HD_WARP_SLOTS]);
-    core_show_wait(v, i, "barriers", "warps of their blocks have not arrived",
-                   n[HD_WARP_BARRIER]);
-    core_show_wait(
-        v, i, "warp_limit", "warps that may not load",
-        hd_bit_count(s->ready & s->next[HEDDLE_OP_LOAD] & ~s->limit));
-    if (n[HD_WARP_READY] > 0 && s->lsu_n == c->lsu_room)
-        core_show_wait(v, i, "load/store unit", "its queue is full", s->lsu_n);
-    core_show_wait(v, i, "l2tlb", "L1 TLB misses are not answered",
-                   hd_mshr_used(&c->tlb_mshr));
-    core_show_wait(v, i, "l1tlb", "misses wait for another instruction's",
-                   core_listed(c, s->wait_first));
-    core_show_wait(v, i, "fault", "pages have to come from the host",
-                   hd_mshr_detached(&c->tlb_mshr));
-    core_show_wait(v, i, "l2cache", "L1 misses are not answered",
-                   hd_mshr_used(&c->l1_mshr));
-    if ((s->blocked & HD_BLOCK_STORES) != 0)
-        core_show_wait(v, i, "l2cache", "the store queue is full", s->stores);
-    core_show_wait(v, i, "load/store unit", "blocked, reasons as a bit set",
-                   s->blocked);
-}
-
-/* Each place of the pool has a line that waits: for a translation, for an
- * owner's misses, for the L1's port, or as a target of the L1. */
-static bool places_sane(const struct hd_core *c)
-{
-    uint32_t n =
-        core_listed(c, c->s->wait_first) + core_listed(c, c->s->replay_first);
-
-    for (uint32_t i = 0; c->held != NULL && i < c->memops; i++)
-        n += c->held[i].missing > 0 ? core_listed(c, c->held[i].first) : 0;
-    for (uint32_t e = 0; e < c->tlb_mshr.room; e++)
-        if (c->tlb_mshr.v[e].live != 0) {
-            if (c->tlb_mshr.v[e].n != core_listed(c, c->tlb_mshr.v[e].first))
-                return false;
-            n += c->tlb_mshr.v[e].n;
-        }
-    for (uint32_t e = 0; e < c->l1_mshr.room; e++)
-        if (c->l1_mshr.v[e].live != 0)
-            n += c->l1_mshr.v[e].n - 1; /* the first has no place */
-    return n == c->targets - hd_places_left(&c->parked_places);
-}
-
-static void core_check(void *self, uint32_t instance, struct hd_err *err)
-{
-    const struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[instance];
-    uint64_t resident = 0, live = 0, times[HD_CORE_COUNTERS] = {0};
-    uint64_t sum = 0, counted;
-    hd_time now = hd_events_now(g->env->ev);
-
-    for (uint32_t w = 0; w < g->m->core.warps; w++)
-        resident += c->warp[w].state != HD_WARP_FREE;
-    for (uint32_t b = 0; b < g->m->core.blocks; b++)
-        if (c->block[b].used)
-            live += hd_bit_count(c->block[b].warps);
-    if (resident != live)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "core %u: %llu warps are resident, its blocks have %llu",
-                   instance, (unsigned long long)resident,
-                   (unsigned long long)live);
-    hd_core_unaccounted(c, now, times);
-    for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
-        sum += c->count[k] + times[k];
-    counted = (now - g->measured[c->app]) * g->m->core.warps;
-    if (sum != counted)
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "core %u: its warps' times sum to %llu ticks, time x warps "
-                   "is %llu",
-                   instance, (unsigned long long)sum,
-                   (unsigned long long)counted);
-    if (!hd_mshr_sane(&c->tlb_mshr) || !hd_mshr_sane(&c->l1_mshr))
-        hd_err_set(err, HEDDLE_ECHECK, "core %u: its MSHRs are inconsistent",
-                   instance);
-    if (!places_sane(c))
-        hd_err_set(err, HEDDLE_ECHECK,
-                   "core %u: lines that wait and the places they take differ",
-                   instance);
-    hd_l1tlb_check(c, err);
-}
-
 /* Policies were bound or unbound. */
 static void core_bound(void *self)
 {
@@ -746,9 +620,9 @@ int hd_gpu_open(struct hd_gpu *g)
     hd_env_part(g->env, (struct hd_part){.name = "core",
                                          .instances = g->cores,
                                          .self = g,
-                                         .look = core_look,
-                                         .stuck = core_stuck,
-                                         .check = core_check,
+                                         .look = hd_core_look,
+                                         .stuck = hd_core_stuck,
+                                         .check = hd_core_check,
                                          .bound = core_bound});
     hd_env_part(g->env, (struct hd_part){.name = "l1tlb",
                                          .instances = g->cores,

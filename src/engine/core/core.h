@@ -41,7 +41,7 @@ enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
 
 enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
 
-/* ---- counters ---------------------------------------------------------- */
+/* ---- counters ----------------------------------------------------------- */
 
 enum hd_core_counter {
 #define HD_COUNTERS_OF "core/core.def"
@@ -61,7 +61,7 @@ enum hd_l1_counter {
     HD_L1_COUNTERS
 };
 
-/* ---- state of one core, in the arena ----------------------------------- */
+/* ---- state of one core, in the arena ------------------------------------ */
 
 enum hd_warp_state {
     HD_WARP_FREE,    /* no thread block holds it */
@@ -231,7 +231,7 @@ enum hd_lsu_block {
                               outstanding */
 };
 
-/* ---- wiring ------------------------------------------------------------ */
+/* ---- wiring ------------------------------------------------------------- */
 
 struct hd_gpu;
 
@@ -451,18 +451,14 @@ uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
  * instruction again, where it comes soon.  Their instructions. */
 uint64_t hd_warp_skip_settle(struct hd_core *c, hd_time now);
 void hd_warp_skip_end(struct hd_core *c, hd_time now);
-/* Its resident warps. */
-void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v);
 
 /* lsu.c: a memory instruction of a warp, with so many active lanes, or one of
  * shared memory, enters at t; there is room. */
 void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
                  const struct hd_access *acc, hd_time t);
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
-/* What a memory instruction of a warp leaves in TLBs and caches, at once.  Whether
- * nothing of it would be waited for: it loads what hits in the L1, or stores. */
-bool hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
-                 const struct hd_access *acc);
+/* Whether an instruction looks up no TLB. */
+bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o);
 /* The warp whose page i of an instruction is: with core.compact the one in which
  * the thread of its lowest lane began. */
 static inline uint32_t hd_lsu_origin(const struct hd_core *c,
@@ -484,8 +480,6 @@ void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t);
 void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls);
 /* The place of a line that waited is free. */
 void hd_lsu_give_parked(struct hd_core *c, uint32_t parked);
-/* The instructions in its queue, the oldest first. */
-void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v);
 
 /* Uses a port of which `ports` can be used in each cycle.  Of several no
  * branches: nobody could foretell them. */
@@ -508,36 +502,58 @@ static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
  * hd_assoc_find_at.  False: blocked. */
 bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
                    hd_time t, uint16_t *guess);
-/* Functional warming: looks it up at once; the frame of a page that q asks for. */
-uint64_t hd_l1tlb_warm(struct hd_core *c, const struct hd_treq *q, bool direct,
-                       uint16_t *guess);
 /* Parks a line of it whose page is missing.  False: blocked. */
 bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
                    const struct hd_lsu_line *x);
-/* Parks the lines of it until all of its pages, some of which are missing, have
- * come, but for a page's word to it.  False: blocked. */
-bool hd_l1tlb_set_aside(struct hd_core *c, struct hd_lines *op);
-/* Nothing holds up this instruction at the head because it is not the one whose
- * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
-bool hd_l1tlb_may_pass(struct hd_core *c, uint32_t memop);
-/* Answers: a translation, that it waits for a far fault, that it has. */
+/* A translation is answered. */
 void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t);
-void hd_l1tlb_faulted(struct hd_core *c, uint32_t treq, hd_time t);
-void hd_l1tlb_replayed(struct hd_core *c, uint32_t treq, hd_time t);
+
+/* blocking.c: nothing holds up this instruction at the head because it is not
+ * the one whose miss is outstanding (l1tlb.blocking=full).  False: blocked. */
+bool hd_blocking_may_pass(struct hd_core *c, uint32_t memop);
 /* The oldest miss that parked without an MSHR looks up its page again. */
-void hd_l1tlb_again(struct hd_core *c, hd_time t);
-/* A shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores, or of
- * all (HD_APP_NONE), which take no look-up before `until`. */
+void hd_blocking_again(struct hd_core *c, hd_time t);
+
+/* overlap.c: what of the pages of the instruction at the head can be looked up
+ * at t, ahead of its lines, is (l1tlb.overlap).  Whether a line may follow at
+ * t. */
+bool hd_overlap_pages(struct hd_core *c, struct hd_lines *op, hd_time t);
+
+/* l1side.c: what is below the L1 TLB, and the buffer next to it. */
+void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
+/* HD_MSG_BRING */
+void hd_l1side_prefetched(struct hd_core *c, uint64_t vpn, uint32_t app,
+                          bool side);
+
+/* farfault.c: a request waits for a far fault; it has been served. */
+void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t);
+
+/* remap.c: a shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores,
+ * or of all (HD_APP_NONE), which take no look-up before `until`. */
 void hd_gpu_shoot(void *g, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until);
-/* Its entries and misses in flight; what holds of these. */
-/* HD_MSG_BRING */
-void hd_l1tlb_bring(struct hd_core *c, uint64_t vpn, uint32_t app, bool side);
-/* What lies below the L1 TLB, and the buffer beside it. */
-void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
+/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
+ * returns how many lines there were, and sets *dirty if one was. */
+uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
+                     bool *dirty);
+
+/* warm.c: what a memory instruction of a warp leaves in TLBs and caches, at
+ * once. Whether nothing of it would be waited for: it loads what hits in the
+ * L1, or stores. */
+bool hd_lsu_warm(struct hd_core *c, uint32_t warp, const struct hd_op *o,
+                 const struct hd_access *acc);
+/* The lines that a warp's last load has missed come: it continues. */
+void hd_l1d_come(struct hd_core *c, uint32_t warp);
+
+/* look.c: the parts core, l1tlb, l1side, l1cache as they are looked at; what a
+ * core waits for; its check. */
+void hd_core_look(void *gpu, uint32_t core, struct heddle_visitor *v);
+void hd_l1tlb_look(void *gpu, uint32_t core, struct heddle_visitor *v);
 void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v);
-void hd_l1tlb_look(void *g, uint32_t core, struct heddle_visitor *v);
-void hd_l1tlb_check(const struct hd_core *c, struct hd_err *err);
+void hd_l1d_look(void *gpu, uint32_t core, struct heddle_visitor *v);
+void hd_core_stuck(void *gpu, uint32_t core, struct heddle_visitor *v);
+void hd_core_check(void *gpu, uint32_t core, struct hd_err *err);
 
 /* l1d.c: flits that so many bytes take at a core's port. */
 uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
@@ -545,26 +561,13 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
  * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
 bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                  uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
-/* Functional warming: what `line`, of which q wants `bytes`, leaves in the caches,
- * at once; whether it hit in the L1. */
-bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
-                 uint16_t *guess);
-/* The lines that a warp's last load has missed come: it goes on. */
-void hd_l1d_come(struct hd_core *c, uint32_t warp);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1d_ack(struct hd_core *c);
 /* A walk read leaves by the core's port to the interconnect at t, or behind
  * those before it; misses that wait for the port do so a flit longer. */
 void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
-/* Takes `bytes` from `pa` on out of the L1 caches of an application's cores;
- * returns how many lines there were, and sets *dirty if one was. */
-uint32_t hd_gpu_drop(void *g, uint32_t app, hd_pa pa, uint32_t bytes,
-                     bool *dirty);
-/* Its lines and misses in flight. */
-void hd_l1d_look(void *g, uint32_t core, struct heddle_visitor *v);
-
-/* ---- the next instant of each actor ------------------------------------ */
+/* ---- the next instant of each actor ------------------------------------- */
 
 /* These are asked all the time by those that have the core's state at hand. */
 

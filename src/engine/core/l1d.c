@@ -16,19 +16,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "machine.h"
-#include "pages/frame.h"
-#include "core.h"
+#include "l1dstate.h"
 
 #define HD_PART    l1cache
 #define HD_CFG     struct hd_cache_cfg
 #define HD_PART_OF "core/l1cache.def"
 #include "kit/rows.h"
-
-static bool l1d_is_full(const struct hd_core *c)
-{
-    return c->gpu->m->l1cache.mode.kind == HD_FULL;
-}
 
 static struct hd_who l1d_who(const struct hd_core *c, uint32_t memop)
 {
@@ -189,20 +182,6 @@ static void l1d_write_back(struct hd_core *c, uint64_t line, hd_time t)
              HD_NONE, HD_REQ_ACK, 0);
 }
 
-/* Enters a line into the L1.  True: *victim is to be written back.  Only stores
- * that allocate can have brought the line since it was missed. */
-static HD_INLINE bool l1d_place(struct hd_core *c, uint64_t line, bool dirty,
-                                struct hd_who by, uint64_t *victim)
-{
-    uint32_t kind = dirty ? HD_REQ_WRITE : HD_REQ_READ, app;
-
-    if (HD_UNLIKELY(c->gpu->m->l1cache.write == HD_WRITE_BACK))
-        return hd_cache_fill(&c->l1, line, kind, 0, dirty, by, victim, &app);
-    hd_cache_enter(&c->l1, hd_cache_set(&c->l1, line), line, kind, 0, dirty, by,
-                   victim, &app);
-    return false;
-}
-
 /* Fills the L1; its victim may be dirty.  Fills of loads may lengthen the store
  * queue by as many entries as there are MSHRs. */
 static HD_INLINE void l1d_fill(struct hd_core *c, uint64_t line, bool dirty,
@@ -210,20 +189,8 @@ static HD_INLINE void l1d_fill(struct hd_core *c, uint64_t line, bool dirty,
 {
     uint64_t victim;
 
-    if (HD_UNLIKELY(l1d_place(c, line, dirty, by, &victim)))
+    if (HD_UNLIKELY(hd_l1d_place(c, line, dirty, by, &victim)))
         l1d_write_back(c, victim, t);
-}
-
-/* The frame of a line is dirty from now on. */
-static inline void l1d_written(const struct hd_core *c, uint64_t line)
-{
-    const struct hd_gpu *g = c->gpu;
-
-    if (HD_UNLIKELY(g->dirty != NULL)) {
-        uint64_t frame = line >> (HD_PAGE_SHIFT - g->line_shift);
-        if (frame < HD_HOST_FRAME)
-            hd_frame_write(g->dirty, frame);
-    }
 }
 
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
@@ -235,11 +202,11 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (!room_for_write(c, t))
         return false;
     c->l1_count[HD_L1_WRITES]++;
-    l1d_written(c, line);
-    hit = l1d_is_full(c) &&
+    hd_l1d_written(c, line);
+    hit = hd_l1d_is_full(c) &&
           hd_cache_lookup(&c->l1, line, HD_REQ_WRITE, l1d_who(c, memop));
     c->l1_count[HD_L1_WRITE_HITS] += hit;
-    if (l1d_is_full(c) && back) {
+    if (hd_l1d_is_full(c) && back) {
         if (!hit)
             l1d_fill(c, line, true, l1d_who(c, memop), t);
     } else {
@@ -261,12 +228,12 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
         return false;
     /* A key of its own: atomics are not merged. */
-    l1d_written(c, line);
+    hd_l1d_written(c, line);
     i = take_l1_mshr(
         c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
     if (i == HD_NONE)
         return false;
-    if (l1d_is_full(c) && hd_cache_drop(&c->l1, line))
+    if (hd_l1d_is_full(c) && hd_cache_drop(&c->l1, line))
         l1d_write_back(c, line, t);
     l1d_send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i,
              0, c->pc[memop]);
@@ -288,151 +255,6 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
         hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used,
                         c->gpu->m->l1cache.ports, t, c->gpu->cycle);
     return done;
-}
-
-/* ---- functional warming -------------------------------------------------- */
-
-/* Asks the level below for a line, as l1d_send() does. */
-static void l1d_ask(struct hd_core *c, const struct hd_req *of, uint64_t line,
-                    uint32_t bytes)
-{
-    struct hd_gpu *g = c->gpu;
-    struct hd_req q = *of;
-
-    q.pa.v = line << g->line_shift;
-    q.bytes = (uint16_t)bytes;
-    g->memory.warm(g->memory.self, &q);
-}
-
-/* A dirty line leaves the L1. */
-static void l1d_ask_write_back(struct hd_core *c, uint64_t line)
-{
-    struct hd_req q = {.kind = HD_REQ_WRITE,
-                       .client = (uint16_t)c->id,
-                       .warp = HD_NO_WARP,
-                       .app = (uint8_t)c->app};
-
-    l1d_ask(c, &q, line, c->gpu->m->l1cache.line);
-}
-
-bool hd_l1d_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
-                 uint16_t *guess)
-{
-    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
-    struct hd_who who = {c->app, q->warp};
-    bool full = l1d_is_full(c), back = full && cfg->write == HD_WRITE_BACK;
-    bool hit = !full && cfg->mode.kind != HD_OFF;
-    struct hd_late *late = &c->skip.late[q->warp];
-    uint64_t victim;
-    uint32_t set, e;
-
-    if (q->kind != HD_REQ_READ)
-        l1d_written(c, line);
-    if (q->kind == HD_REQ_ATOMIC) {
-        if (full && hd_cache_drop(&c->l1, line))
-            l1d_ask_write_back(c, line);
-        l1d_ask(c, q, line, q->bytes);
-        return false;
-    }
-    if (full) {
-        set = hd_cache_set(&c->l1, line);
-        e = hd_assoc_find_at(&c->l1.tags, set, line, guess);
-        hit = e != HD_NONE;
-        hd_cache_used(&c->l1, set, line, e, q->kind, who, false);
-        if (!hit && q->kind == HD_REQ_READ &&
-            hd_mshr_find(&c->l1_mshr, line) != HD_NONE)
-            return false; /* it will come */
-    }
-    if (q->kind == HD_REQ_WRITE ? !back : !hit)
-        l1d_ask(c, q, line, q->kind == HD_REQ_WRITE ? q->bytes : cfg->line);
-    if (!full || hit || !(back || q->kind == HD_REQ_READ))
-        return hit;
-    if (q->kind == HD_REQ_READ && late->n < HD_MAX_LINES) {
-        late->line[late->n++] = line;
-    } else if (l1d_place(c, line, q->kind == HD_REQ_WRITE, who, &victim)) {
-        l1d_ask_write_back(c, victim);
-    }
-    return false;
-}
-
-void hd_l1d_come(struct hd_core *c, uint32_t warp)
-{
-    struct hd_late *late = &c->skip.late[warp];
-    struct hd_who who = {c->app, warp};
-
-    for (uint32_t i = 0; i < late->n; i++) {
-        uint64_t line = late->line[i], victim;
-
-        if (!hd_cache_peek(&c->l1, line) &&
-            hd_mshr_find(&c->l1_mshr, line) == HD_NONE &&
-            l1d_place(c, line, false, who, &victim))
-            l1d_ask_write_back(c, victim);
-    }
-    late->n = 0;
-}
-
-/* ---- pages that move ----------------------------------------------------- */
-
-/* Whether the L1 can hold a line of a page: one of the span + 1 from `first` on,
- * where that is a power of two and they are aligned.  Without branches, so that
- * the compiler compares some tags at a time: most L1s hold none. */
-static bool may_hold(const struct hd_core *c, uint64_t first, uint64_t span)
-{
-    const uint64_t *key = c->l1.tags.key;
-    uint32_t n = c->l1.tags.sets * c->l1.tags.ways;
-    uint64_t any = 0;
-
-    if ((span & (span + 1)) != 0 || (first & span) != 0)
-        return true;
-    for (uint32_t e = 0; e < n; e++) {
-        uint64_t x = (key[e] ^ first) & ~span; /* 0: it is one */
-        any |= (x - 1) & ~x;
-    }
-    return any >> 63;
-}
-
-/* Takes more lines than the L1 has out of it: what it holds is looked at. */
-static uint32_t drop_range(struct hd_core *c, uint64_t first, uint64_t end,
-                           bool *dirty)
-{
-    uint32_t n = 0, entries = c->l1.tags.sets * c->l1.tags.ways;
-
-    for (uint32_t e = 0; e < entries; e++) {
-        uint64_t line = c->l1.tags.key[e];
-        if (line < first || line > end)
-            continue;
-        *dirty |= hd_cache_drop(&c->l1, line);
-        n++;
-    }
-    return n;
-}
-
-uint32_t hd_gpu_drop(void *self, uint32_t app, hd_pa pa, uint32_t bytes,
-                     bool *dirty)
-{
-    struct hd_gpu *g = self;
-    uint64_t first = pa.v >> g->line_shift;
-    uint64_t end = (pa.v + bytes - 1) >> g->line_shift;
-    uint32_t n = 0;
-
-    hd_cross(g->env, HD_BORDER_drop_core);
-    for (uint32_t i = 0; i < g->cores; i++) {
-        struct hd_core *c = &g->core[i];
-        if (c->app != app || !l1d_is_full(c) ||
-            (end != first && !may_hold(c, first, end - first)))
-            continue;
-        if (end - first >= c->l1.tags.sets * c->l1.tags.ways) {
-            n += drop_range(c, first, end, dirty);
-            continue;
-        }
-        for (uint64_t line = first; line <= end; line++) {
-            if (!hd_cache_peek(&c->l1, line))
-                continue;
-            *dirty |= hd_cache_drop(&c->l1, line);
-            n++;
-        }
-    }
-    return n;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -471,7 +293,7 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
     if (q->kind == HD_REQ_READ &&
-        l1d_is_full(c)) { /* an atomic leaves nothing */
+        hd_l1d_is_full(c)) { /* an atomic leaves nothing */
         if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
             l1d_fill_asked(c, m->key, q, t);
         else
@@ -492,27 +314,4 @@ void hd_l1d_ack(struct hd_core *c)
 {
     c->s->stores--;
     c->s->blocked &= ~(uint32_t)HD_BLOCK_STORES;
-}
-
-/* ---- looking ------------------------------------------------------------- */
-
-void hd_l1d_look(void *self, uint32_t instance, struct heddle_visitor *v)
-{
-    struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[instance];
-
-    hd_cache_look(&g->core[instance].l1, v);
-    for (uint32_t i = 0; i < c->l1_mshr.room; i++) {
-        const struct hd_mshr_entry *x = &c->l1_mshr.v[i];
-        if (!x->live)
-            continue;
-        v->row(v->ud, "miss");
-        v->text(v->ud, "access", heddle_op_name(c->memop[x->flags].kind));
-        v->number(v->ud, "warp", c->memop[x->flags].warp);
-        v->number(v->ud, "requesters", x->n);
-        if (x->key >> 63 == 0) { /* atomics have keys of their own */
-            v->number(v->ud, "line", x->key);
-            v->number(v->ud, "address", x->key << g->line_shift);
-        }
-    }
 }

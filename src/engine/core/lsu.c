@@ -105,8 +105,7 @@ static HD_APART void find_origins(struct hd_core *c, uint32_t w,
     hd_assert(n == op->pages);
 }
 
-/* Whether an instruction looks up no TLB. */
-static inline bool untranslated(const struct hd_core *c, const struct hd_op *o)
+bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o)
 {
     const struct hd_core_cfg *m = &c->gpu->m->core;
 
@@ -126,7 +125,7 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     if (lanes != c->lanes ||
         !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
-    op->direct = untranslated(c, o);
+    op->direct = hd_lsu_untranslated(c, o);
     hd_hist_add(&g->line_hist[c->app], op->n);
     hd_hist_add(&g->page_hist[c->app], op->pages);
     count[HD_CORE_LINES] += op->n;
@@ -145,49 +144,6 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                                             .left = (op->n + 1u) & 0xff,
                                             .slot = o->slot,
                                             .kind = o->kind};
-}
-
-bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
-                 const struct hd_access *acc)
-{
-    const struct hd_gpu *g = c->gpu;
-    uint32_t shift = HD_PAGE_SHIFT - g->line_shift;
-    struct hd_guess *guess = &c->guess[w];
-    bool direct = untranslated(c, o), hits = true;
-    struct hd_lines op;
-    struct hd_treq t = {.core = (uint16_t)c->id,
-                        .warp = (uint16_t)w,
-                        .app = (uint8_t)c->app,
-                        .writes = o->kind != HEDDLE_OP_LOAD,
-                        .next = HD_NONE,
-                        .pc = o->pc};
-    struct hd_req q = {.kind = (uint8_t)(o->kind == HEDDLE_OP_LOAD ? HD_REQ_READ
-                                         : o->kind == HEDDLE_OP_STORE
-                                             ? HD_REQ_WRITE
-                                             : HD_REQ_ATOMIC),
-                       .client = (uint16_t)c->id,
-                       .warp = (uint16_t)w,
-                       .app = (uint8_t)c->app,
-                       .pc = o->pc};
-
-    if (o->mask != c->full ||
-        !hd_coalesce_one(acc, c->lanes, o->bytes, g->line_shift, &op))
-        hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, &op);
-    c->hand = o->pc;
-    for (uint32_t i = 0; i < op.n; i++) {
-        const struct hd_lsu_line *x = hd_lines_at(&op, i);
-        struct hd_lsu_page *page = &op.page[x->page];
-
-        if (page->frame == HD_PAGE_UNKNOWN) {
-            t.vpn.v = page->vpn;
-            page->frame = hd_l1tlb_warm(c, &t, direct, &guess->page[x->page]);
-        }
-        q.bytes = x->bytes;
-        hits &= hd_l1d_warm(c, &q, page->frame << shift | x->place,
-                            &guess->line[i]);
-    }
-    c->hand = HD_NEVER;
-    return hits || o->kind == HEDDLE_OP_STORE;
 }
 
 void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)
@@ -269,26 +225,6 @@ static void lsu_replay(struct hd_core *c, hd_time t, hd_time end)
     } while (t < hd_min_u64(end, s->inbox.at));
 }
 
-/* What of the pages of the instruction at the head can be looked up at t, ahead
- * of its lines, is (l1tlb.overlap).  Whether a line may follow at t; without
- * overlap none does before all pages are there, and they go on together. */
-static bool lsu_pages_first(struct hd_core *c, struct hd_lines *op, hd_time t)
-{
-    bool missing = false;
-
-    for (; op->looked < op->pages && c->s->tlb_free <= t; op->looked++)
-        if (!hd_l1tlb_take(c, op, op->looked, t,
-                           &c->guess[op->warp].page[op->looked]))
-            return false;
-    if (!c->whole)
-        return op->page[hd_lines_at(op, op->at)->page].frame !=
-               HD_PAGE_UNKNOWN;
-    for (uint32_t i = 0; i < op->looked; i++)
-        missing |= op->page[i].frame >= HD_PAGE_MISSING;
-    return op->looked == op->pages &&
-           (!missing || hd_l1tlb_set_aside(c, op));
-}
-
 /* The next line of the instruction at the head.  False: blocked. */
 static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
                                hd_time t)
@@ -317,7 +253,7 @@ static bool lsu_pass(struct hd_core *c, const struct hd_lines *op, hd_time t)
 {
     if (c->memop[op->memop].kind != HD_OP_SHARED)
         return true; /* an access of no lane */
-    if (!hd_l1tlb_may_pass(c, op->memop))
+    if (!hd_blocking_may_pass(c, op->memop))
         return false;
     lsu_pass_port(c, t);
     return true;
@@ -408,7 +344,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
         return;
     while (op->at < op->n) {
         if (HD_UNLIKELY(c->ahead)) {
-            if (!lsu_pages_first(c, op, t))
+            if (!hd_overlap_pages(c, op, t))
                 return;
             if (op->at == op->n)
                 break;
@@ -434,19 +370,4 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
     s->lsu_first = behind < c->lsu_room ? behind : 0;
     s->lsu_n--;
     hd_lsu_line_done(c, op->memop, t);
-}
-
-/* ---- looking ------------------------------------------------------------- */
-
-void hd_lsu_look(const struct hd_core *c, struct heddle_visitor *v)
-{
-    for (uint32_t i = 0; i < c->s->lsu_n; i++) {
-        const struct hd_lines *o = &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
-        v->row(v->ud, "queued");
-        v->text(v->ud, "access", heddle_op_name(c->memop[o->memop].kind));
-        v->number(v->ud, "warp", c->memop[o->memop].warp);
-        v->number(v->ud, "lines", o->n);
-        v->number(v->ud, "lines_done", o->at);
-        v->number(v->ud, "pages", o->pages);
-    }
 }

@@ -51,9 +51,6 @@
 #include "machine.h"
 #include "dispatch.h"
 
-static const char *const state_name[] = {
-    "free", "ready", "load", "barrier", "exited", "shared memory", "meeting"};
-
 static void warp_account(struct hd_core *c, uint32_t what, hd_time ticks)
 {
     c->count[what] += ticks;
@@ -1235,25 +1232,3 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
 }
 
 /* ---- looking ------------------------------------------------------------- */
-
-void hd_warp_look(const struct hd_core *c, struct heddle_visitor *v)
-{
-    for (uint32_t w = 0; w < c->gpu->m->core.warps; w++) {
-        const struct hd_warp *x = &c->warp[w];
-        if (x->state == HD_WARP_FREE)
-            continue;
-        v->row(v->ud, "warp");
-        v->number(v->ud, "warp", w);
-        v->number(v->ud, "app", c->app);
-        v->number(v->ud, "block", c->block[x->block].number);
-        v->number(v->ud, "index", x->index);
-        v->text(v->ud, "state", state_name[x->state]);
-        v->text(v->ud, "next", heddle_op_name(x->op.kind));
-        v->number(v->ud, "pc", x->op.pc);
-        v->number(v->ud, "left", x->op.count);
-        v->number(v->ud, "pending", x->pending);
-        v->number(v->ud, "waits_for", x->op.wait & x->pending);
-        v->number(v->ud, "ready", x->ready / c->gpu->cycle);
-        v->number(v->ud, "age", c->age[w]);
-    }
-}

@@ -15,8 +15,7 @@
 #include "tlbstate.h"
 #include "walk.h"
 
-/* ---- a TLB
- * -------------------------------------------------------------------- */
+/* ---- a TLB -------------------------------------------------------------- */
 
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
 {

@@ -169,7 +169,7 @@ void hd_subregions_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn)
         }
 }
 
-/* ---- the memory subregion cache -------------------------------------------- */
+/* ---- the memory subregion cache ----------------------------------------- */
 
 /* The entry of a region, or HD_NONE; its key and set. */
 static uint32_t msc_find(const struct hd_subregions *h, uint32_t app,
@@ -222,7 +222,7 @@ static void msc_keep(struct hd_subregions *h, const struct hd_extra *t,
     h->links[e] = (uint8_t)links;
 }
 
-/* ---- extra reads --------------------------------------------------------- */
+/* ---- extra reads -------------------------------------------------------- */
 
 /* The links around a page as the page table has them; *c: of its region. */
 static uint32_t links_of(const struct hd_unit *u, const struct hd_extra *t,
@@ -353,7 +353,7 @@ void hd_subregions_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
     }
 }
 
-/* ---- looking and checking --------------------------------------------------- */
+/* ---- looking and checking ----------------------------------------------- */
 
 void hd_subregions_look(void *mmu, uint32_t i, struct heddle_visitor *v)
 {

@@ -177,8 +177,7 @@ int64_t hd_runs_merge_default(void *tlb, const void *question);
 int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
                   struct hd_err *err);
 
-/* ---- shootdown.c
- * ------------------------------------------------------------- */
+/* ---- shootdown.c -------------------------------------------------------- */
 
 /* Drops the entries of some classes (as live[PRESENT] has them) that cover a
  * page of [vpn, vpn + pages); how many.  Few pages are looked up; of many, all
@@ -186,8 +185,7 @@ int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
 uint32_t hd_tlb_sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
                       uint64_t pages, uint32_t classes);
 
-/* ---- kept.c
- * ------------------------------------------------------------------ */
+/* ---- kept.c ------------------------------------------------------------- */
 
 /* A key has left an entry: asks whether it goes to the buffer next to the TLB.
  */

@@ -302,7 +302,7 @@ void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_ptw_check(void *mmu, uint32_t unit, struct hd_err *err);
 
-/* ---- prefetch.c ---------------------------------------------------------- */
+/* ---- prefetch.c --------------------------------------------------------- */
 
 /* A policy starts a translation (struct hd_slots). */
 int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,

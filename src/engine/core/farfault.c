@@ -1,0 +1,40 @@
+/*
+ * farfault.c - misses of an L1 TLB whose page has to come from the host
+ * (vm.paging=fault).
+ *
+ * That takes far too long to hold an MSHR: when the unit below says that a
+ * request waits there, its entry is detached (memory/mshr.h), and the miss no
+ * longer counts as outstanding.  Its lines stay with it, and later misses of
+ * the page join as ever.  When the page has come the request is answered like
+ * any other, and the time that it waited is the fault time of its instructions.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "l1tlbstate.h"
+
+void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t)
+{
+    struct hd_treq *q = &c->gpu->treqs->v[treq];
+
+    q->merged = hd_l1tlb_merged(&c->tlb_mshr.v[q->tag]);
+    c->below_tlb.notified(c->below_tlb.self, treq);
+    hd_mshr_lend(&c->tlb_mshr);
+    c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
+    hd_blocking_call(c, t);
+}
+
+void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t)
+{
+    hd_time waited = hd_faults_waited(c->gpu->faults, treq, t);
+    uint32_t e = c->gpu->treqs->v[treq].tag;
+
+    for (uint32_t p = c->tlb_mshr.v[e].first; p != HD_NONE;
+         p = c->parked[p].next) {
+        hd_time *o = &c->fault[c->parked[p].memop];
+        *o = hd_max_u64(*o, waited);
+    }
+    hd_faults_served(c->gpu->faults, t, c->component, treq);
+    hd_mshr_recall(&c->tlb_mshr);
+    hd_l1tlb_answer(c, treq, t);
+    hd_mshr_recalled(&c->tlb_mshr);
+}
