@@ -31,11 +31,8 @@ bool hd_blocking_must_park(const struct hd_core *c, const struct hd_lines *op)
            (hd_mshr_used(&c->tlb_mshr) > 0 && c->s->miss_op != op->memop);
 }
 
-bool hd_blocking_may_pass(struct hd_core *c, uint32_t memop)
+bool hd_blocking_stop(struct hd_core *c)
 {
-    if (HD_LIKELY(c->gpu->m->l1tlb.blocking != HD_UNDER_NONE) ||
-        hd_mshr_used(&c->tlb_mshr) == 0 || c->s->miss_op == memop)
-        return true;
     hd_lsu_block(c, HD_BLOCK_MISS, &c->tlb_count[HD_L1TLB_FULL]);
     return false;
 }

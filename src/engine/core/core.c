@@ -217,7 +217,7 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
         hd_warp_take(c, t, (uint64_t)(m->rest >> 8) << 32 | m->a);
         break;
     default:
-        hd_warp_limit_over(c, t);
+        hd_limit_over(c, t);
     }
 }
 
@@ -528,37 +528,6 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     return 0;
 }
 
-/* A cell of the table warp_limit was set: its core takes it up at once. */
-static void limit_steered(void *self, uint32_t core)
-{
-    struct hd_gpu *g = self;
-    struct hd_core *c = &g->core[core];
-
-    hd_warp_renew_limit(c, hd_events_now(g->env->ev));
-}
-
-/* Its answer for a core is over. */
-static void limit_renewed(void *self, uint32_t core)
-{
-    struct hd_gpu *g = self;
-    struct hd_core *c = &g->core[core];
-
-    hd_warp_renew_limit(c, c->awake ? c->s->local
-                                    : hd_events_now(g->env->ev) + g->ahead);
-}
-
-/* For whoever reads the counters. */
-static void open_time(void *self, uint32_t instance, uint32_t app,
-                      uint64_t *add)
-{
-    struct hd_gpu *g = self;
-    const struct hd_core *c = &g->core[instance];
-
-    hd_cross(g->env, HD_BORDER_accounts);
-    if (c->app == app)
-        hd_core_unaccounted(c, hd_events_now(g->env->ev), add);
-}
-
 /* Of a look-up. */
 static hd_time core_ticks(const struct hd_gpu *g, const struct hd_mode *mode,
                           uint32_t latency)
@@ -579,8 +548,8 @@ int hd_gpu_open(struct hd_gpu *g)
     if (g->arrival == NULL)
         g->arrival = &never;
     g->changes = &none;
-    g->env->slots->limit_changed = limit_steered;
-    g->env->slots->limit_renewed = limit_renewed;
+    g->env->slots->limit_changed = hd_limit_steered;
+    g->env->slots->limit_renewed = hd_limit_renewed;
     g->env->slots->limit_self = g;
     g->cycle = g->env->clk->ticks[HD_CLK_CORE];
     g->translate = g->m->sim.translation.kind != HD_OFF;
@@ -596,7 +565,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->alu = g->m->core.alu_latency * g->cycle;
     g->line_shift = hd_log2(g->m->l1cache.line);
     g->stat = hd_stats_group(st, &hd_rows_core, g->cores);
-    hd_stats_open_time(st, open_time, g);
+    hd_stats_open_time(st, hd_core_open_time, g);
     g->tlb_stat = hd_stats_group(st, &hd_rows_l1tlb, g->cores);
     g->side_stat = hd_stats_group(st, &hd_rows_l1side, g->cores);
     g->side_ticks = g->m->l1side.latency * g->cycle;

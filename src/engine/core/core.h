@@ -431,20 +431,30 @@ void hd_warp_launch(struct hd_core *c);
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
 /* A memory instruction is done. */
 void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
-/* The warp of the core in which a thread began that is in a warp now. */
+/* compact.c: the warp of the core in which a thread began that is in a warp
+ * now. */
 uint32_t hd_warp_origin(const struct hd_core *c, uint32_t w, uint32_t lane);
-/* What warp_limit was answered is over at t, if it is not before. */
-void hd_warp_renew_limit(struct hd_core *c, hd_time t);
+/* limit.c: what warp_limit was answered is over at t, if it is not before. */
+void hd_limit_renew(struct hd_core *c, hd_time t);
 /* HD_MSG_LIMIT came: which warps may load is asked if the answer is over. */
-void hd_warp_limit_over(struct hd_core *c, hd_time t);
-/* Time of the core's warps not yet in its counters, up to `now`. */
+void hd_limit_over(struct hd_core *c, hd_time t);
+/* A cell of the table warp_limit was set: its core takes it up at once; a
+ * policy's answer for a core is over. */
+void hd_limit_steered(void *gpu, uint32_t core);
+void hd_limit_renewed(void *gpu, uint32_t core);
+
+/* waits.c: time of the core's warps not yet in its counters, up to `now`; of
+ * its application's, for what reads the counters. */
 void hd_core_unaccounted(const struct hd_core *c, hd_time now,
                          uint64_t out[HD_CORE_COUNTERS]);
-/* Skips instructions at `now`, between two events and without time: each warp of
- * the core that is not at a barrier goes on to its next load that misses the L1, or
- * with LRR to its next memory instruction, that included.  How many.  Before the first, begin: the warps' times are counted up
- * to now, and what they wait for is set aside; after the last, end: whoever has
- * their places waits for it. */
+void hd_core_open_time(void *gpu, uint32_t core, uint32_t app, uint64_t *add);
+
+/* skip.c: skips instructions at `now`, between two events and without time:
+ * each warp of the core that is not at a barrier goes on to its next load that
+ * misses the L1, or with LRR to its next memory instruction, that included. How
+ * many.  Before the first, begin: the warps' times are counted up to now, and
+ * what they wait for is set aside; after the last, end: whoever has their
+ * places waits for it. */
 void hd_warp_skip_begin(struct hd_core *c, hd_time now);
 uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
 /* Warps that waited for loads, or were to issue to memory, stand at the same
@@ -508,10 +518,8 @@ bool hd_l1tlb_park(struct hd_core *c, struct hd_lines *op,
 /* A translation is answered. */
 void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t);
 
-/* blocking.c: nothing holds up this instruction at the head because it is not
- * the one whose miss is outstanding (l1tlb.blocking=full).  False: blocked. */
-bool hd_blocking_may_pass(struct hd_core *c, uint32_t memop);
-/* The oldest miss that parked without an MSHR looks up its page again. */
+/* blocking.c: the oldest miss that parked without an MSHR looks up its page
+ * again. */
 void hd_blocking_again(struct hd_core *c, hd_time t);
 
 /* overlap.c: what of the pages of the instruction at the head can be looked up

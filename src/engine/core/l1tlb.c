@@ -169,8 +169,7 @@ HD_HOT bool hd_l1tlb_take(struct hd_core *c, struct hd_lines *op, uint32_t i,
         page->frame = hd_l1tlb_mapped(c, page->vpn);
         return true;
     }
-    if (HD_UNLIKELY(cfg->blocking == HD_UNDER_NONE) &&
-        !hd_blocking_may_pass(c, op->memop))
+    if (!hd_blocking_may_pass(c, op->memop))
         return false;
     if (HD_UNLIKELY(op->direct) && !hd_l1tlb_not_resident(c, page->vpn)) {
         c->tlb_count[HD_L1TLB_DIRECT]++;

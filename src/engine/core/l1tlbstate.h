@@ -35,6 +35,16 @@ uint32_t hd_l1tlb_sender(const struct hd_core *c,
 /* Whether a miss of the instruction at the head parks without an MSHR, where
  * hits pass: another one owns the walks, or is going to. */
 bool hd_blocking_must_park(const struct hd_core *c, const struct hd_lines *op);
+/* The head of the load/store unit waits for another one's miss: false. */
+bool hd_blocking_stop(struct hd_core *c);
+/* Nothing holds up this instruction at the head because it is not the one whose
+ * miss is outstanding (l1tlb.blocking=full).  False: blocked. */
+static inline bool hd_blocking_may_pass(struct hd_core *c, uint32_t memop)
+{
+    return HD_LIKELY(c->gpu->m->l1tlb.blocking != HD_UNDER_NONE) ||
+           hd_mshr_used(&c->tlb_mshr) == 0 || c->s->miss_op == memop ||
+           hd_blocking_stop(c);
+}
 /* Parks a line whose miss, of a warp, waits without an MSHR, behind the others.
  */
 void hd_blocking_wait(struct hd_core *c, uint64_t vpn, uint64_t warp,

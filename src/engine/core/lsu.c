@@ -21,8 +21,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "machine.h"
-#include "core.h"
+#include "l1tlbstate.h"
 
 void hd_lsu_bound(struct hd_core *c)
 {
@@ -39,7 +38,7 @@ void hd_lsu_bound(struct hd_core *c)
         !c->gpu->env->check;
     if (!c->limit.bound &&
         c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
-        hd_warp_renew_limit(c, hd_events_now(c->gpu->env->ev));
+        hd_limit_renew(c, hd_events_now(c->gpu->env->ev));
 }
 
 /* ---- instructions enter -------------------------------------------------- */

@@ -42,7 +42,7 @@ void hd_overlap_release(struct hd_core *c, uint32_t first)
 
 /* Parks the lines of an instruction until all of its pages, some of which are
  * missing, have come, but for a page's word to it.  False: blocked. */
-static bool overlap_set_aside(struct hd_core *c, struct hd_lines *op)
+static HD_APART bool overlap_set_aside(struct hd_core *c, struct hd_lines *op)
 {
     struct hd_held *h = &c->held[op->memop];
     uint32_t shift = HD_PAGE_SHIFT - c->gpu->line_shift;
