@@ -513,7 +513,7 @@ static void counted_when_they_leave(void **state)
     (void)state;
     v->memory_back = 8; /* whole L2 cycles */
     start(v);
-    assert_true(v->mmu->ahead);
+    assert_true(v->mmu->early);
     for (uint32_t i = 0; i < 5; i++)
         vm_ask(v, 31 * i, i % VM_CORES, 0, i % 2, A + i);
     for (uint64_t t = 0; t < 1000; t++) {

@@ -116,8 +116,8 @@ static struct test *run(uint64_t seed, bool rows)
     r->sent = on_line;
     r->walked = on_walk;
     r->test = t;
-    assert_true(r->g.core[0].unheard);
-    r->g.core[0].unheard = rows;
+    assert_true(r->g.core[0].unobserved);
+    r->g.core[0].unobserved = rows;
     rig_run(r);
     memcpy(t->l1, r->g.core[0].l1_count, sizeof t->l1);
     t->lookups = r->g.core[0].tlb_count[HD_L1TLB_LOOKUPS];

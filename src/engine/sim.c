@@ -336,7 +336,7 @@ static int wire(heddle_sim *s)
     g->tlb_back = tlb_back;
     g->ahead = g->run_ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
     for (uint32_t i = 0; i < g->cores; i++) {
-        g->core[i].l1tlb.ahead = g->core[i].side.ahead =
+        g->core[i].l1tlb.prefetched = g->core[i].side.prefetched =
             hd_mmu_prefetches(s->mmu);
         s->client[i] = hd_core_client(&g->core[i]);
         s->tclient[i] = hd_core_tclient(&g->core[i], HD_MSG_XLATE);

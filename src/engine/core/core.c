@@ -15,7 +15,7 @@
  * comes; then nothing happens until the last one, so only the first of those
  * that wait at the port has an instant.
  *
- * All that a core changes lies in the arena; struct hd_core is wiring, with
+ * All that a core changes is in the arena; struct hd_core is wiring, with
  * what follows from the machine and its application worked out once.  A core
  * has so many memory instructions that it never runs out of them: one for each
  * scoreboard slot of each warp, and those that are at the load/store unit,
@@ -102,7 +102,7 @@ static HD_INLINE const struct hd_message *core_pop(struct hd_core *c,
                                                    struct hd_message_line *h)
 {
     const struct hd_message *m = messages(c, h) + h->first;
-    bool more = --h->n != 0; /* no branch: nobody could foretell it */
+    bool more = --h->n != 0; /* no branch: it could not be predicted */
 
     h->first = more ? h->first + 1 : 1;
     h->at = m[more].at | -(hd_time)!more; /* all ones is HD_NEVER */
@@ -206,7 +206,7 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
         break;
-    case HD_MSG_BRING:
+    case HD_MSG_PREFETCHED:
         hd_l1side_prefetched(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
                              m->rest >> 9 & 15, m->rest >> 8 & 1);
         break;
@@ -370,9 +370,8 @@ static void core_prefetched(void *self, hd_time at, uint32_t app, uint64_t vpn,
     struct hd_core *c = self;
     uint32_t side = to == HEDDLE_TRANSLATE_TO_L1SIDE;
 
-    hd_core_message(c,
-                    hd_recip_up(c->gpu->per_cycle, at + c->gpu->tlb_back),
-                    HD_MSG_BRING, (uint32_t)vpn,
+    hd_core_message(c, hd_recip_up(c->gpu->per_cycle, at + c->gpu->tlb_back),
+                    HD_MSG_PREFETCHED, (uint32_t)vpn,
                     (uint32_t)(vpn >> 32) << 5 | app << 1 | side);
 }
 
@@ -520,7 +519,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)
             return -1;
         c->side.stat = g->side_stat;
-        hd_tlb_beside(&c->l1tlb, "l1tlb", &c->side);
+        hd_tlb_set_side(&c->l1tlb, "l1tlb", &c->side);
     }
     c->l1.tags.pc = c->l1tlb.base.pc = c->l1tlb.large.pc = c->side.base.pc =
         (struct hd_pc){pc_at_hand, c};

@@ -273,8 +273,8 @@ struct hd_core {
     bool awake;   /* inside its own loop, which sees every message */
     bool lrr;     /* the scheduler is loose round robin */
     bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
-    bool whole;   /* .. and no line goes on before all of them are there */
-    bool unheard; /* a load's hits concern nobody but the load, its ports and
+    bool whole;   /* .. and no line proceeds before all of them are */
+    bool unobserved; /* a load's hits concern the load alone, its ports and
                      the arrays' order of use */
 
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
@@ -316,7 +316,7 @@ struct hd_core {
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
     uint32_t targets; /* sizes: of the pools parked, memop (memops) */
     _Alignas(64) struct hd_tlb l1tlb;
-    struct hd_tlb side; /* beside it; base_n 0: there is none */
+    struct hd_tlb side; /* the buffer next to it; base_n 0: none */
     _Alignas(64) struct hd_cache l1;
     struct hd_guess guess[HD_MAX_WARPS];
     struct hd_skip skip; /* means something only while instructions are */
@@ -344,7 +344,7 @@ struct hd_gpu {
     hd_time back;                /* data: way back from the L2 */
     hd_time tlb_back;            /* translations: way back */
     hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
-    hd_time side_ticks;          /* in the buffer beside the L1 TLB */
+    hd_time side_ticks;          /* in the buffer next to the L1 TLB */
     hd_time both_ticks;          /* in both */
     hd_time ahead;               /* how far a core may run ahead */
     hd_time run_ahead;           /* how far it does: 1, or as far */
@@ -389,18 +389,18 @@ void hd_gpu_close(struct hd_gpu *g);
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 
 enum hd_core_message {
-    HD_MSG_XLATE,  /* a: translation request that was answered */
-    HD_MSG_BLOCK,  /* a, b: block number, its low and high bits */
-    HD_MSG_DONE,   /* a: memory instruction whose last line hit in the L1 */
-    HD_MSG_LIMIT,  /* the answer of warp_limit is over */
-    HD_MSG_STAND,  /* the core stops (a: 1), or goes on */
-    HD_MSG_FAULT,  /* a: translation request that waits for a far fault */
-    HD_MSG_REPLAY, /* a: one that has, and was answered */
-    HD_MSG_AGAIN,  /* the oldest miss without an MSHR is looked up again */
-    HD_MSG_WALK,   /* a: request of a walk that leaves by this core's port */
-    HD_MSG_BRING   /* a, b: translation that a policy started: its page's low
-                      bits; 1 bit: beside the L1 TLB, 4: application, and the
-                      page's high bits */
+    HD_MSG_XLATE,     /* a: translation request that was answered */
+    HD_MSG_BLOCK,     /* a, b: block number, its low and high bits */
+    HD_MSG_DONE,      /* a: memory instruction whose last line hit in the L1 */
+    HD_MSG_LIMIT,     /* the answer of warp_limit is over */
+    HD_MSG_STAND,     /* the core stops (a: 1), or continues */
+    HD_MSG_FAULT,     /* a: translation request that waits for a far fault */
+    HD_MSG_REPLAY,    /* a: one that has, and was answered */
+    HD_MSG_AGAIN,     /* the oldest miss without an MSHR is looked up again */
+    HD_MSG_WALK,      /* a: request of a walk that leaves by this core's port */
+    HD_MSG_PREFETCHED /* a, b: translation that a policy started: its page's low
+                    bits; 1 bit: to the buffer next to the L1 TLB, 4:
+                    application, and the page's high bits */
 };
 
 void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
@@ -409,7 +409,8 @@ void hd_core_message(struct hd_core *c, hd_time at, uint32_t what, uint32_t a,
 void hd_core_acks(struct hd_core *c, hd_time t);
 /* Where the answers to a core's requests go. */
 struct hd_client hd_core_client(struct hd_core *c);
-/* Where it is told of its translation requests: HD_MSG_XLATE, _FAULT, _REPLAY.
+/* Where it is notified of its translation requests: HD_MSG_XLATE, _FAULT,
+ * _REPLAY.
  */
 struct hd_tclient hd_core_tclient(struct hd_core *c, enum hd_core_message what);
 /* Where walkers send reads that leave by the port of a core: of struct hd_gpu,
@@ -450,11 +451,11 @@ void hd_core_unaccounted(const struct hd_core *c, hd_time now,
 void hd_core_open_time(void *gpu, uint32_t core, uint32_t app, uint64_t *add);
 
 /* skip.c: skips instructions at `now`, between two events and without time:
- * each warp of the core that is not at a barrier goes on to its next load that
- * misses the L1, or with LRR to its next memory instruction, that included. How
- * many.  Before the first, begin: the warps' times are counted up to now, and
- * what they wait for is set aside; after the last, end: whoever has their
- * places waits for it. */
+ * each warp of the core that is not at a barrier continues to its next load
+ * that misses the L1, or with LRR to its next memory instruction, that
+ * included. How many.  Before the first, begin: the warps' times are counted up
+ * to now, and what they wait for is set aside; after the last, end: what has
+ * their places then waits for it. */
 void hd_warp_skip_begin(struct hd_core *c, hd_time now);
 uint64_t hd_warp_skip(struct hd_core *c, hd_time now);
 /* Warps that waited for loads, or were to issue to memory, stand at the same
@@ -482,7 +483,7 @@ static inline uint32_t hd_lsu_origin(const struct hd_core *c,
 /* The next step at t, and those that follow before `end` with lines of the same
  * instruction; the issue port is used next at `port`. */
 void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end, hd_time port);
-/* Policies were bound or unbound: finds out what is unheard. */
+/* Policies were bound or unbound: finds out what is unobserved. */
 void hd_lsu_bound(struct hd_core *c);
 /* One line of a memory instruction is done at t (now or later). */
 void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t);
@@ -492,7 +493,7 @@ void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls);
 void hd_lsu_give_parked(struct hd_core *c, uint32_t parked);
 
 /* Uses a port of which `ports` can be used in each cycle.  Of several no
- * branches: nobody could foretell them. */
+ * branches: they could not be predicted. */
 static inline void hd_lsu_use_port(hd_time *free, uint32_t *used,
                                    uint32_t ports, hd_time t, hd_time cycle)
 {
@@ -529,7 +530,7 @@ bool hd_overlap_pages(struct hd_core *c, struct hd_lines *op, hd_time t);
 
 /* l1side.c: what is below the L1 TLB, and the buffer next to it. */
 void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
-/* HD_MSG_BRING */
+/* HD_MSG_PREFETCHED */
 void hd_l1side_prefetched(struct hd_core *c, uint64_t vpn, uint32_t app,
                           bool side);
 

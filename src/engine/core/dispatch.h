@@ -15,7 +15,7 @@ struct hd_app_state {
     uint64_t issued; /* warp instructions since it counts (warm-up) */
     uint64_t before; /* warp instructions in the warm-up */
     uint64_t goal;   /* reaching it begins its count, or finishes it; 0: none */
-    uint64_t told;   /* reaching it is told to hd_gpu.reached; 0: none is */
+    uint64_t told;   /* reaching it is reported to hd_gpu.reached; 0: none is */
     uint64_t mark;   /* the lower of the two that there are, or 0 */
     uint64_t near;   /* so many issued may be at the mark soon */
     uint64_t work;   /* budget of its own, over completions; 0: none */

@@ -69,7 +69,7 @@ void hd_records_end(struct hd_dispatch *d, uint32_t app, hd_time now);
 
 /* ---- marks.c ------------------------------------------------------------ */
 
-/* The budget of an application: its own, or everybody's. */
+/* The budget of an application: its own, or the one of all. */
 uint64_t hd_marks_budget(const struct hd_dispatch *d, uint32_t app);
 /* The count of an application begins, at its own start. */
 void hd_marks_begin(struct hd_dispatch *d, uint32_t app, hd_time now);

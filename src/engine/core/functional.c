@@ -11,7 +11,7 @@
  * barrier before the following one starts: fine for what an instruction
  * touches, wrong for the order of what all of them touch.  With a room as many
  * blocks are resident as the machine has room for, and they take turns: in a
- * round each warp that is not at a barrier goes on to its next memory
+ * round each warp that is not at a barrier continues to its next memory
  * instruction, that included.  A block that ends leaves its room to the next
  * one of the launch.  So warps progress together, as they do on a machine that
  * is fair to them, and a picture over rounds looks like one over time.
@@ -141,7 +141,7 @@ static int step_warp(struct run *r, struct place *p, uint32_t w)
     return 0;
 }
 
-/* A turn of each warp of a block that can go on. */
+/* A turn of each warp of a block that can continue. */
 static int step_block(struct run *r, struct place *p)
 {
     int rc = 0;

@@ -54,8 +54,8 @@ struct hd_functional {
  * error. */
 int hd_functional_run(const struct hd_functional *o, struct hd_err *err);
 
-/* A bound source that has not begun goes on behind launches of which it is kept
- * what they left, if they are before `first`.  0 or an error. */
+/* A bound source that has not begun continues behind launches of which it is
+ * kept what they left, if they are before `first`.  0 or an error. */
 int hd_functional_begin(struct hd_source *s, uint32_t first, uint32_t lanes);
 
 /* Runs the launch that a bound source is at, for its effects on buffers; v, if

@@ -2,7 +2,7 @@
  * l1d.c - the L1 data cache of a core: look-ups, misses, stores, atomics.
  *
  * A load that hits is done after the latency; one that misses becomes a target
- * of an MSHR and asks the L2.  Stores are buffered: the warp goes on, and the
+ * of an MSHR and asks the L2.  Stores are buffered: the warp continues, and the
  * store queue holds the line until the L2 has taken it; so do write-backs.
  * Atomics pass the L1, drop their line there, and are done at the L2.
  *
@@ -160,7 +160,7 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
     }
     if (!hit) {
         if (!l1d_miss(c, memop, line, t, t + ticks))
-            return false; /* it will be told when it is taken */
+            return false; /* watchers are notified when it is taken */
         if (HD_UNLIKELY((c->l1.tags.asked & HD_CACHE_USE) != 0) &&
             mode == HD_FULL)
             hd_cache_tell_use(&c->l1, line, HD_NONE, HD_REQ_READ,
@@ -273,7 +273,7 @@ static HD_APART void tell_back(const struct hd_core *c, const struct hd_req *q,
     hd_slots_note(g->env->slots, HEDDLE_NOTE_line_back, &n);
 }
 
-/* l1d_fill() where somebody may be asked or told of it. */
+/* l1d_fill() where a policy may be asked, or notified of it. */
 static HD_APART void l1d_fill_asked(struct hd_core *c, uint64_t line,
                                     const struct hd_req *q, hd_time t)
 {

@@ -18,7 +18,7 @@ static inline bool hd_l1d_is_full(const struct hd_core *c)
 }
 
 /* Enters a line into the L1.  True: *victim is to be written back.  Only stores
- * that allocate can have brought the line since it was missed. */
+ * that allocate can have inserted the line since it was missed. */
 static HD_INLINE bool hd_l1d_place(struct hd_core *c, uint64_t line, bool dirty,
                                    struct hd_who by, uint64_t *victim)
 {

@@ -17,7 +17,7 @@
  */
 #include "l1tlbstate.h"
 
-/* A miss is looked up beside the L1 TLB first, and answered from there, as from
+/* A miss is looked up in the buffer first, and answered from there, as from
  * below, or leaves later. */
 static void l1side_ask(void *core, hd_time now, uint32_t treq)
 {
@@ -86,8 +86,8 @@ void hd_l1side_prefetched(struct hd_core *c, uint64_t vpn, uint32_t app,
         what = HD_PREFETCH_REDUNDANT;
     else if (!hd_ptables_find(g->tables, app, v, &x))
         what = HD_PREFETCH_ABSENT;
-    else if (!hd_tlb_bring(to, app, c->id, v, &x))
+    else if (!hd_tlb_prefetched(to, app, c->id, v, &x))
         what = HD_PREFETCH_REDUNDANT;
-    (*hd_count(&c->l1tlb.ahead, 0, app, what))++;
+    (*hd_count(&c->l1tlb.prefetched, 0, app, what))++;
     c->hand = HD_NEVER;
 }

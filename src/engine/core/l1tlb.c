@@ -8,7 +8,7 @@
  *
  * That the answer has been used reaches the unit below at once, without an
  * instant (hd_tbelow.notified ends the account of the walk, with the misses
- * that joined up to then): a message would be counted after an epoch that lies
+ * that joined up to then): a message would be counted after an epoch that is
  * between.  So would the most misses that one translation ended
  * (hd_gpu.stalled, which a policy's epoch reads).
  *
@@ -113,7 +113,7 @@ static void l1tlb_await(struct hd_core *c, struct hd_lines *op, uint32_t i,
 
 /* The MSHR of a page that was missed a short while ago, as most that miss were,
  * or HD_NONE: not known.  Where entries are of one page, what is in flight is
- * not in the TLB, and need not be looked for if nobody would hear of it.  An
+ * not in the TLB, and need not be looked for if no watcher hears of it.  An
  * ideal TLB has a page as soon as it has come, though its answer has not. */
 static inline uint32_t l1tlb_in_flight(const struct hd_core *c, uint64_t vpn)
 {

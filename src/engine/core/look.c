@@ -8,7 +8,7 @@
  * line that waits has one, and with l1tlb.blocking=hits one instruction owns
  * the walks and what is parked waits in order.
  *
- * A run that nobody looks at and that checks nothing calls nothing here.
+ * Nothing here is called in a run without checks that is not looked into.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -177,7 +177,7 @@ void hd_core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
  * ------------------------------------------------------------------ */
 
 /* Where hits pass misses, one instruction owns the walks, and what parks waits
- * for it, in order: the lines of an instruction lie together. */
+ * for it, in order: the lines of an instruction are next to each other. */
 static void look_check_parked(const struct hd_core *c, struct hd_err *err)
 {
     uint32_t used = hd_mshr_used(&c->tlb_mshr), owned = 0, last = HD_NONE;

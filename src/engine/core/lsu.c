@@ -28,14 +28,15 @@ void hd_lsu_bound(struct hd_core *c)
     const struct hd_machine *m = c->gpu->m;
     const uint32_t *watched = c->gpu->env->slots->watched;
 
-    c->unheard =
-        !c->ahead && !c->pick.bound && !c->limit.bound && watched[HEDDLE_NOTE_access] == 0 &&
-        watched[HEDDLE_NOTE_access_done] == 0 && c->gpu->translate != 0 &&
-        m->l1tlb.mode.kind == HD_FULL && m->l1cache.mode.kind == HD_FULL &&
-        m->l1tlb.blocking != HD_UNDER_NONE && m->core.translate_textures &&
-        c->l1tlb.quiet &&
-        (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
-        !c->gpu->env->check;
+    c->unobserved = !c->ahead && !c->pick.bound && !c->limit.bound &&
+                    watched[HEDDLE_NOTE_access] == 0 &&
+                    watched[HEDDLE_NOTE_access_done] == 0 &&
+                    c->gpu->translate != 0 && m->l1tlb.mode.kind == HD_FULL &&
+                    m->l1cache.mode.kind == HD_FULL &&
+                    m->l1tlb.blocking != HD_UNDER_NONE &&
+                    m->core.translate_textures && c->l1tlb.quiet &&
+                    (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
+                    !c->gpu->env->check;
     if (!c->limit.bound &&
         c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
         hd_limit_renew(c, hd_events_now(c->gpu->env->ev));
@@ -136,7 +137,7 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     if (HD_UNLIKELY(c->origin != NULL))
         find_origins(c, w, acc, op);
     c->pc[op->memop] = o->pc;
-    if (HD_UNLIKELY(!c->unheard))
+    if (HD_UNLIKELY(!c->unobserved))
         note_access(c, w, o, op);
     c->memop[op->memop] = (struct hd_memop){.issued = t,
                                             .warp = w & 0xff,
@@ -197,8 +198,9 @@ static void lsu_pass_port(struct hd_core *c, hd_time t)
                     t, c->gpu->cycle);
 }
 
-/* Lines that waited for their translations go on, from t on and before `end`:
- * up to one that is done, which may have been all that its warp waits for. */
+/* Lines that waited for their translations are replayed, from t on and before
+ * `end`: up to one that is done, which may have been all that its warp waits
+ * for. */
 static void lsu_replay(struct hd_core *c, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
@@ -264,7 +266,7 @@ static inline bool lsu_has_row(const struct hd_core *c, struct hd_lines *op)
 {
     const struct hd_lsu_page *page;
 
-    if (op->at + 1u >= op->n || !c->unheard ||
+    if (op->at + 1u >= op->n || !c->unobserved ||
         c->memop[op->memop].kind != HEDDLE_OP_LOAD || !hd_tlb_plain(&c->l1tlb))
         return false;
     page = &op->page[hd_lines_at(op, op->at)->page];

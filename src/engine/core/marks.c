@@ -61,14 +61,14 @@ uint64_t hd_dispatch_threads(const struct hd_dispatch *d, uint32_t app)
     return a->begin == HD_NEVER ? 0 : marks_threads(d, app);
 }
 
-/* A core's time counts anew. */
+/* A core's time counts from now on. */
 static void marks_reset_core(const struct hd_gpu *g, struct hd_core *c,
                              hd_time now)
 {
     hd_cross(g->env, HD_BORDER_accounts);
     for (uint32_t w = 0; w < g->m->core.warps; w++) {
         struct hd_warp *x = &c->warp[w];
-        /* A warp that has issued ahead of now keeps what lies after it. */
+        /* A warp that has issued ahead of now keeps what is after it. */
         if (x->since > now)
             c->count[HD_CORE_T_ISSUE] += x->since - now;
         else
@@ -168,7 +168,7 @@ static bool marks_at(const struct hd_dispatch *d, uint32_t app, hd_time t)
     return true;
 }
 
-/* Foretells when the mark is reached by what has been issued at t. */
+/* Predicts when the mark is reached by what has been issued at t. */
 static void marks_predict(struct hd_dispatch *d, uint32_t app, hd_time t)
 {
     const struct hd_gpu *g = d->g;
@@ -221,7 +221,7 @@ static hd_time marks_exact_from(const struct hd_dispatch *d, hd_time t)
     return exact;
 }
 
-/* The mark is near: nobody runs ahead any more. */
+/* The mark is near: no core runs ahead any more. */
 static void marks_close_in(struct hd_dispatch *d, uint32_t app, hd_time t)
 {
     struct hd_app_state *a = &d->app[app];

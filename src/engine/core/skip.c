@@ -1,6 +1,6 @@
 /*
  * skip.c - instructions that are skipped between sampled intervals
- * (sample.every): warps go on without time, and leave TLBs and caches warm.
+ * (sample.every): warps proceed without time, and leave TLBs and caches warm.
  *
  * A warp continues to where its scheduler would leave it: GTO when it stalls,
  * for which a load that misses the L1 stands, LRR at each instruction, of which
@@ -17,7 +17,7 @@
 /* Instructions of a warp after which another one's turn is in any case. */
 enum { TURN = 128 };
 
-/* A warp goes on without time, to where its scheduler would leave it: GTO when
+/* A warp proceeds without time, to where its scheduler would leave it: GTO when
  * it stalls, for which a load that misses the L1 stands, LRR at each
  * instruction, of which those to memory matter.  `settles`: to the instruction
  * at which it stood when skipping began.  Its instructions. */

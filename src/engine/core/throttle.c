@@ -5,20 +5,20 @@
  * time; whether that pays is what core_throttle decides (after ETC, Li et al.,
  * ASPLOS 2019, section 4.3).  It is asked for an application when one of its
  * launches starts and again when that launch's first blocks have their cores,
- * when a request of one of its cores has found its page on the host and when such
- * a request has been served, and each throttle.cycles.
- * The answer is the set of its cores that may run.
+ * when a request of one of its cores has found its page on the host and when
+ * such a request has been served, and each throttle.cycles. The answer is the
+ * set of its cores that may run.
  *
  * A core that stops issues nothing; what is in flight drains, its blocks and
  * pages stay, and it gets no new blocks.  The dispatcher says so by message, as
  * it sends out blocks, so a core obeys at an instant that it has not run past.
  *
  * No set of cores can hold an application up: if none of those that run has or
- * gets a block, and some that stand have, the lowest of these runs, whatever the
- * answer was; and if the answer is the empty set, the lowest core runs.
+ * gets a block, and some that stand have, the lowest of these runs, whatever
+ * the answer was; and if the answer is the empty set, the lowest core runs.
  *
- * While nobody answers nothing is asked or kept.  When a policy is unbound all
- * cores go on at the next of the instants at which it would have been asked.
+ * Without a policy nothing is asked or kept.  When a policy is unbound all
+ * cores continue at the next of the instants at which it would have been asked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,7 +61,7 @@ static void count_stood(struct hd_throttle *h, uint32_t core, hd_time now)
     h->s->since[core] = now + 1;
 }
 
-/* A core stops, or goes on; it hears of it a message's way later. */
+/* A core stops, or continues; the message takes its latency to arrive. */
 static void throttle_set(struct hd_throttle *h, uint32_t core, bool on,
                          hd_time now)
 {

@@ -17,7 +17,7 @@ struct hd_throttle_cfg {
 struct hd_throttle_state {
     hd_time since[HD_MAX_CORES]; /* the core stands since then, plus 1; or 0 */
     uint64_t faults[HD_MAX_CORES]; /* requests that waited for the host, while
-                                      somebody answered */
+                                      a policy answered */
     uint32_t posted;               /* 1: an epoch is under way */
 };
 
@@ -43,7 +43,7 @@ int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g);
 /* Whether a core has been stopped: it gets no blocks. */
 bool hd_throttle_stands(const struct hd_throttle *h, uint32_t core);
 
-/* Has a core go on if none that runs has a block of the application. */
+/* Has a core continue if none that runs has a block of the application. */
 void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now);
 
 /* The dispatcher's event: throttle.cycles are over. */

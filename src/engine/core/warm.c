@@ -12,8 +12,8 @@
 #include "l1tlbstate.h"
 #include "l1dstate.h"
 
-/* The answer to a miss, from beside the L1 TLB or from below; whether there was
- * a walk. */
+/* The answer to a miss, from the buffer next to the L1 TLB or from below;
+ * whether there was a walk. */
 static bool warm_l1tlb_below(struct hd_core *c, const struct hd_treq *q,
                              struct hd_xlate *x)
 {

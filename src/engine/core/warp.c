@@ -5,9 +5,9 @@
  * and every tick of a warp's time is accounted.  A warp's state changes only
  * here, in compact.c and in skip.c.  Invariants: bit w of `ready` is set
  * exactly when warp w is HD_WARP_READY and its time has come; when its time
- * lies ahead it is in later[], sorted; `since` is never behind by more than the
- * interval that its state explains, so the T_ counters of a core sum to time x
- * warps (what is open is added by hd_core_unaccounted).
+ * is still to come it is in later[], sorted; `since` is never behind by more
+ * than the interval that its state explains, so the T_ counters of a core sum
+ * to time x warps (what is open is added by hd_core_unaccounted).
  *
  * An ALU run issues in groups of core.ilp instructions, or of as many as its
  * source says; 0 is one group of all.  Those of a group are independent and

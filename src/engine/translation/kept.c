@@ -38,13 +38,13 @@ void hd_tlb_offer_kept(struct hd_tlb *t, uint64_t gone, uint32_t core,
     if (hd_tlb_fill_other(t->side, hd_tlb_app_of(gone), by.core, by.warp, x.vpn,
                           &x, HEDDLE_INSERT_CAUSE_KEPT) &&
         hd_tlb_is_prefetched(t, entry)) { /* it is marked there */
-        hd_tlb_less(t, HD_TLB_AHEAD);
+        hd_tlb_less(t, HD_TLB_PREFETCHED);
         t->entry[entry].warp = 0;
     }
     t->side->base.pc = pc;
 }
 
-void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side)
+void hd_tlb_set_side(struct hd_tlb *t, const char *at, struct hd_tlb *side)
 {
     t->side = side;
     hd_slots_offer(t->env->slots, HEDDLE_POINT_tlb_keep, at, &t->keep,

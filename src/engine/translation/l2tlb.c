@@ -261,7 +261,7 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
     return true;
 }
 
-/* Tries a head that missed before: an entry of more pages may have brought its
+/* Tries a head that missed before: an entry of more pages may cover its
  * own. */
 static bool l2tlb_retry(struct hd_unit *u, hd_time now, uint32_t treq)
 {
@@ -362,7 +362,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *w = &u->walk[walk];
     hd_time began = w->began;
-    uint32_t t = u->miss.v[walk].first, absent = HD_NONE, last;
+    uint32_t t = u->miss.v[walk].first, missing = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = (HD_UNLIKELY(w->bits != 0) && hd_subregions_found(u, w, &x)) ||
                  hd_l2tlb_translate(u, w->app, w->vpn, &x) ||
@@ -391,11 +391,11 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
             q->references = w->references;
             l2tlb_reply(u, t, &own, joined, hd_max_u64(now, q->looked));
         } else {
-            hd_treq_append(u->m->w.treqs, &absent, &last, t);
+            hd_treq_append(u->m->w.treqs, &missing, &last, t);
         }
         t = next;
     }
     hd_mshr_give(&u->miss, walk);
-    if (HD_UNLIKELY(absent != HD_NONE))
-        hd_nonresident_enter(u, now, absent, began);
+    if (HD_UNLIKELY(missing != HD_NONE))
+        hd_nonresident_enter(u, now, missing, began);
 }

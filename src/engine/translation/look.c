@@ -2,7 +2,7 @@
  * look.c - looking into the units: what is in the L2 TLB, what waits and why,
  * and the checks of sim.check.
  *
- * A run that nobody looks at and that checks nothing calls nothing here.
+ * Nothing here is called in a run without checks that is not looked into.
  *
  * What is checked: TLB entries equal the page table, requests of an MSHR are as
  * many as it counts, walks that wait and run are as many as the queue and the
@@ -239,7 +239,7 @@ void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
             hd_err_set(err, HEDDLE_ECHECK,
                        "mmu: walk %u is in the queue and does not wait", e);
     }
-    if (u->batch != NULL) { /* walkers without a batch are about to gather */
+    if (u->batch != NULL) { /* walkers without a batch are about to take one */
         uint32_t batches = hd_numbers_live(&u->batches);
         if (busy < batches || batches > s->walkers)
             hd_err_set(err, HEDDLE_ECHECK,

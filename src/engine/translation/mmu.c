@@ -4,10 +4,10 @@
  * One unit serves all cores (Mosaic, MASK, MESC) or each core has its own
  * (Pichai et al.: walkers in the core, no L2 TLB).  A request of core c is
  * posted by a sender of its own for each core, so that requests of one
- * instant arrive in the order of cores, whoever called first; the way from
- * the L1 TLB takes walk.latency cycles, the way back is the requester's.  The
- * way of a walk read to the L2 cache and back is walk.memory_latency each, or
- * the crossbar's.
+ * instant arrive in the order of cores, whichever called first.  The
+ * latency from the L1 TLB is walk.latency cycles, that of the answer is the
+ * requester's.  That of a walk read to the L2 cache and back is
+ * walk.memory_latency each, or the crossbar's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -71,7 +71,7 @@ struct hd_mmu_recent *hd_mmu_recent(struct hd_mmu *m, uint32_t app)
     return &m->recent[app];
 }
 
-/* A request that waited for a far fault is looked up anew. */
+/* A request that waited for a far fault is looked up again. */
 static void mmu_resume(void *self, hd_time now, uint32_t src, uint32_t treq)
 {
     struct hd_mmu *m = self;
@@ -198,9 +198,9 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     u->tlb.base.pc = u->tlb.large.pc = u->bypass.base.pc =
         (struct hd_pc){mmu_pc_at_hand, u};
     u->bypass.stat = bypass;
-    u->tlb.ahead = u->bypass.ahead = m->prefetch_stat;
+    u->tlb.prefetched = u->bypass.prefetched = m->prefetch_stat;
     if (rc == 0 && by.entries != 0 && full)
-        hd_tlb_beside(&u->tlb, "l2tlb", &u->bypass);
+        hd_tlb_set_side(&u->tlb, "l2tlb", &u->bypass);
     if (rc == 0)
         rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
     u->subs.cfg = m->msc_cfg;
@@ -263,7 +263,7 @@ static int mmu_check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 static struct hd_mmu *mmu_make(struct hd_env *env,
                                const struct hd_mmu_wiring *w)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
+    static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
@@ -294,7 +294,7 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->until = env->slots != NULL && env->slots->epoch != NULL
                    ? env->slots->epoch
                    : &m->never;
-    m->watched = env->slots != NULL ? env->slots->watched : nobody;
+    m->watched = env->slots != NULL ? env->slots->watched : unwatched;
     m->steer = env->slots != NULL ? env->slots->steer : NULL;
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
@@ -323,7 +323,7 @@ static void mmu_bound(void *self)
 {
     struct hd_mmu *m = self;
 
-    m->ahead = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
+    m->early = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
                m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
                m->tlb_cfg.sub_ways == 0 &&
                hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&

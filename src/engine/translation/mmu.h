@@ -1,5 +1,5 @@
 /*
- * mmu.h - what lies below the L1 TLBs: the shared L2 TLB and the walkers.
+ * mmu.h - what is below the L1 TLBs: the shared L2 TLB and the walkers.
  *
  * A unit is an optional L2 TLB (with its bypass cache) over a pool of walkers
  * with an optional page walk cache.  One unit serves all cores, or each core
@@ -49,7 +49,7 @@ struct hd_mmu; /* all units; translation/mmu.c */
 struct hd_mmu_wiring {
     struct hd_ptables *tables; /* page tables of all applications */
     struct hd_faults *faults;  /* NULL: every page is mapped */
-    struct hd_evict *evict;    /* told which pages are used; NULL: nobody */
+    struct hd_evict *evict;    /* notified of pages that are used; or NULL */
     struct hd_treqs *treqs;
     struct hd_reqs *reqs;
     struct hd_below memory;      /* where PTE reads go: the L2 cache */
@@ -67,8 +67,8 @@ struct hd_mmu_wiring {
     const struct hd_msc_cfg *msc;
     const struct hd_bypass_cfg *bypass;
     const struct hd_prefetch_cfg *prefetch;
-    bool room[3]; /* L1 TLBs, and buffers beside them, take translations that
-                     policies start: [enum heddle_translate_to] */
+    bool room[3]; /* L1 TLBs, and the buffers next to them, take translations
+                     that policies start: [enum heddle_translate_to] */
 };
 
 /* Builds the units in the simulation's arena; returns NULL on error. */
@@ -81,8 +81,8 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);
 /* The answers to PTE reads: the memory calls this for the walkers' clients. */
 struct hd_client hd_mmu_client(struct hd_mmu *m);
 
-/* What the units did for an application, in the arena: whoever asks begins a
- * span anew by setting `peak` to `walks`, or `stalled` to 0. */
+/* What the units did for an application, in the arena; a new span begins
+ * when its reader sets `peak` to `walks`, or `stalled` to 0. */
 struct hd_mmu_recent {
     uint32_t walks;   /* begun and not done */
     uint32_t peak;    /* most of them */

@@ -70,7 +70,7 @@ static void prefetch_deliver(struct hd_unit *u, hd_time now, uint32_t app,
 {
     const struct hd_tclient *c = &u->m->w.clients[core];
 
-    c->bring(c->self, now, app, vpn, to);
+    c->prefetched(c->self, now, app, vpn, to);
 }
 
 /* A walk can begin now. */
@@ -195,9 +195,9 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
     if (x == NULL)
         prefetch_count(u, w->app, HD_PREFETCH_ABSENT);
     else if (to != HEDDLE_TRANSLATE_TO_L2TLB)
-        prefetch_deliver(u, now, w->app, w->vpn.v, to, w->ahead_core);
-    else if (hd_tlb_bring(&u->tlb, w->app, w->ahead_core, w->vpn, x))
-        prefetch_count(u, w->app, HD_PREFETCH_FILLED);
+        bring(u, now, w->app, w->vpn.v, to, w->ahead_core);
+    else if (hd_tlb_prefetched(&u->tlb, w->app, w->ahead_core, w->vpn, x))
+        count(u, w->app, HD_PREFETCH_FILLED);
     return true;
 }
 

@@ -404,7 +404,7 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     c = hd_walk_row(u, w->app);
     walk_count_read(c, w);
     c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
-    if (m->ahead && w->level < w->leaf && at < *m->until) {
+    if (m->early && w->level < w->leaf && at < *m->until) {
         w->level++;
         w->counted = 0;
         hd_walk_send_read(m, at, w->pte[w->level - 1], w->level, q, r,

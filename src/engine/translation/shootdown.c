@@ -28,7 +28,7 @@ uint32_t hd_tlb_sweep(struct hd_tlb *t, uint32_t app, uint64_t vpn,
 {
     uint32_t n = 0;
 
-    classes &= t->live[HD_TLB_PRESENT] & ~(1u << HD_TLB_AHEAD);
+    classes &= t->live[HD_TLB_PRESENT] & ~(1u << HD_TLB_PREFETCHED);
     if (classes != 0 && pages > hd_tlb_entries(t) / 32) {
         for (uint32_t e = 0; e < hd_tlb_entries(t); e++) {
             uint64_t key = hd_tlb_key_at(t, e);

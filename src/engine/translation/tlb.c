@@ -13,8 +13,8 @@
  * replaces whatever covers one of its pages.  With group_index a page of 4 KB
  * is a run of one, so that it is in the set of its group.
  *
- * An entry holds only what its key does not say: its frame, who brought it, and
- * of a run how long it is.
+ * An entry holds only what its key does not say: its frame, what inserted it,
+ * and of a run how long it is.
  *
  * Invariants: at most one entry answers for a page of an application, save that
  * base entries may live on below a 2 MB entry that was promoted in place (same
@@ -102,7 +102,7 @@ static HD_INLINE uint32_t tlb_find(const struct hd_tlb *t, uint32_t app,
     return e;
 }
 
-/* Tells whoever watches of a page and the entry that answered for it, which
+/* Notifies watchers of a page and the entry that answered for it, which
  * has, or had, that key. */
 static HD_APART void tlb_tell(struct hd_tlb *t, enum heddle_note n,
                               uint32_t app, uint32_t core, uint32_t warp,
@@ -138,9 +138,9 @@ HD_APART void hd_tlb_settled(struct hd_tlb *t, uint32_t e, uint32_t app,
                              enum hd_prefetch_stat what)
 {
     t->entry[e].warp = 0;
-    hd_tlb_less(t, HD_TLB_AHEAD);
-    if (t->ahead.v != NULL)
-        (*hd_count(&t->ahead, 0, app, what))++;
+    hd_tlb_less(t, HD_TLB_PREFETCHED);
+    if (t->prefetched.v != NULL)
+        (*hd_count(&t->prefetched, 0, app, what))++;
 }
 
 /* The translation of an entry that is hit by a warp. */
@@ -260,8 +260,8 @@ static HD_INLINE uint32_t tlb_enter(struct hd_tlb *t, uint32_t klass,
     if (other && hd_tlb_is_prefetched(t, e))
         hd_tlb_settled(t, e, hd_tlb_app_of(known ? key : gone),
                        known ? HD_PREFETCH_LATE : HD_PREFETCH_UNUSED);
-    if (other && warp == HD_TLB_AHEAD_WARP)
-        hd_tlb_more(t, HD_TLB_AHEAD);
+    if (other && warp == HD_TLB_PREFETCHED_WARP)
+        hd_tlb_more(t, HD_TLB_PREFETCHED);
     t->entry[e] = (struct hd_tlb_entry){pfn, (uint16_t)core, (uint16_t)warp};
     if (other && !t->quiet)
         t->from[e] = hd_pc_now(&t->base.pc);
@@ -309,7 +309,7 @@ HD_HOT bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
 {
     if (HD_UNLIKELY(x->page_pages != 1 || t->other ||
                     (t->live[HD_TLB_PRESENT] &
-                     (HD_TLB_RUNS | 1u << HD_TLB_AHEAD)) != 0))
+                     (HD_TLB_RUNS | 1u << HD_TLB_PREFETCHED)) != 0))
         return hd_tlb_fill_other(t, app, core, warp, wanted, x, cause);
     tlb_enter(t, HD_TLB_4K, hd_tlb_key(HD_TLB_4K, app, wanted.v), wanted.v,
               core, warp, (uint32_t)(x->pfn.v + (wanted.v - x->vpn.v)), false,
@@ -317,10 +317,10 @@ HD_HOT bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core,
     return true;
 }
 
-bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
-                  const struct hd_xlate *x)
+bool hd_tlb_prefetched(struct hd_tlb *t, uint32_t app, uint32_t core,
+                       hd_vpn wanted, const struct hd_xlate *x)
 {
-    return hd_tlb_fill_other(t, app, core, HD_TLB_AHEAD_WARP, wanted, x,
+    return hd_tlb_fill_other(t, app, core, HD_TLB_PREFETCHED_WARP, wanted, x,
                              HEDDLE_INSERT_CAUSE_POLICY);
 }
 
@@ -401,7 +401,7 @@ void hd_tlb_bound(struct hd_tlb *t)
                t->insert.bound;
     t->observed =
         t->other || t->side != NULL || t->watched[HEDDLE_NOTE_translated] != 0;
-    if (quiet && !t->quiet) /* nobody has said who brought what is there */
+    if (quiet && !t->quiet) /* what inserted the entries is not known */
         memset(t->from, 0, hd_tlb_entries(t) * sizeof *t->from);
 }
 
@@ -415,16 +415,17 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 const struct hd_tlb_cfg *cfg, const char *at, uint32_t level,
                 uint32_t instance)
 {
-    static const uint32_t nobody[HEDDLE_NOTE_COUNT];
-    int rc = tlb_check_arrays(cfg, at, env->err);
+    static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
+    uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
+    int rc;
 
     if (rc != 0)
         return rc;
     memset(t, 0, sizeof *t);
     t->env = env;
     t->cfg = *cfg;
-    t->watched =
-        env->slots != NULL && level > 0 ? env->slots->told[level - 1] : nobody;
+    t->watched = env->slots != NULL && level > 0 ? env->slots->told[level - 1]
+                                                 : unwatched;
     t->level = level;
     t->instance = instance;
     memcpy(t->shift,

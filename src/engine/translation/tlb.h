@@ -29,13 +29,13 @@ struct hd_tlb_cfg {
     uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
-    uint32_t group_index; /* 1: pages of 4 KB lie in the set of their group */
-    uint32_t ranges;      /* L1: 1: merged runs lie in the large array */
+    uint32_t group_index; /* 1: pages of 4 KB are in the set of their group */
+    uint32_t ranges;      /* L1: 1: merged runs are in the large array */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
 };
 
-/* What goes on while a miss of an L1 TLB is in flight (Pichai 6.1 to 6.3). */
+/* What proceeds while a miss of an L1 TLB is in flight (Pichai 6.1 to 6.3). */
 enum hd_blocking {
     HD_UNDER_ALL,  /* "none": hits and misses */
     HD_UNDER_HITS, /* "hits": hits, and the misses of one instruction */
@@ -78,19 +78,19 @@ enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */
 /* Where live[] of a TLB has what besides the counts of base entries. */
 enum {
     HD_TLB_LARGE = HD_TLB_CLASSES, /* valid 2 MB entries of the large array */
-    HD_TLB_AHEAD,   /* entries of either that a policy has had brought, and
-                       nobody has hit */
-    HD_TLB_PRESENT, /* bit set of the classes above */
+    HD_TLB_PREFETCHED, /* entries of either that a policy has prefetched,
+                         and that are not hit yet */
+    HD_TLB_PRESENT,    /* bit set of the classes above */
     HD_TLB_LIVE
 };
 
 /* What an entry holds.  Which pages it stands for is in its key, but for how
  * many a run has (hd_tlb.run). */
-enum { HD_TLB_AHEAD_WARP = 0xffff }; /* of the entries counted in AHEAD */
+enum { HD_TLB_PREFETCHED_WARP = 0xffff }; /* of the entries counted in AHEAD */
 
 struct hd_tlb_entry {
     uint32_t frame;      /* of the first page */
-    uint16_t core, warp; /* that brought it */
+    uint16_t core, warp; /* that inserted it */
 };
 
 struct hd_tlb {
@@ -100,7 +100,7 @@ struct hd_tlb {
     uint32_t *live; /* arena: valid base entries of each class, then valid
                        large entries, then a bit set of classes present */
     bool other; /* fills are not of pages of 4 KB alone, or it is not quiet */
-    bool quiet; /* nobody but the owner is concerned with look-ups and fills */
+    bool quiet; /* look-ups and fills concern the owner alone */
     bool observed; /* not quiet, or a watcher is told of what comes, or it has a
                       buffer next to it */
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
@@ -108,13 +108,13 @@ struct hd_tlb {
     uint32_t instance;              /* core, or 0 */
     struct hd_stat stat; /* the owner's group of hd_rows_l2tlb or its like, row `instance`;
                             not counted while stat.v is NULL */
-    struct hd_stat ahead; /* .. of what policies have had brought; likewise */
+    struct hd_stat prefetched; /* .. of what policies prefetch; likewise */
     struct hd_assoc base, large;
     const uint32_t *watched; /* [note] watchers */
     uint16_t *run; /* arena: pages of a run; of other base entries: old words */
     uint32_t *from; /* arena: while it is not quiet, pc of the instruction that
-                       brought each entry */
-    uint32_t level;          /* 1 or 2; 0: beside an L1 TLB */
+                       inserted each entry */
+    uint32_t level; /* 1 or 2; 0: next to an L1 TLB */
     uint8_t shift[HD_TLB_CLASSES]; /* log2 of the pages that share a set */
     struct hd_slot merge, insert, keep;
     struct hd_tlb *side; /* where what leaves may go; NULL: nowhere */
@@ -128,7 +128,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 uint32_t instance);
 
 /* What leaves t, a TLB of the same name, may go to another. */
-void hd_tlb_beside(struct hd_tlb *t, const char *at, struct hd_tlb *side);
+void hd_tlb_set_side(struct hd_tlb *t, const char *at, struct hd_tlb *side);
 
 /* To be called when slots were bound or unbound, or watchers came or went. */
 void hd_tlb_bound(struct hd_tlb *t);
@@ -138,7 +138,7 @@ void hd_tlb_bound(struct hd_tlb *t);
 bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
                    uint32_t warp, struct hd_xlate *x, uint16_t *guess);
 
-/* Tells whoever watches of a look-up that missed, once it has been taken. */
+/* Notifies watchers of a look-up that missed, once it has been taken. */
 void hd_tlb_missed(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint32_t core,
                    uint32_t warp);
 
@@ -150,8 +150,8 @@ static inline bool hd_tlb_is(const struct hd_tlb *t, uint32_t app, uint64_t vpn,
 }
 
 /* A page of 4 KB hits in base entry e, as it did before: the entry is used,
- * where nobody else is concerned (quiet).  False: it is not there, and nothing
- * was done. */
+ * where that concerns the owner alone (quiet).  False: it is not there, and
+ * nothing was done. */
 static inline bool hd_tlb_again(struct hd_tlb *t, uint32_t app, uint64_t vpn,
                                 uint32_t e, uint64_t *frame)
 {
@@ -191,8 +191,8 @@ bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
 
 /* hd_tlb_fill for a translation that a policy has started for a core: its entry
  * is marked until it is hit. */
-bool hd_tlb_bring(struct hd_tlb *t, uint32_t app, uint32_t core, hd_vpn wanted,
-                  const struct hd_xlate *x);
+bool hd_tlb_prefetched(struct hd_tlb *t, uint32_t app, uint32_t core,
+                       hd_vpn wanted, const struct hd_xlate *x);
 
 /* Drops what covers a page of [vpn, vpn + pages); nothing is counted. */
 void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages);

@@ -125,11 +125,11 @@ static inline void hd_tlb_less(struct hd_tlb *t, uint32_t klass)
 
 static inline bool hd_tlb_is_prefetched(const struct hd_tlb *t, uint32_t e)
 {
-    return HD_UNLIKELY(t->live[HD_TLB_AHEAD] != 0) &&
-           t->entry[e].warp == HD_TLB_AHEAD_WARP;
+    return HD_UNLIKELY(t->live[HD_TLB_PREFETCHED] != 0) &&
+           t->entry[e].warp == HD_TLB_PREFETCHED_WARP;
 }
 
-/* Whether entries of a class lie in the large array; where live[] counts them.
+/* Whether entries of a class are in the large array; where live[] counts them.
  */
 static inline bool hd_tlb_apart(const struct hd_tlb *t, uint32_t klass)
 {

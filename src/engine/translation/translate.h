@@ -2,11 +2,11 @@
  * translate.h - a translation, the requests for one, and the contract between
  * the levels that answer them.
  *
- * It mirrors memory/request.h.  A core that misses its L1 TLB takes a translation
- * request from the pool and sends it to the level below (the L2 TLB, or the
- * walkers where there is none), which answers exactly once by the client's
- * reply.  A level that has to ask further down takes a request of its own.
- * Whoever receives the answer gives the request back.
+ * It mirrors memory/request.h.  A core that misses its L1 TLB takes a
+ * translation request from the pool and sends it to the level below (the L2
+ * TLB, or the walkers where there is none), which answers exactly once by the
+ * client's reply.  A level that has to ask further down takes a request of its
+ * own. The receiver of the answer gives the request back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@
 
 /*
  * A translation and the range for which it holds: `pages` base pages from
- * vpn lie in frames from pfn on.  For one page of 4 KB, 64 KB or 2 MB, pages
+ * vpn are in frames from pfn on.  For one page of 4 KB, 64 KB or 2 MB, pages
  * is 1, 16 or 512 and vpn and pfn are aligned to it; a merged entry (CoLT,
  * MESC) may cover any run.
  */
@@ -36,7 +36,7 @@ static inline hd_pfn hd_xlate_frame(const struct hd_xlate *x, hd_vpn vpn)
 }
 
 /*
- * A line of the host's cache.  The answer lies where the level below kept its
+ * A line of the host's cache.  The answer is where the level below kept its
  * own account of the request, which it has closed by then.
  */
 struct hd_treq {
@@ -112,8 +112,8 @@ static inline void hd_treq_append(const struct hd_treqs *p, uint32_t *first,
 }
 
 /*
- * The level below a TLB: takes translation requests, and is told that the
- * requester has got the answer, or the word that it will take long: no more
+ * The level below a TLB: takes translation requests, and is notified when the
+ * requester has the answer, or knows that it will take long: no more
  * misses are merged with the request that the answer could have ended.
  */
 struct hd_tbelow {
@@ -131,10 +131,10 @@ struct hd_tbelow {
 struct hd_tclient {
     void (*reply)(void *self, hd_time at, uint32_t treq);
     void *self;
-    /* Cores: a page of an application that nobody has asked for has been
-     * translated for its L1 TLB, or the buffer beside it (`to`). */
-    void (*bring)(void *self, hd_time at, uint32_t app, uint64_t vpn,
-                  uint32_t to);
+    /* Cores: a policy has prefetched the translation of a page of an
+     * application to its L1 TLB, or the buffer next to it (`to`). */
+    void (*prefetched)(void *self, hd_time at, uint32_t app, uint64_t vpn,
+                       uint32_t to);
 };
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
  * walkers, walk cache.  Its stations are l2tlb.c and ptw.c (with pwc.c); mmu.c
- * builds and wires it.  Nobody else includes it.
+ * builds and wires it.  No other layer includes it, but for paging/prefetch.c.
  *
  * A miss is an MSHR of the L2 TLB and a walk with the same number, so that both
  * stations mean the same page by it.
@@ -130,7 +130,7 @@ struct hd_mmu {
     struct hd_recip per_core;     /* of a core cycle */
     struct hd_recip per_tick;     /* of an L2 cycle */
     const uint32_t *watched;      /* [note] watchers */
-    const struct hd_steer *steer; /* arena; NULL: nobody can steer */
+    const struct hd_steer *steer; /* arena; NULL: no policy can steer */
     struct hd_mmu_recent *recent; /* arena: [app] */
     uint32_t *requesters_of; /* arena: [treq], its record + 1; 0: in none */
     struct hd_requesters *requesters; /* arena */
@@ -140,7 +140,7 @@ struct hd_mmu {
     uint32_t *port; /* [core]: sender's rank of its requests */
     uint8_t read_flags; /* of all reads */
     bool ordered;   /* reads are numbered: one unit, and they take time */
-    bool ahead;     /* and are sent as soon as their time is known, if .. */
+    bool early;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
     bool serial; /* the base array is looked up after a large one, or regular
                     entries after those of subregions */
