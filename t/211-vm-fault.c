@@ -323,7 +323,7 @@ static void nowhere(void **state)
     vm_ask(v, 0, 0, 0, 0, A + 512); /* in a region that has tables, or not */
     hd_events_run(&v->m.ev, HD_NEVER, &v->m.err.code);
     assert_int_equal(v->m.err.code, HEDDLE_EDATA);
-    assert_text(v->m.err.text, "lies in no allocation");
+    assert_text(v->m.err.text, "is in no allocation");
     hd_err_clear(&v->m.err);
     vm_close(v);
 }

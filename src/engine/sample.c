@@ -12,8 +12,8 @@
  * is skipped with functional warming: what has a long history, TLBs, walk
  * caches, caches with their replacement, and which pages are present, sees
  * every skipped access, in no time.  A skipped instruction goes through the
- * stations of a simulated one by their verb `warm` (warp.c, lsu.c, l1tlb.c,
- * l1d.c, l2tlb.c, ptw.c, l2.c), in rounds: each warp of each core goes on to
+ * stations of a simulated one by their verb `warm` (core/skip.c, core/warm.c,
+ * translation/warm.c, l2.c), in rounds: each warp of each core goes on to
  * its next memory instruction (hd_warp_skip), as in functional.c with a crowd.
  *
  * A line that a skipped load misses comes into the L1 when its warp goes on,

@@ -4,10 +4,10 @@
  *
  * A wake-up event at `now` serves messages, load/store unit and issue port in
  * order of time (messages first, then the unit, then the port, within one
- * instant) as long as that time lies before now + `ahead`, the shortest way
- * back of an answer: nothing that is sent from now on can arrive earlier, so
+ * instant) as long as that time lies before now + `ahead`, the shortest latency
+ * of an answer: nothing that is sent from now on can arrive earlier, so
  * the core may run ahead of the rest of the machine that far, unless a budget
- * is nearly used up (core/dispatch.c).  How a run is cut into steps plays no
+ * is nearly used up (core/marks.c).  How a run is cut into steps plays no
  * part in it.
  *
  * Data cross the core's reply port in order of arrival, a flit a cycle, and

@@ -5,13 +5,15 @@
  * reach it (data, translations, thread blocks), its load/store unit, and its
  * issue port.  One event of the global queue wakes it; then it serves its
  * actors in order of time, without further events, up to the instant before
- * which nothing new can reach it: now + the shortest way back of the
- * interconnect.  So a hit in the L1 costs no event, and a run of ALU
+ * which nothing new can reach it: now + the shortest latency of an answer over
+ * the interconnect.  So a hit in the L1 costs no event, and a run of ALU
  * instructions costs one.
  *
  * The stations of a load, each a file with what others may call here: warp.c
  * (issue), coalesce.c, lsu.c, l1tlb.c, l1d.c; core.c has the loop over the
- * actors and the building, dispatch.c deals launches and blocks to cores.
+ * actors and the building, dispatch.c deals launches and blocks to cores.  What
+ * papers add to them is off by default, each idea in a file of its own, which
+ * the essay of its station names.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -201,7 +203,7 @@ struct hd_core_state {
     uint32_t miss_op;    /* memop whose misses are outstanding, if any are: of a
                             blocking TLB there is only one such */
     uint32_t wait_first; /* lines of misses without an MSHR, in order of */
-    uint32_t wait_last;  /* arrival: l1tlb.c */
+    uint32_t wait_last;  /* arrival: blocking.c */
     uint32_t again;      /* 1: the first of them will be looked up again */
     uint32_t app;
 
@@ -341,8 +343,8 @@ struct hd_gpu {
     struct hd_recip per_flit;    /* divides by the bytes of a flit */
     uint32_t line_flits;         /* flits of a line */
     hd_time alu;                 /* ticks of the ALU latency */
-    hd_time back;                /* data: way back from the L2 */
-    hd_time tlb_back;            /* translations: way back */
+    hd_time back;                /* data: latency from the L2 */
+    hd_time tlb_back;            /* translations: latency of an answer */
     hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
     hd_time side_ticks;          /* in the buffer next to the L1 TLB */
     hd_time both_ticks;          /* in both */

@@ -76,7 +76,8 @@ void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now);
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 
-/* A request of a core waits for a page on the host from t on, or was served. */
+/* A request of a core waits for a page that is not resident from t on, or was
+ * served. */
 void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
                        hd_time t);
 

@@ -233,8 +233,7 @@ static inline uint64_t hd_turns_rounds(const struct hd_core *c, uint64_t can,
     return hd_min_u64(end > t ? (end - t) / round : 0, least - 1);
 }
 
-/* ---- warp.c ---------------------------------------------------------------
- */
+/* ---- warp.c ------------------------------------------------------------ */
 
 /* hd_warp_fetch() where it is rare: at first, and after a barrier. */
 void hd_warp_fetch_first(struct hd_core *c, uint32_t w, hd_time t);
@@ -244,8 +243,7 @@ void hd_warp_last(struct hd_core *c, uint32_t w, hd_time t);
 /* The block in a slot of the core ends. */
 void hd_warp_end_block(struct hd_core *c, uint32_t slot, hd_time t);
 
-/* ---- compact.c ------------------------------------------------------------
- */
+/* ---- compact.c --------------------------------------------------------- */
 
 /* All warps of a block that run have stopped, or are done: others continue, a
  * cycle for each that is formed. */
@@ -255,16 +253,14 @@ bool hd_compact_met(const struct hd_core *c, const struct hd_block *b);
 /* The engine's own answer to thread_join. */
 int64_t hd_compact_default(void *core, const void *question);
 
-/* ---- limit.c --------------------------------------------------------------
- */
+/* ---- limit.c ----------------------------------------------------------- */
 
 /* Asks which warps may load. */
 void hd_limit_ask(struct hd_core *c, hd_time t);
 /* The engine's own answer to warp_limit: the steered set. */
 int64_t hd_limit_default(void *core, const void *question);
 
-/* ---- turns.c --------------------------------------------------------------
- */
+/* ---- turns.c ----------------------------------------------------------- */
 
 /* Turns of GTO over ALU runs: in each some warps issue a group one after the
  * other. */

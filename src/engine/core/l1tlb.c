@@ -50,8 +50,8 @@ uint64_t hd_l1tlb_mapped(struct hd_core *c, uint64_t vpn)
 
     if (!hd_ptables_find(c->gpu->tables, c->app, v, &x)) {
         hd_err_set(c->gpu->env->err, HEDDLE_EDATA,
-                   "application %u: address 0x%llx lies in no allocation",
-                   c->app, (unsigned long long)vpn << HD_PAGE_SHIFT);
+                   "application %u: address 0x%llx is in no allocation", c->app,
+                   (unsigned long long)vpn << HD_PAGE_SHIFT);
         return 0;
     }
     return hd_xlate_frame(&x, v).v;
@@ -62,7 +62,7 @@ void hd_l1tlb_confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
     if (hd_l1tlb_not_resident(c, vpn))
         hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
                    "core %u: its L1 TLB gave frame 0x%llx for page 0x%llx of "
-                   "application %u, which is on the host",
+                   "application %u, which is not resident",
                    c->id, (unsigned long long)pfn, (unsigned long long)vpn,
                    c->app);
     else if (hd_l1tlb_mapped(c, vpn) != pfn)

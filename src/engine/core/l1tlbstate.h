@@ -11,8 +11,7 @@
 #include "machine.h"
 #include "core.h"
 
-/* ---- l1tlb.c ---------------------------------------------------------------
- */
+/* ---- l1tlb.c ----------------------------------------------------------- */
 
 /* A page that has to come from the host first. */
 bool hd_l1tlb_not_resident(const struct hd_core *c, uint64_t vpn);
@@ -29,8 +28,7 @@ uint32_t hd_l1tlb_send(struct hd_core *c, uint64_t vpn, uint32_t memop,
 uint32_t hd_l1tlb_sender(const struct hd_core *c,
                          const struct hd_mshr_entry *x);
 
-/* ---- blocking.c
- * -------------------------------------------------------------- */
+/* ---- blocking.c -------------------------------------------------------- */
 
 /* Whether a miss of the instruction at the head parks without an MSHR, where
  * hits pass: another one owns the walks, or is going to. */
@@ -61,21 +59,18 @@ static inline uint32_t hd_blocking_warp(uint64_t page)
 /* What stops the load/store unit because of the L1 TLB. */
 enum { HD_L1TLB_STOPPED = HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS | HD_BLOCK_PARKED };
 
-/* ---- overlap.c
- * ---------------------------------------------------------------- */
+/* ---- overlap.c --------------------------------------------------------- */
 
 /* Lines whose page has come, the oldest first: those of an instruction of which
  * they were the last that had to wait continue, with the others of it. */
 void hd_overlap_release(struct hd_core *c, uint32_t first);
 
-/* ---- l1side.c
- * ------------------------------------------------------------------ */
+/* ---- l1side.c ---------------------------------------------------------- */
 
 /* The L1 TLB has what came, or (not in) does not take it. */
 void hd_l1side_filled(struct hd_core *c, hd_vpn vpn, bool in);
 
-/* ---- remap.c
- * -------------------------------------------------------------------- */
+/* ---- remap.c ----------------------------------------------------------- */
 
 /* An answer that left before a mapping changed and comes after it is what the
  * page table says now.  False: its page has left memory, and what waits for it

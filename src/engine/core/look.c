@@ -15,8 +15,7 @@
 #include "l1tlbstate.h"
 #include "dispatch.h"
 
-/* ---- the parts of a core
- * ------------------------------------------------------ */
+/* ---- the parts of a core ----------------------------------------------- */
 
 static const char *const state_name[] = {
     "free", "ready", "load", "barrier", "exited", "shared memory", "meeting"};
@@ -119,8 +118,7 @@ void hd_core_look(void *self, uint32_t instance, struct heddle_visitor *v)
     look_unit(&g->core[instance], v);
 }
 
-/* ---- what a core waits for
- * ---------------------------------------------------- */
+/* ---- what a core waits for --------------------------------------------- */
 
 /* How many lines a list has. */
 static uint32_t look_listed(const struct hd_core *c, uint32_t p)
@@ -173,8 +171,7 @@ void hd_core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
               s->blocked);
 }
 
-/* ---- the check
- * ------------------------------------------------------------------ */
+/* ---- the check --------------------------------------------------------- */
 
 /* Where hits pass misses, one instruction owns the walks, and what parks waits
  * for it, in order: the lines of an instruction are next to each other. */

@@ -30,8 +30,7 @@
  */
 #include "dispatchstate.h"
 
-/* ---- what counts ----------------------------------------------------------
- */
+/* ---- what counts ------------------------------------------------------- */
 
 uint64_t hd_marks_budget(const struct hd_dispatch *d, uint32_t app)
 {
@@ -141,8 +140,7 @@ void hd_marks_freeze(struct hd_dispatch *d, uint32_t app, hd_time finish)
         d->g->env->err->code = HEDDLE_DONE; /* stops the run */
 }
 
-/* ---- marks ----------------------------------------------------------------
- */
+/* ---- marks ------------------------------------------------------------- */
 
 /* Instructions that a core has issued and that have not left its port at t. */
 static uint64_t marks_unissued(const struct hd_core *c, hd_time t)
@@ -286,8 +284,7 @@ void hd_dispatch_near(const struct hd_core *c, hd_time t)
     marks_close_in(c->gpu->dispatch, c->app, t);
 }
 
-/* ---- finished, and from the end of the warm-up ----------------------------
- */
+/* ---- finished, and from the end of the warm-up ------------------------- */
 
 const uint64_t *hd_dispatch_frozen(const struct hd_dispatch *d, uint32_t app)
 {

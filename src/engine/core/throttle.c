@@ -5,7 +5,7 @@
  * time; whether that pays is what core_throttle decides (after ETC, Li et al.,
  * ASPLOS 2019, section 4.3).  It is asked for an application when one of its
  * launches starts and again when that launch's first blocks have their cores,
- * when a request of one of its cores has found its page on the host and when
+ * when a request of one of its cores has found its page not resident and when
  * such a request has been served, and each throttle.cycles. The answer is the
  * set of its cores that may run.
  *

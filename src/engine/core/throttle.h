@@ -53,7 +53,8 @@ void hd_throttle_epoch(struct hd_throttle *h, hd_time now);
 void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
                         hd_time now);
 
-/* A request of a core waits for a page on the host, or has been served. */
+/* A request of a core waits for a page that is not resident, or has been
+ * served. */
 void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
                        hd_time now);
 

@@ -57,8 +57,7 @@ void hd_tlb_each(const struct hd_tlb *t,
     }
 }
 
-/* ---- the L2 TLB -----------------------------------------------------------
- */
+/* ---- the L2 TLB -------------------------------------------------------- */
 
 void hd_l2tlb_look(void *mmu, uint32_t i, struct heddle_visitor *v)
 {
@@ -172,8 +171,7 @@ void hd_l2tlb_verify(const struct hd_unit *u, const struct hd_treq *q,
                    (unsigned long long)hd_xlate_frame(given, q->vpn).v);
 }
 
-/* ---- walkers ----------------------------------------------------------------
- */
+/* ---- walkers ----------------------------------------------------------- */
 
 static const char *const STATE[] = {"",      "waits", "runs",
                                     "reads", "wants", "wants"};

@@ -235,9 +235,10 @@ static const char *against_sub(const struct hd_mmu_wiring *w)
 static int mmu_check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
 {
     if (w->walk->mode.kind == HD_OFF)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "walk.mode: off: somebody has to walk; use "
-                          "sim.translation = off, or walk.mode = ideal");
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "walk.mode: off: the page tables have to be walked; use "
+            "sim.translation = off, or walk.mode = ideal");
     if (w->walk->walkers == 0 || w->cores == 0 || w->l2tlb->ports == 0 ||
         (w->l2tlb->mode.kind == HD_FULL && w->l2tlb->mshrs == 0))
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -255,7 +256,7 @@ static int mmu_check_settings(const struct hd_mmu_wiring *w, struct hd_err *err)
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "bypass.entries = %u, but l2tlb.mode is not full: "
-                          "the bypass cache lies beside the L2 TLB",
+                          "the bypass cache is probed with the L2 TLB",
                           w->bypass->entries);
     return 0;
 }

@@ -3,7 +3,7 @@
  * far-fault station (paging/fault.c), in lists of those that one page, or one
  * region that comes as a whole, will serve together.
  *
- * A walk that ends at a page that is on the host is over like any other, its
+ * A walk that ends at a page that is not resident is over like any other, its
  * MSHR is free and its stages are counted up to then.  An entry of a coalesced
  * region may be there before all of its pages are (pages/ptable.c): a request
  * for one that is not resident is no hit, whatever entry covers it, and needs
@@ -52,7 +52,7 @@ void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
         if (f == NULL ||
             !hd_ptables_nonresident(u->m->w.tables, one->app, one->vpn, &x)) {
             hd_err_set(u->m->env->err, HEDDLE_EDATA,
-                       "application %u: address 0x%llx lies in no allocation",
+                       "application %u: address 0x%llx is in no allocation",
                        one->app,
                        (unsigned long long)one->vpn.v << HD_PAGE_SHIFT);
             return;

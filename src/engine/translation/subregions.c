@@ -88,8 +88,7 @@ static hd_vpn sub_region_of(hd_vpn vpn)
     return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
 }
 
-/* ---- walks ----------------------------------------------------------------
- */
+/* ---- walks ------------------------------------------------------------- */
 
 /* The page whose entry a walk with these bits reads. */
 static hd_vpn head_of(hd_vpn vpn, uint32_t bits)

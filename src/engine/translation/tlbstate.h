@@ -17,8 +17,7 @@ extern const uint16_t hd_tlb_step[HD_TLB_CLASSES];
 /* Classes of entries that are runs (bit set). */
 enum { HD_TLB_RUNS = 1 << HD_TLB_MERGED | 1 << HD_TLB_SUBS };
 
-/* ---- keys and sets ---------------------------------------------------------
- */
+/* ---- keys and sets ----------------------------------------------------- */
 
 static inline uint64_t hd_tlb_key(uint32_t klass, uint32_t app, uint64_t first)
 {
@@ -99,8 +98,7 @@ static inline struct hd_xlate hd_tlb_x_of(const struct hd_tlb *t,
     return hd_tlb_x_of_key(t, entry, hd_tlb_key_at(t, entry));
 }
 
-/* ---- counts ----------------------------------------------------------------
- */
+/* ---- counts ------------------------------------------------------------ */
 
 static inline void hd_tlb_count(struct hd_tlb *t, uint32_t app,
                                 uint32_t counter)
@@ -142,8 +140,7 @@ static inline uint32_t hd_tlb_counted(const struct hd_tlb *t, uint32_t klass)
     return klass == HD_TLB_2M && t->large.sets != 0 ? HD_TLB_LARGE : klass;
 }
 
-/* ---- tlb.c ------------------------------------------------------------------
- */
+/* ---- tlb.c ------------------------------------------------------------- */
 
 /* The entry of a class for a page, in the base array or a range, or HD_NONE. */
 uint32_t hd_tlb_find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
@@ -158,8 +155,7 @@ bool hd_tlb_fill_other(struct hd_tlb *t, uint32_t app, uint32_t core,
                        uint32_t warp, hd_vpn wanted, const struct hd_xlate *x,
                        uint32_t cause);
 
-/* ---- runs.c -----------------------------------------------------------------
- */
+/* ---- runs.c ------------------------------------------------------------ */
 
 /* With ranges: the one that holds a page, or HD_NONE. */
 uint32_t hd_runs_find(const struct hd_tlb *t, uint32_t app, uint64_t vpn);

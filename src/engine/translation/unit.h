@@ -259,8 +259,7 @@ void hd_l2tlb_fill(struct hd_unit *u, hd_time now, const struct hd_walk *walk,
 /* Takes a port for a look-up that is here now: when it begins. */
 hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
 
-/* ---- bypass.c --------------------------------------------------------------
- */
+/* ---- bypass.c ---------------------------------------------------------- */
 
 /* The default of tlb_fill; asks where the result x of a walk for a list of
  * requests goes. */
@@ -272,23 +271,21 @@ uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_treq *first,
 bool hd_bypass_find(struct hd_unit *u, const struct hd_treq *q,
                     struct hd_xlate *x);
 
-/* ---- nonresident.c ---------------------------------------------------------
- */
+/* ---- nonresident.c ----------------------------------------------------- */
 
 /* Requests of a list found their pages not mapped, by a walk that began at
- * `began`, or by an entry that a look-up found then: the pages are on the host,
- * and the requests wait for them elsewhere; or there are no such pages. */
+ * `began`, or by an entry that a look-up found then: the pages are not
+ * resident, and the requests wait for them elsewhere; or there are no such
+ * pages. */
 void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
                           hd_time began);
 
-/* ---- warm.c ----------------------------------------------------------------
- */
+/* ---- warm.c ------------------------------------------------------------ */
 
 /* A request is answered at once (struct hd_tbelow's warm). */
 uint32_t hd_l2tlb_warm(void *unit, const struct hd_treq *q, struct hd_xlate *x);
 
-/* ---- look.c ----------------------------------------------------------------
- */
+/* ---- look.c ------------------------------------------------------------ */
 
 /* --check: a translation that a request is given equals the page table's. */
 void hd_l2tlb_verify(const struct hd_unit *u, const struct hd_treq *q,
@@ -320,14 +317,12 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t walk,
 void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
 
-/* ---- batch.c ---------------------------------------------------------------
- */
+/* ---- batch.c ----------------------------------------------------------- */
 
 /* The default of walk_reference: as long as there are some, those of a line. */
 int64_t hd_batch_reference_default(void *mmu, const void *question);
 
-/* ---- requesters.c ----------------------------------------------------------
- */
+/* ---- requesters.c ------------------------------------------------------ */
 
 /* A requester has its answer (struct hd_tbelow's notified). */
 void hd_requesters_notified(void *unit, uint32_t treq);

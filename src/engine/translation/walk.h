@@ -125,8 +125,7 @@ static inline bool hd_walk_by_prefix(const struct hd_unit *u)
     return hd_pwc_on(&u->pwc) && u->pwc.cfg.style == HD_PWC_PREFIX;
 }
 
-/* ---- ptw.c ----------------------------------------------------------------
- */
+/* ---- ptw.c ------------------------------------------------------------- */
 
 /* Which of the waiting walks starts, if more than one waits (walk_pick); takes
  * the i-th of them out of the queue. */
@@ -138,16 +137,14 @@ void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk);
 /* A walker that had extra reads is free. */
 void hd_ptw_free(struct hd_unit *u, hd_time now);
 
-/* ---- requesters.c -----------------------------------------------------------
- */
+/* ---- requesters.c ------------------------------------------------------ */
 
 /* A walk of an application is done: its requests, the list of e, stay together
  * until each has notified the unit. */
 void hd_requesters_form(struct hd_unit *u, const struct hd_mshr_entry *e,
                         uint32_t app);
 
-/* ---- batch.c ---------------------------------------------------------------
- */
+/* ---- batch.c ----------------------------------------------------------- */
 
 /* A free walker takes walks that wait as a batch, behind whatever comes at the
  * same instant; it does. */

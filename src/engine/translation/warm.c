@@ -71,8 +71,8 @@ uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
         (m->w.faults == NULL || !hd_faults_warm(m->w.faults, q->app, q->vpn) ||
          !hd_l2tlb_translate(u, q->app, q->vpn, x))) {
         hd_err_set(m->env->err, HEDDLE_EDATA,
-                   "application %u: address 0x%llx lies in no allocation",
-                   q->app, (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
+                   "application %u: address 0x%llx is in no allocation", q->app,
+                   (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
         return HD_TREQ_WALKED;
     }
     if (full)
