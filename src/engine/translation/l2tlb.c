@@ -173,7 +173,7 @@ static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
     w->vpn = q->vpn;
     w->app = q->app;
     w->ready = hd_max_u64(now, q->looked);
-    w->ahead = 0;
+    w->prefetched = 0;
     if (HD_UNLIKELY(u->subs.extra != NULL))
         hd_subregions_missed(u, q->app, q->vpn);
 
@@ -327,7 +327,7 @@ HD_HOT void hd_l2tlb_unblock(struct hd_unit *u, hd_time now)
         s->in_count--;
     }
     u->starting = outer;
-    if (HD_UNLIKELY(s->ahead_n != 0))
+    if (HD_UNLIKELY(s->prefetch_n != 0))
         hd_prefetch_go(u, now);
 }
 
@@ -369,7 +369,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
-    if (HD_UNLIKELY(w->ahead != 0) &&
+    if (HD_UNLIKELY(w->prefetched != 0) &&
         hd_prefetch_answer(u, now, walk, found ? &x : NULL)) {
         hd_mshr_give(&u->miss, walk);
         return;

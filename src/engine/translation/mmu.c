@@ -174,9 +174,10 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     /* requests of an instant come before the unit's own events */
     u->input_rank = hd_events_component(env->ev, "mmu", hd_l2tlb_serve, u);
     u->rank = hd_events_component(env->ev, "mmu", hd_ptw_serve, u);
-    u->ahead_rank = hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
-    u->ahead = hd_arena_take(env->arena, m->prefetch_cfg.queue,
-                             sizeof *u->ahead);
+    u->prefetch_rank =
+        hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
+    u->prefetches =
+        hd_arena_take(env->arena, m->prefetch_cfg.queue, sizeof *u->prefetches);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
@@ -186,8 +187,8 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (c->batch > 1)
         u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->ahead == NULL ||
-        u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
+        u->prefetches == NULL || u->queue == NULL ||
+        (c->batch > 1 && u->batch == NULL) ||
         hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
         hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
         return hd_err_memory(env->err);

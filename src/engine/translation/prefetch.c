@@ -36,8 +36,8 @@ static void prefetch_count(const struct hd_unit *u, uint32_t app,
 
 static struct hd_prefetch *prefetch_at(const struct hd_unit *u, uint32_t i)
 {
-    return &u->ahead[hd_unit_place(u->s->ahead_first, i,
-                                   u->m->prefetch_cfg.queue)];
+    return &u->prefetches[hd_unit_place(u->s->prefetch_first, i,
+                                        u->m->prefetch_cfg.queue)];
 }
 
 /* ---- entering ----------------------------------------------------------- */
@@ -55,7 +55,7 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
     if (to == HEDDLE_TRANSLATE_TO_L2TLB ? m->tlb_cfg.mode.kind != HD_FULL
                                         : !m->w.room[to])
         return HEDDLE_ECONFIG;
-    hd_post(env->ev, m->port[core], u->ahead_rank,
+    hd_post(env->ev, m->port[core], u->prefetch_rank,
             local != NULL ? *local + hd_max_u64(m->transit, 1)
                           : hd_events_now(env->ev) + m->tick,
             ARRIVE, to << 16 | app << 8 | core, vpn);
@@ -79,7 +79,7 @@ static bool prefetch_may_walk(const struct hd_unit *u)
     const struct hd_unit_state *s = u->s;
 
     return s->waiting == 0 && !hd_mshr_full(&u->miss) &&
-           s->ahead_walks < u->m->prefetch_cfg.walks &&
+           s->prefetch_walks < u->m->prefetch_cfg.walks &&
            (s->walkers < u->m->walk_cfg.walkers ||
             u->m->walk_cfg.mode.kind == HD_IDEAL);
 }
@@ -90,13 +90,13 @@ static void prefetch_walk(struct hd_unit *u, hd_time now,
     uint32_t i = hd_mshr_take(&u->miss, key);
     struct hd_walk *w = &u->walk[i];
 
-    prefetch_count(u, p->app, HD_PREFETCH_WALKS);
-    u->s->ahead_walks++;
+    count(u, p->app, HD_PREFETCH_WALKS);
+    u->s->prefetch_walks++;
     w->vpn.v = p->vpn;
     w->app = p->app;
     w->ready = now;
-    w->ahead = (uint8_t)(p->to + 1);
-    w->ahead_core = p->core;
+    w->prefetched = (uint8_t)(p->to + 1);
+    w->prefetch_core = p->core;
     hd_ptw_take(u, now, i);
 }
 
@@ -117,20 +117,20 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
         return false; /* the end of a walk calls again */
     if (full && now < s->port_at + m->tick &&
         (now < s->port_at || s->port_used >= m->tlb_cfg.ports)) {
-        if (!s->ahead_called)
-            hd_post(m->env->ev, u->ahead_rank, u->ahead_rank,
+        if (!s->prefetch_called)
+            hd_post(m->env->ev, u->prefetch_rank, u->prefetch_rank,
                     s->port_at + m->tick, AGAIN, 0, 0);
-        s->ahead_called = 1;
+        s->prefetch_called = 1;
         return false;
     }
     if (full) {
         hd_l2tlb_port(u, now);
         prefetch_count(u, p.app, HD_PREFETCH_LOOKUPS);
     }
-    s->ahead_first = hd_unit_place(s->ahead_first, 1, m->prefetch_cfg.queue);
-    s->ahead_n--;
-    there =
-        m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
+    s->prefetch_first =
+        hd_unit_place(s->prefetch_first, 1, m->prefetch_cfg.queue);
+    s->prefetch_n--;
+    there = m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
     if (full)
         there = hd_tlb_peek(&u->tlb, p.app, vpn, &x) ||
                 (m->bypass_cfg.entries != 0 &&
@@ -138,9 +138,9 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
     if (there && p.to != HEDDLE_TRANSLATE_TO_L2TLB)
         prefetch_deliver(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
     else if (there || e != HD_NONE)
-        prefetch_count(u, p.app,
-                       there || u->walk[e].ahead != 0 ? HD_PREFETCH_REDUNDANT
-                                                      : HD_PREFETCH_LATE);
+        count(u, p.app,
+              there || u->walk[e].prefetched != 0 ? HD_PREFETCH_REDUNDANT
+                                                  : HD_PREFETCH_LATE);
     else
         prefetch_walk(u, now + (full ? m->lookup : 0), &p, key);
     return true;
@@ -148,8 +148,8 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
 
 void hd_prefetch_go(struct hd_unit *u, hd_time now)
 {
-    while (u->s->ahead_n != 0 && u->s->in_count == 0 &&
-           u->m->env->err->code == 0 && prefetch_look_up(u, now))
+    while (u->s->prefetch_n != 0 && u->s->in_count == 0 &&
+           u->m->env->err->code == 0 && look_up(u, now))
         ;
 }
 
@@ -162,13 +162,13 @@ void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
 
     u->ticket = HD_UNIT_FOREIGN;
     if (what == AGAIN) {
-        s->ahead_called = 0;
+        s->prefetch_called = 0;
     } else {
-        prefetch_count(u, app, HD_PREFETCH_STARTED);
-        if (s->ahead_n == u->m->prefetch_cfg.queue)
-            prefetch_count(u, app, HD_PREFETCH_DROPPED);
+        count(u, app, HD_PREFETCH_STARTED);
+        if (s->prefetch_n == u->m->prefetch_cfg.queue)
+            count(u, app, HD_PREFETCH_DROPPED);
         else
-            *prefetch_at(u, s->ahead_n++) =
+            *at(u, s->prefetch_n++) =
                 (struct hd_prefetch){vpn, app, (uint8_t)(a >> 16), (uint8_t)a};
     }
     hd_prefetch_go(u, now);
@@ -185,18 +185,18 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
                         const struct hd_xlate *x)
 {
     struct hd_walk *w = &u->walk[i];
-    uint32_t to = w->ahead - 1u;
+    uint32_t to = w->prefetched - 1u;
 
-    w->ahead = 0;
-    u->s->ahead_walks--;
+    w->prefetched = 0;
+    u->s->prefetch_walks--;
     if (u->miss.v[i].n != 0)
         return false; /* it was late */
     u->hand = NULL;
     if (x == NULL)
         prefetch_count(u, w->app, HD_PREFETCH_ABSENT);
     else if (to != HEDDLE_TRANSLATE_TO_L2TLB)
-        bring(u, now, w->app, w->vpn.v, to, w->ahead_core);
-    else if (hd_tlb_prefetched(&u->tlb, w->app, w->ahead_core, w->vpn, x))
+        bring(u, now, w->app, w->vpn.v, to, w->prefetch_core);
+    else if (hd_tlb_prefetched(&u->tlb, w->app, w->prefetch_core, w->vpn, x))
         count(u, w->app, HD_PREFETCH_FILLED);
     return true;
 }
@@ -208,7 +208,7 @@ void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
     const struct hd_unit *u = hd_unit_of(mmu, unit);
     char to[16];
 
-    for (uint32_t i = 0; i < u->s->ahead_n; i++) {
+    for (uint32_t i = 0; i < u->s->prefetch_n; i++) {
         v->row(v->ud, "waits");
         v->number(v->ud, "app", prefetch_at(u, i)->app);
         v->number(v->ud, "vpn", prefetch_at(u, i)->vpn);
@@ -225,9 +225,9 @@ void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err)
     uint32_t n = 0;
 
     for (uint32_t e = 0; e < u->miss.room; e++)
-        n += u->miss.v[e].live && u->walk[e].ahead != 0;
-    if (n != u->s->ahead_walks || n > u->m->prefetch_cfg.walks)
+        n += u->miss.v[e].live && u->walk[e].prefetched != 0;
+    if (n != u->s->prefetch_walks || n > u->m->prefetch_cfg.walks)
         hd_err_set(err, HEDDLE_ECHECK,
                    "prefetch: %u walks are for policies, %u are counted", n,
-                   u->s->ahead_walks);
+                   u->s->prefetch_walks);
 }

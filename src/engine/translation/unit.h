@@ -50,8 +50,9 @@ struct hd_walk {
     uint8_t app, level, leaf, cached; /* level: being read, or next to be */
     uint8_t state;
     uint8_t counted; /* 1: the read under way is */
-    uint8_t ahead;   /* 1 + where it goes, for a policy; 0: requests began it */
-    uint8_t ahead_core;
+    uint8_t prefetched; /* 1 + where it goes, for a policy; 0: requests began
+                           it */
+    uint8_t prefetch_core;
     uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
     uint16_t bits; /* of the region whose head, or subregion's, it reads; 0: it
                       reads the page's own entry (subregions.h) */
@@ -82,9 +83,9 @@ struct hd_unit_state {
     uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
     uint32_t walkers;   /* in use */
     uint32_t running;   /* walks begun and not done */
-    uint32_t ahead_first, ahead_n; /* a ring: started by policies */
-    uint32_t ahead_walks;          /* of them, under way */
-    uint32_t ahead_called;         /* 1: they are looked at when a port is free */
+    uint32_t prefetch_first, prefetch_n; /* a ring: started by policies */
+    uint32_t prefetch_walks;             /* of them, under way */
+    uint32_t prefetch_called; /* 1: they are looked at when a port is free */
     uint64_t number;    /* of the unit's next event or numbered read */
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
@@ -107,8 +108,8 @@ struct hd_unit {
     uint32_t *queue;      /* arena: ring of walks, [miss.room] */
     struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
     struct hd_numbers batches;
-    struct hd_prefetch *ahead; /* arena: [prefetch.queue] */
-    uint32_t instance, rank, input_rank, in_room, ahead_rank;
+    struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
+    uint32_t instance, rank, input_rank, in_room, prefetch_rank;
     const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
@@ -339,7 +340,7 @@ void hd_ptw_serve(void *unit, hd_time now, uint32_t what, uint32_t walk,
 /* Memory answers a read (struct hd_client); the answer leaves it at `at`. */
 void hd_ptw_answer(void *mmu, hd_time at, uint32_t req);
 
-/* Counts the reads that were sent ahead of their time and have left since. */
+/* Counts the reads that were sent before their time and have left since. */
 void hd_ptw_sync(void *mmu, hd_time now);
 
 #endif

@@ -49,7 +49,7 @@ static inline uint32_t hd_walk_pc(const struct hd_unit *u, uint32_t walk)
 static inline uint32_t hd_walk_core(const struct hd_unit *u, uint32_t walk)
 {
     return u->miss.v[walk].n != 0 ? u->treq[u->miss.v[walk].first].core
-                                  : u->walk[walk].ahead_core;
+                                  : u->walk[walk].prefetch_core;
 }
 
 /* Sends the read of w->level, as a new request. */
