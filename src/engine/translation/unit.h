@@ -53,11 +53,12 @@ struct hd_walk {
     uint8_t prefetched; /* 1 + where it goes, for a policy; 0: requests began
                            it */
     uint8_t prefetch_core;
-    uint32_t batch;  /* of a batch: which, the next walk of it, and the next */
-    uint16_t bits; /* of the region whose head, or subregion's, it reads; 0: it
-                      reads the page's own entry (subregions.h) */
-    uint32_t peer;   /* one that the same read serves; HD_NONE: the last */
-    uint32_t share;
+    uint32_t batch; /* of a batch: which .. */
+    uint32_t peer;  /* .. the next walk of it .. */
+    uint32_t share; /* .. and the next that the same read serves; HD_NONE:
+                       the last */
+    uint16_t bits;  /* of the region whose head PTE, or a subregion's, it
+                       reads; 0: it reads the page's own (subregions.h) */
 };
 
 /* A translation that a policy has started, and that waits. */
