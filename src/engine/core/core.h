@@ -652,6 +652,6 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
 void hd_dispatch_close(struct hd_dispatch *d);
 
 /* What two settings of a core can get wrong: 0, or an error that names them. */
-int hd_core_check(const void *cfg, const char *name, struct hd_err *err);
+int hd_core_cfg_check(const void *cfg, const char *name, struct hd_err *err);
 
 #endif

@@ -18,7 +18,7 @@ void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t)
 
     q->merged = hd_l1tlb_merged(&c->tlb_mshr.v[q->tag]);
     c->below_tlb.notified(c->below_tlb.self, treq);
-    hd_mshr_lend(&c->tlb_mshr);
+    hd_mshr_detach(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     hd_blocking_call(c, t);
 }
@@ -34,7 +34,7 @@ void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t)
         *o = hd_max_u64(*o, waited);
     }
     hd_faults_served(c->gpu->faults, t, c->component, treq);
-    hd_mshr_recall(&c->tlb_mshr);
+    hd_mshr_reattach(&c->tlb_mshr);
     hd_l1tlb_answer(c, treq, t);
-    hd_mshr_recalled(&c->tlb_mshr);
+    hd_mshr_reattached(&c->tlb_mshr);
 }

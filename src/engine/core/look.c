@@ -162,7 +162,7 @@ void hd_core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
     look_wait(v, i, "l1tlb", "misses wait for another instruction's",
               look_listed(c, s->wait_first));
     look_wait(v, i, "fault", "pages have to come from the host",
-              hd_mshr_lent(&c->tlb_mshr));
+              hd_mshr_detached(&c->tlb_mshr));
     look_wait(v, i, "l2cache", "L1 misses are not answered",
               hd_mshr_used(&c->l1_mshr));
     if ((s->blocked & HD_BLOCK_STORES) != 0)

@@ -90,7 +90,7 @@ static void prefetch_walk(struct hd_unit *u, hd_time now,
     uint32_t i = hd_mshr_take(&u->miss, key);
     struct hd_walk *w = &u->walk[i];
 
-    count(u, p->app, HD_PREFETCH_WALKS);
+    prefetch_count(u, p->app, HD_PREFETCH_WALKS);
     u->s->prefetch_walks++;
     w->vpn.v = p->vpn;
     w->app = p->app;
@@ -138,7 +138,7 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
     if (there && p.to != HEDDLE_TRANSLATE_TO_L2TLB)
         prefetch_deliver(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
     else if (there || e != HD_NONE)
-        count(u, p.app,
+        prefetch_count(u, p.app,
               there || u->walk[e].prefetched != 0 ? HD_PREFETCH_REDUNDANT
                                                   : HD_PREFETCH_LATE);
     else
@@ -149,7 +149,7 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
 void hd_prefetch_go(struct hd_unit *u, hd_time now)
 {
     while (u->s->prefetch_n != 0 && u->s->in_count == 0 &&
-           u->m->env->err->code == 0 && look_up(u, now))
+           u->m->env->err->code == 0 && prefetch_look_up(u, now))
         ;
 }
 
@@ -164,11 +164,11 @@ void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
     if (what == AGAIN) {
         s->prefetch_called = 0;
     } else {
-        count(u, app, HD_PREFETCH_STARTED);
+        prefetch_count(u, app, HD_PREFETCH_STARTED);
         if (s->prefetch_n == u->m->prefetch_cfg.queue)
-            count(u, app, HD_PREFETCH_DROPPED);
+            prefetch_count(u, app, HD_PREFETCH_DROPPED);
         else
-            *at(u, s->prefetch_n++) =
+            *prefetch_at(u, s->prefetch_n++) =
                 (struct hd_prefetch){vpn, app, (uint8_t)(a >> 16), (uint8_t)a};
     }
     hd_prefetch_go(u, now);
@@ -195,9 +195,9 @@ bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t i,
     if (x == NULL)
         prefetch_count(u, w->app, HD_PREFETCH_ABSENT);
     else if (to != HEDDLE_TRANSLATE_TO_L2TLB)
-        bring(u, now, w->app, w->vpn.v, to, w->prefetch_core);
+        prefetch_deliver(u, now, w->app, w->vpn.v, to, w->prefetch_core);
     else if (hd_tlb_prefetched(&u->tlb, w->app, w->prefetch_core, w->vpn, x))
-        count(u, w->app, HD_PREFETCH_FILLED);
+        prefetch_count(u, w->app, HD_PREFETCH_FILLED);
     return true;
 }
 

@@ -416,8 +416,7 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
                 uint32_t instance)
 {
     static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
-    uint32_t group = cfg->merge_pages == 0 ? DEFAULT_MERGE : cfg->merge_pages;
-    int rc;
+    int rc = tlb_check_arrays(cfg, at, env->err);
 
     if (rc != 0)
         return rc;
