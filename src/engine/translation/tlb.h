@@ -29,8 +29,8 @@ struct hd_tlb_cfg {
     uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
-    uint32_t group_index; /* 1: pages of 4 KB are in the set of their group */
-    uint32_t ranges;      /* L1: 1: merged runs are in the large array */
+    uint32_t group_index; /* 1: pages of 4 KB lie in the set of their group */
+    uint32_t ranges;      /* L1: 1: merged runs lie in the large array */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
 };
