@@ -44,13 +44,13 @@ static int run(const char *name, enum synth_kind kind, uint32_t blocks,
         memcpy(key, argv[i], (size_t)(eq - argv[i]));
         key[eq - argv[i]] = '\0';
         if (heddle_config_set(c, key, eq + 1) != 0) {
-            fprintf(stderr, "%s\n", heddle_config_error(c));
+            fprintf(stderr, "%s\n", heddle_config_error(c)->text);
             return 1;
         }
     }
-    s = heddle_new(c, NULL, &w, 1, &status);
+    s = heddle_new(c, NULL, &w, 1, NULL);
     if (s == NULL) {
-        fprintf(stderr, "%s\n", heddle_config_error(c));
+        fprintf(stderr, "%s\n", heddle_config_error(c)->text);
         return 1;
     }
     t = cpu_seconds();
@@ -58,7 +58,7 @@ static int run(const char *name, enum synth_kind kind, uint32_t blocks,
     t = cpu_seconds() - t;
     if (status != HEDDLE_DONE)
         fprintf(stderr, "%s: %s\n", heddle_status_name(status),
-                heddle_error(s));
+                heddle_error(s)->text);
     n = heddle_instructions(s);
     lines = counter(s, "core", "lines");
     heddle_memory(s, &arena, &outside);

@@ -423,12 +423,12 @@ struct bench {
 
 static void run_timing(struct bench *b, bool record)
 {
-    int status;
-    heddle_sim *s = heddle_new(b->c, NULL, &b->w, 1, &status);
+    int status = HEDDLE_OK;
+    heddle_sim *s = heddle_new(b->c, NULL, &b->w, 1, NULL);
     double t, u;
 
     if (s == NULL) {
-        fprintf(stderr, "%s\n", heddle_config_error(b->c));
+        fprintf(stderr, "%s\n", heddle_config_error(b->c)->text);
         exit(1);
     }
     if (!same_machine(&s->m)) {
@@ -449,7 +449,7 @@ static void run_timing(struct bench *b, bool record)
         t = u;
     }
     if (status != HEDDLE_DONE)
-        fprintf(stderr, "%s\n", heddle_error(s));
+        fprintf(stderr, "%s\n", heddle_error(s)->text);
     b->slice = heddle_now(s) / SLICES + 1;
     b->counted = counted(s);
     heddle_free(s);
@@ -530,7 +530,7 @@ int main(int argc, char **argv)
         } else if (strcmp(key, "suffix") == 0) {
             suffix = eq + 1;
         } else if (heddle_config_set(c, key, eq + 1) != 0) {
-            fprintf(stderr, "%s\n", heddle_config_error(c));
+            fprintf(stderr, "%s\n", heddle_config_error(c)->text);
             return 1;
         }
     }

@@ -38,12 +38,12 @@ int main(int argc, char **argv)
     int status;
 
     if (argc > 1 && heddle_config_set(c, "l1tlb.blocking", argv[1]) != 0) {
-        fprintf(stderr, "%s\n", heddle_config_error(c));
+        fprintf(stderr, "%s\n", heddle_config_error(c)->text);
         return 64;
     }
-    s = heddle_new(c, NULL, &w, 1, &status);
+    s = heddle_new(c, NULL, &w, 1, NULL);
     if (s == NULL) {
-        fprintf(stderr, "%s\n", heddle_config_error(c));
+        fprintf(stderr, "%s\n", heddle_config_error(c)->text);
         return 70;
     }
     heddle_run(s, 0); /* pages are mapped, the block lies in its core */

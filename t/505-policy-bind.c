@@ -59,7 +59,7 @@ static int use(struct fake *f, const struct heddle_policy *p, const char *at,
 
 static int has(struct fake *f, const char *text)
 {
-    return strstr(heddle_policy_error(fake_sim(f)), text) != NULL;
+    return strstr(heddle_policy_error(fake_sim(f))->text, text) != NULL;
 }
 
 /* The values of a choice are 0 to that of its last name. */

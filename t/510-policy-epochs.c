@@ -154,7 +154,7 @@ static void steering(void **state)
     f->slots.limit_changed = told;
     f->slots.limit_self = &cores;
     assert_int_equal(heddle_steer(s, "warp_limits", 0, 0, 1), HEDDLE_EINVAL);
-    assert_text(heddle_policy_error(s), "\"warp_limit\"?");
+    assert_text(heddle_policy_error(s)->text, "\"warp_limit\"?");
     assert_int_equal(heddle_steer(s, "warp_limit", 0, FAKE_CORES, 1),
                      HEDDLE_EINVAL);
     assert_int_equal(heddle_steer(s, "warp_limit", 1, 0, 1), HEDDLE_EINVAL);

@@ -46,10 +46,15 @@ static void build(const char *name, const char *source, const char *flags)
 static const struct heddle_policy *load(const char *name, char *text,
                                         size_t room)
 {
+    const struct heddle_policy *p;
+    struct heddle_error error;
     char path[128];
 
     snprintf(path, sizeof path, "%s/%s.so", dir, name);
-    return heddle_policy_load(path, text, room);
+    p = heddle_policy_load(path, &error);
+    assert_int_equal(error.code, p != NULL ? 0 : HEDDLE_EPOLICY);
+    snprintf(text, room, "%.*s", (int)room - 1, error.text);
+    return p;
 }
 
 static void a_plugin_answers(void **state)
@@ -103,6 +108,7 @@ static void what_is_no_plugin(void **state)
          "answers no point, watches no note"},
         {"missing", NULL, "cannot load plug-in"},
     };
+    struct heddle_error error;
     char text[512];
 
     (void)state;
@@ -115,8 +121,9 @@ static void what_is_no_plugin(void **state)
             print_message("# %s: %s\n", t[i].name, text);
         assert_text(text, t[i].want);
     }
-    assert_null(heddle_policy_load("plain.so", text, sizeof text));
-    assert_text(text, "write \"./plain.so\"");
+    assert_null(heddle_policy_load("plain.so", NULL));
+    assert_null(heddle_policy_load("plain.so", &error));
+    assert_text(error.text, "write \"./plain.so\"");
 }
 
 static int make_dir(void **state)

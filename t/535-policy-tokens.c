@@ -62,7 +62,7 @@ static void epoch(void *state, heddle_sim *s, uint64_t cycle)
     assert_int_equal(heddle_recent(s, "warps", 0, &v), 0);
     assert_int_equal(v, now.ran[0]); /* not yet begun anew */
     assert_int_equal(heddle_recent(s, "warp", 0, &v), HEDDLE_EINVAL);
-    assert_text(heddle_policy_error(s), "did you mean \"warps\"?");
+    assert_text(heddle_policy_error(s)->text, "did you mean \"warps\"?");
     assert_int_equal(heddle_recent(s, "warps", FAKE_CORES, &v), HEDDLE_EINVAL);
     assert_int_equal(heddle_recent(s, "owner", 2, &v), 0);
     assert_int_equal(v, 1);

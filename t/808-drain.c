@@ -28,15 +28,15 @@ static heddle_sim *build(struct synth *y, enum synth_kind kind,
     heddle_workload *w = synth_make(y, kind, kind == SYNTH_STREAM ? 48 : 6,
                                     kind == SYNTH_COLUMN ? 12 : 3);
     heddle_sim *s;
-    int status;
+    struct heddle_error error;
 
     assert_int_equal(heddle_config_set(c, "sim.relaunch", "false"), 0);
     assert_int_equal(heddle_config_set(c, "sim.check", "true"), 0);
     assert_int_equal(heddle_config_set(c, "core.count", "3"), 0);
     for (; set->name != NULL; set++)
         assert_int_equal(heddle_config_set(c, set->name, set->value), 0);
-    s = heddle_new(c, NULL, &w, 1, &status);
-    assert_int_equal(status, 0);
+    s = heddle_new(c, NULL, &w, 1, &error);
+    assert_int_equal(error.code, 0);
     heddle_config_free(c);
     return s;
 }

@@ -32,7 +32,7 @@ static inline void vmslots_use(struct vmslots *s, const struct heddle_policy *p,
                                const char *at)
 {
     if (heddle_use(vmslots_sim(s), p, at, NULL, NULL, 0, 0) != 0)
-        fail_msg("%s", heddle_policy_error(vmslots_sim(s)));
+        fail_msg("%s", heddle_policy_error(vmslots_sim(s))->text);
 }
 
 static inline void vmslots_close(struct vmslots *s)

@@ -10,14 +10,14 @@
  *
  *     heddle_config *c = heddle_config_new();
  *     heddle_config_set(c, "core.count", "30");
- *     heddle_sim *s = heddle_new(c, NULL, workloads, 2, &status);
+ *     heddle_sim *s = heddle_new(c, NULL, workloads, 2, &error);
  *     while (heddle_run(s, 100000) == HEDDLE_OK)
  *         ;
  *     heddle_free(s);
  *
- * Calls return 0 or a negative HEDDLE_E code, unless they say otherwise; the
- * text of the last error of an object is heddle_error() or
- * heddle_config_error().  The library never prints, exits or aborts on input.
+ * Calls return 0 or a negative HEDDLE_E code, unless they say otherwise; what
+ * went wrong is in a struct heddle_error, of the object or of the caller.  The
+ * library never prints, exits or aborts on input.
  * Ownership words: a call *borrows* an argument for its duration, *takes* it
  * for good, or *returns owned* what the caller must free.
  *
@@ -73,6 +73,17 @@ enum heddle_status {
     HEDDLE_ECREATE = -11,  /* an output file cannot be created [73] */
 };
 
+/*
+ * An error: what went wrong, and what was expected; code 0 and no text if
+ * nothing did.  Calls that make, load or write something fill one of the
+ * caller's, which may be NULL; the last one of an object is heddle_error(),
+ * heddle_config_error() or heddle_program_error(), which are never NULL.
+ */
+struct heddle_error {
+    int code; /* a negative HEDDLE_E code */
+    char text[1024];
+};
+
 /* The text of every HEDDLE_ENOMEM, whoever notices it, and of nothing else: Lua
  * says the same of its own. */
 #define HEDDLE_NO_MEMORY "not enough memory"
@@ -106,7 +117,8 @@ HEDDLE_API int heddle_config_set(heddle_config *c, const char *name,
                                  const char *value);
 /* Checks what one setting alone cannot show. */
 HEDDLE_API int heddle_config_check(heddle_config *c);
-HEDDLE_API const char *heddle_config_error(const heddle_config *c);
+HEDDLE_API const struct heddle_error *
+heddle_config_error(const heddle_config *c);
 /* ---- workloads --------------------------------------------------------
  *
  * A workload is given to heddle_new(), which shares it until heddle_free().  It
@@ -157,18 +169,18 @@ enum heddle_move {
 /*
  * Builds a simulation.  Borrows c and alloc (NULL: malloc); shares the
  * workloads until heddle_free, so that their owner may free them before.
- * Workload i becomes application i.  NULL on error: the text is
- * heddle_config_error(c), its code in *status, which may be NULL.
+ * Workload i becomes application i.  NULL on error, which is
+ * heddle_config_error(c), too.
  */
 HEDDLE_API heddle_sim *heddle_new(heddle_config *c,
                                   const struct heddle_alloc *alloc,
                                   heddle_workload *const *workloads, uint32_t n,
-                                  int *status);
+                                  struct heddle_error *error);
 HEDDLE_API void heddle_free(heddle_sim *s);
-/* The text of the last error of a simulation: of a run, else of a call that
+/* The last error of a simulation: of a run, else of a call that
  * binds a policy or steers.  Asked for after that call, not in one expression
  * with it. */
-HEDDLE_API const char *heddle_error(const heddle_sim *s);
+HEDDLE_API const struct heddle_error *heddle_error(const heddle_sim *s);
 
 /*
  * Runs at most `cycles` core cycles (UINT64_MAX: to the end).  HEDDLE_OK: the
@@ -398,7 +410,7 @@ struct heddle_checkpoint {
  * and policies, and the state, compressed and with a checksum. */
 HEDDLE_API int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
                                      const struct heddle_checkpoint *c,
-                                     char *error, size_t room);
+                                     struct heddle_error *error);
 /* Reads one into *k (returns owned), for a simulation of the same settings,
  * workloads and policies in a program of the same build.  Else HEDDLE_EINVAL,
  * and heddle_error(s) says what differs; HEDDLE_EDATA: it is damaged.  The

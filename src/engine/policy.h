@@ -149,10 +149,10 @@ HEDDLE_API const struct heddle_policy *heddle_policy_find(const char *name,
 /*
  * Loads "./x.so", which exports
  *     const struct heddle_policy *heddle_policy_entry(void);
- * The library stays loaded.  NULL on error, with a text in out[room].
+ * The library stays loaded.  NULL on error.
  */
 HEDDLE_API const struct heddle_policy *
-heddle_policy_load(const char *path, char *out, size_t room);
+heddle_policy_load(const char *path, struct heddle_error *error);
 
 /* ---- binding policies ------------------------------------------------ */
 
@@ -166,7 +166,7 @@ enum heddle_use_flags {
  * Binds a policy, borrowed until it is unbound: to every structure that has
  * a point which it answers (at ""), or to one ("l2cache").  Parameters not
  * named keep their defaults.  A second policy on a point is an error that
- * names both.  The text of an error is heddle_error(s); the simulation stays
+ * names both.  An error is heddle_error(s); the simulation stays
  * usable.  May be called between runs at any cycle.
  */
 HEDDLE_API int heddle_use(heddle_sim *s, const struct heddle_policy *p,

@@ -78,9 +78,9 @@ int heddle_config_check(heddle_config *c)
     return hd_machine_check(&c->m, &c->err);
 }
 
-const char *heddle_config_error(const heddle_config *c)
+const struct heddle_error *heddle_config_error(const heddle_config *c)
 {
-    return c->err.text;
+    return &c->err;
 }
 
 int heddle_config_shape(const heddle_config *c, uint32_t i,
@@ -124,10 +124,10 @@ int heddle_save(const char *path, const void *bytes, size_t n, char *error,
 
 /* ---- life --------------------------------------------------------------- */
 
-const char *heddle_error(const heddle_sim *s)
+const struct heddle_error *heddle_error(const heddle_sim *s)
 {
-    return s->err.text[0] != '\0' && !s->refused ? s->err.text
-                                                    : heddle_policy_error(s);
+    return s->err.text[0] != '\0' && !s->refused ? &s->err
+                                                 : heddle_policy_error(s);
 }
 
 uint64_t heddle_now(const heddle_sim *s)

@@ -429,22 +429,21 @@ static int check_new(heddle_config *c, heddle_workload *const *workloads,
 
 heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
                        heddle_workload *const *workloads, uint32_t n,
-                       int *status)
+                       struct heddle_error *error)
 {
     static const struct heddle_alloc std = {default_alloc, NULL};
     heddle_sim *s;
-    int unseen;
 
-    if (status == NULL)
-        status = &unseen;
-    *status = check_new(c, workloads, n);
-    if (*status != 0)
+    if (check_new(c, workloads, n) != 0) {
+        hd_err_give(&c->err, error);
         return NULL;
+    }
     if (alloc == NULL)
         alloc = &std;
     s = alloc->fn(alloc->ud, NULL, 0, sizeof *s);
     if (s == NULL) {
-        *status = hd_err_memory(&c->err);
+        hd_err_memory(&c->err);
+        hd_err_give(&c->err, error);
         return NULL;
     }
     memset(s, 0, sizeof *s);
@@ -455,10 +454,12 @@ heddle_sim *heddle_new(heddle_config *c, const struct heddle_alloc *alloc,
         s->source[i] = hd_workload_source(workloads[i]);
         s->source[i]->users++;
     }
-    *status = build(s);
-    if (*status == 0)
+    if (build(s) == 0) {
+        hd_err_give(&c->err, error);
         return s;
+    }
     c->err = s->err;
+    hd_err_give(&c->err, error);
     heddle_free(s);
     return NULL;
 }

@@ -28,6 +28,7 @@
 
 #include "kit/grow.h"
 #include "kit/line.h"
+#include "kit/save.h"
 #include "simulation.h"
 
 /* What one source saved, and how that is freed. */
@@ -314,16 +315,15 @@ static void add_text(struct hd_bytes *b, const char *s)
 }
 
 int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
-                          const struct heddle_checkpoint *c, char *error,
-                          size_t room)
+                          const struct heddle_checkpoint *c,
+                          struct heddle_error *error)
 {
     struct hd_bytes raw = {0}, out = {0};
     struct hd_err err = {0};
     size_t n = 0;
-    int rc;
 
     if (hd_line_check("note", c->note, HEDDLE_EINVAL, &err) != 0)
-        return hd_err_tell(&err, error, room);
+        return hd_err_give(&err, error);
     add_text(&out, magic);
     add_text(&out, "build ");
     add_text(&out, c->build);
@@ -335,15 +335,14 @@ int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
         n = ZSTD_compress(out.p + out.n, out.room - out.n, raw.p, raw.n, LEVEL);
     if (raw.oom || out.oom || ZSTD_isError(n)) {
         hd_err_memory(&err);
-        rc = hd_err_tell(&err, error, room);
     } else {
         out.n += n;
         hd_store64(out.p + out.n, XXH64(out.p, out.n, 0));
-        rc = heddle_save(path, out.p, out.n + SUM, error, room);
+        hd_save_whole(path, out.p, out.n + SUM, &err);
     }
     hd_bytes_free(&raw);
     hd_bytes_free(&out);
-    return rc;
+    return hd_err_give(&err, error);
 }
 
 static int damaged(heddle_sim *s, const char *path, const char *what)

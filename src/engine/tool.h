@@ -104,7 +104,7 @@ size_t heddle_line_escape(const char *text, size_t n, const char *keep,
 
 /* The i-th built-in policy, or NULL past the last. */
 const struct heddle_policy *heddle_policy_builtin(uint32_t i);
-const char *heddle_policy_error(const heddle_sim *s);
+const struct heddle_error *heddle_policy_error(const heddle_sim *s);
 
 struct heddle_use_info {
     const struct heddle_policy *policy;

@@ -47,6 +47,13 @@ int hd_err_tell(const struct hd_err *err, char *error, size_t room)
     return err->code;
 }
 
+int hd_err_give(const struct hd_err *err, struct heddle_error *to)
+{
+    if (to != NULL)
+        *to = *err;
+    return err->code;
+}
+
 void hd_err_clear(struct hd_err *err)
 {
     err->code = 0;

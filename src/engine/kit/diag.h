@@ -22,10 +22,8 @@
 
 #include "heddle.h"
 
-struct hd_err {
-    int code; /* 0, a negative HEDDLE_E code, or why a run ends without one */
-    char text[1024];
-};
+/* Inside, its code may also be why a run ends without an error. */
+#define hd_err heddle_error
 
 /* Whether it is an error after which nobody can go on.  Where a policy breaks a
  * rule the default answers, and the run can go on without that policy. */
@@ -65,6 +63,9 @@ static inline int hd_err_errno(int code)
 /* Writes the text to `error`, of `room` bytes, unless there are none; returns
  * err->code. */
 int hd_err_tell(const struct hd_err *err, char *error, size_t room);
+
+/* Copies it to an error of a caller, which may be NULL; returns err->code. */
+int hd_err_give(const struct hd_err *err, struct heddle_error *to);
 
 /* Forgets the error. */
 void hd_err_clear(struct hd_err *err);

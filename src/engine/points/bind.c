@@ -583,9 +583,9 @@ void *heddle_used_state(const heddle_sim *s, uint32_t i, uint32_t k,
     return b->cell[k].state;
 }
 
-const char *heddle_policy_error(const heddle_sim *s)
+const struct heddle_error *heddle_policy_error(const heddle_sim *s)
 {
-    return registry(s)->error.text;
+    return &registry(s)->error;
 }
 
 uint64_t heddle_policy_now(const heddle_sim *s)

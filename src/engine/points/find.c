@@ -98,22 +98,23 @@ static const char *policy_fault(const struct heddle_policy *p, char *why,
     return NULL;
 }
 
-const struct heddle_policy *heddle_policy_load(const char *path, char *out,
-                                               size_t room)
+const struct heddle_policy *heddle_policy_load(const char *path,
+                                               struct heddle_error *error)
 {
-    const struct heddle_policy *p;
+    const struct heddle_policy *p = NULL;
+    struct hd_err err = {0};
     const char *wrong;
     hd_entry_fn *entry;
-    char why[160];
+    char why[1024];
 
-    entry = hd_library_entry(path, "heddle_policy_entry", out, room);
-    if (entry == NULL)
-        return NULL;
-    p = entry();
-    wrong = policy_fault(p, why, sizeof why);
-    if (wrong) {
-        snprintf(out, room, "plug-in %s: %s", path, wrong);
-        return NULL;
+    entry = hd_library_entry(path, "heddle_policy_entry", why, sizeof why);
+    if (entry == NULL) {
+        hd_err_set(&err, HEDDLE_EPOLICY, "%s", why);
+    } else {
+        p = entry();
+        wrong = policy_fault(p, why, sizeof why);
+        if (wrong != NULL)
+            hd_err_set(&err, HEDDLE_EPOLICY, "plug-in %s: %s", path, wrong);
     }
-    return p;
+    return hd_err_give(&err, error) == 0 ? p : NULL;
 }

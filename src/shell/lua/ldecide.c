@@ -295,7 +295,7 @@ static int ldecide_listen(lua_State *L)
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     rc = heddle_listen(s, points, ldecide_note, l);
-    hl_expect(L, rc, heddle_policy_error(s));
+    hl_expect(L, rc, heddle_policy_error(s)->text);
     l->s = s;
     return 1;
 }

@@ -173,16 +173,15 @@ static int builtin(lua_State *L)
 
 static int lpolicy_plugin(lua_State *L)
 {
-    char text[512];
-    const struct heddle_policy *p =
-        heddle_policy_load(hl_text(L, 1), text, sizeof text);
+    struct heddle_error error;
+    const struct heddle_policy *p = heddle_policy_load(hl_text(L, 1), &error);
 
     if (p != NULL) {
         new_class(L, p);
         return 1;
     }
     lua_pushnil(L);
-    lua_pushstring(L, text);
+    lua_pushstring(L, error.text);
     return 2;
 }
 
@@ -219,7 +218,7 @@ static int lpolicy_use(lua_State *L)
     rc = heddle_use(s, c->p, at, name, value, n,
                     lua_toboolean(L, 5) ? HEDDLE_USE_REPLACE : 0);
     lp_class_drop(L, c);
-    hl_expect(L, rc, heddle_policy_error(s));
+    hl_expect(L, rc, heddle_policy_error(s)->text);
     return 0;
 }
 

@@ -326,7 +326,7 @@ static int lib_steer(lua_State *L)
     uint64_t value = cell_value(L, table, 4);
 
     if (heddle_steer(s, table, i, j, value) != 0)
-        return luaL_error(L, "%s", heddle_policy_error(s));
+        return luaL_error(L, "%s", heddle_policy_error(s)->text);
     return 0;
 }
 
@@ -408,7 +408,7 @@ static int lib_translate(lua_State *L)
     }
     if (heddle_start_translation(s, app, vpn, (enum heddle_translate_to)to,
                                  core) != 0)
-        return luaL_error(L, "%s", heddle_policy_error(s));
+        return luaL_error(L, "%s", heddle_policy_error(s)->text);
     return 0;
 }
 
@@ -456,7 +456,7 @@ static int lib_recent(lua_State *L)
     uint64_t value;
 
     if (heddle_recent(s, fact, index_at(L, 2), &value) != 0)
-        return luaL_error(L, "%s", heddle_policy_error(s));
+        return luaL_error(L, "%s", heddle_policy_error(s)->text);
     lua_pushinteger(L, (lua_Integer)value);
     return 1;
 }

@@ -143,7 +143,7 @@ static int config_set(lua_State *L)
     const char *name = hl_text(L, 2);
 
     hl_expect(L, heddle_config_set(c, name, value_text(L, 3)),
-              heddle_config_error(c));
+              heddle_config_error(c)->text);
     lua_settop(L, 1);
     return 1;
 }
@@ -155,7 +155,7 @@ static int config_get(lua_State *L)
     char out[256];
 
     hl_expect(L, heddle_config_get(c, hl_text(L, 2), out, sizeof out),
-              heddle_config_error(c));
+              heddle_config_error(c)->text);
     lua_pushstring(L, out);
     return 1;
 }
@@ -165,7 +165,7 @@ static int config_check(lua_State *L)
 {
     heddle_config *c = config_at_1(L);
 
-    hl_expect(L, heddle_config_check(c), heddle_config_error(c));
+    hl_expect(L, heddle_config_check(c), heddle_config_error(c)->text);
     lua_settop(L, 1);
     return 1;
 }
@@ -207,7 +207,7 @@ static heddle_sim *lsim_self(lua_State *L)
 /* Raises what the simulation says of a call that failed. */
 static int lsim_expect(lua_State *L, heddle_sim *s, int rc)
 {
-    return hl_expect(L, rc, heddle_error(s));
+    return hl_expect(L, rc, heddle_error(s)->text);
 }
 
 /* A method that gives one number of it. */
@@ -515,14 +515,14 @@ static int sim_write(lua_State *L)
 {
     struct heddle_checkpoint c = {.build = hl_text(L, 4),
                                   .note = hl_text(L, 5)};
-    char text[512];
+    struct heddle_error error;
 
     c.more = luaL_checklstring(L, 6, &c.bytes);
     hl_expect(L,
               heddle_snapshot_write(
                   hl_unbox(L, 2, SNAPSHOT, "this snapshot was used up"),
-                  hl_text(L, 3), &c, text, sizeof text),
-              text);
+                  hl_text(L, 3), &c, &error),
+              error.text);
     return 0;
 }
 
@@ -766,7 +766,7 @@ static int sim_new(lua_State *L)
     heddle_workload *w[MAX_WORKLOADS];
     heddle_sim **s;
     lua_Integer n, i;
-    int status = HEDDLE_OK;
+    struct heddle_error error;
 
     luaL_checktype(L, 2, LUA_TTABLE);
     n = (lua_Integer)lua_rawlen(L, 2);
@@ -781,8 +781,8 @@ static int sim_new(lua_State *L)
     lua_setfield(L, 2, "config");
     lua_pushvalue(L, 2);
     lua_setiuservalue(L, -2, 1);
-    *s = heddle_new(c, NULL, w, (uint32_t)n, &status);
-    return *s ? 1 : hl_raise(L, status, heddle_config_error(c));
+    *s = heddle_new(c, NULL, w, (uint32_t)n, &error);
+    return *s ? 1 : hl_raise(L, error.code, error.text);
 }
 
 /* ---- the module ----------------------------------------------------------- */

@@ -111,8 +111,8 @@ static int ltimeline_open(lua_State *L)
     t = hl_box(L, TIMELINE, release, methods);
     *t = heddle_timeline_open(s, &o);
     if (*t == NULL)
-        return *heddle_error(s) != '\0'
-                   ? hl_raise(L, HEDDLE_EPOLICY, heddle_error(s))
+        return heddle_error(s)->text[0] != '\0'
+                   ? hl_raise(L, HEDDLE_EPOLICY, heddle_error(s)->text)
                    : hl_raise_memory(L);
     return 1;
 }

@@ -248,7 +248,7 @@ static bool part_tags_replaces(const heddle_part_tags *t,
 static const struct heddle_policy *find_policy(heddle_part_tags *t)
 {
     const struct heddle_policy *p = t->given;
-    char text[256];
+    struct heddle_error error;
 
     if (p != NULL && part_tags_replaces(t, p))
         return p;
@@ -262,9 +262,9 @@ static const struct heddle_policy *find_policy(heddle_part_tags *t)
         return NULL;
     }
     if (strchr(t->policy, '/') != NULL) {
-        p = heddle_policy_load(t->policy, text, sizeof text);
+        p = heddle_policy_load(t->policy, &error);
         if (p == NULL)
-            hd_err_set(&t->err, HEDDLE_ECONFIG, "policy: %s", text);
+            hd_err_set(&t->err, HEDDLE_ECONFIG, "policy: %s", error.text);
     } else {
         p = heddle_policy_find(t->policy, NULL);
     }
@@ -315,7 +315,7 @@ static int part_tags_bind(heddle_part_tags *t)
     }
     rc = heddle_use(sim, p, what(t), names, values, t->params, 0);
     if (rc != 0)
-        return hd_err_set(&t->err, rc, "%s", heddle_policy_error(sim));
+        return hd_err_set(&t->err, rc, "%s", heddle_policy_error(sim)->text);
     t->bound = true;
     if (t->cache)
         hd_cache_bound(&t->tags);
