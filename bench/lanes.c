@@ -25,7 +25,7 @@ static heddle_workload *finish(heddle_program *p, struct kasm *a)
         heddle_program_launch(p, &(struct heddle_launch){0}) == 0)
         w = heddle_program_workload(p);
     if (w == NULL)
-        fprintf(stderr, "%s\n", heddle_program_error(p));
+        fprintf(stderr, "%s\n", heddle_program_error(p)->text);
     heddle_program_free(p);
     return w;
 }

@@ -101,12 +101,14 @@ static void replay(const char *what, const char *name, const char *path)
     uint64_t n = 0;
 
     for (int i = 0; i < 3; i++) {
-        int status;
+        struct heddle_error error;
         double from = wall_seconds();
         heddle_workload *w =
-            heddle_trace_open(path, NULL, &status, text, sizeof text);
+            heddle_trace_open(path, NULL, &error);
         n = 0;
-        if (w == NULL || heddle_each(w, NULL, touch, &n, text, sizeof text))
+        if (w == NULL)
+            fail(error.text);
+        if (heddle_each(w, NULL, touch, &n, text, sizeof text))
             fail(text);
         double took = wall_seconds() - from;
         best = took < best ? took : best;

@@ -31,7 +31,7 @@ static heddle_program *program(void)
         heddle_program_buffer(p, "z", HEDDLE_I32, 8, HEDDLE_SCRATCH, NULL), 2);
     assert_int_equal(heddle_program_buffer(p, "w", HEDDLE_I32, 8, 0, NULL),
                      HEDDLE_EPROGRAM);
-    assert_text(heddle_program_error(p), "come after all others");
+    assert_text(heddle_program_error(p)->text, "come after all others");
     return p;
 }
 
@@ -41,8 +41,8 @@ static void refused(const char *words)
     heddle_program *p = program();
 
     assert_int_equal(kasm_add(&a, p), HEDDLE_EPROGRAM);
-    assert_text(heddle_program_error(p), words);
-    assert_text(heddle_program_error(p), "kernel k");
+    assert_text(heddle_program_error(p)->text, words);
+    assert_text(heddle_program_error(p)->text, "kernel k");
     heddle_program_free(p);
 }
 
@@ -359,7 +359,7 @@ static void test_random_changes(void **state)
             accepted++;
             run_some(p);
         } else {
-            assert_true(heddle_program_error(p)[0] != 0);
+            assert_true(heddle_program_error(p)->text[0] != 0);
         }
         heddle_program_free(p);
     }

@@ -36,7 +36,7 @@ static void start(struct rig *g, uint32_t lanes)
     heddle_data_free(d);
     heddle_program_buffer(p, "y", HEDDLE_F32, 1 << 20, 0, NULL);
     if (kasm_add(&a, p) < 0)
-        fail_msg("%s", heddle_program_error(p));
+        fail_msg("%s", heddle_program_error(p)->text);
     heddle_program_launch(p, &(struct heddle_launch){0});
     assert_int_equal(krig_open(&g->r, heddle_program_workload(p), lanes, 64),
                      0);

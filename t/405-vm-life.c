@@ -393,7 +393,7 @@ static void test_wrong_programs(void **state)
 
     (void)state;
     assert_null(heddle_program_workload(p));
-    assert_text(heddle_program_error(p), "no kernel");
+    assert_text(heddle_program_error(p)->text, "no kernel");
     assert_int_equal(heddle_program_align(p, 24), HEDDLE_EINVAL);
     assert_int_equal(heddle_program_buffer(p, "z", HEDDLE_U8, 0, 0, NULL),
                      HEDDLE_EPROGRAM);

@@ -146,7 +146,7 @@ static uint32_t run_program(struct kasm *a, struct twin *t, uint64_t seed,
     generate(a, seed, NULL, 0, true);
     if (kasm_add(a, p) < 0)
         fail_msg("seed %llu: %s", (unsigned long long)seed,
-                 heddle_program_error(p));
+                 heddle_program_error(p)->text);
     heddle_program_launch(p, &(struct heddle_launch){0});
     twin_open(t, p, lanes);
     assert_int_equal(krig_open_as(&r, heddle_program_workload(p), lanes, 64, true),

@@ -156,7 +156,7 @@ static void spill(void **state)
     (void)state;
     heddle_workload *a = kit_trace(&kit, kit.dir);
     heddle_workload *b =
-        heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
+        trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_non_null(b);
     char *ops = ops_of(a);
     assert_string_equal(kit_ops(&kit, b), ops);
@@ -169,7 +169,7 @@ static void spill(void **state)
     snprintf(old, sizeof old, "%s", getenv("TMPDIR") ? getenv("TMPDIR") : "");
     snprintf(bad, sizeof bad, "%s/none", kit.dir);
     setenv("TMPDIR", bad, 1);
-    b = heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
+    b = trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_null(b);
     assert_int_equal(status, HEDDLE_ECREATE);
     assert_text(kit.text, "convert");
@@ -191,7 +191,7 @@ static void limits(void **state)
 
     (void)state;
     heddle_workload *w =
-        heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
+        trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_non_null(w);
     struct hd_source *s = hd_workload_source(w);
     assert_int_equal(hd_arena_open(&arena, 1 << 26), 0);
@@ -205,7 +205,7 @@ static void limits(void **state)
     hd_arena_close(&arena);
     heddle_workload_free(w);
     o = (struct heddle_trace_options){.context = 3};
-    assert_null(heddle_trace_open(kit.dir, &o, &status, kit.text, 1024));
+    assert_null(trace_open(kit.dir, &o, &status, kit.text, 1024));
     assert_int_equal(status, HEDDLE_EINVAL);
 }
 
@@ -218,8 +218,8 @@ static void open_both(const struct heddle_trace_options *o,
 
     snprintf(out, sizeof out, "%s/both.hdt", kit.dir);
     assert_int_equal(heddle_trace_convert(kit.dir, out, kit.text, 1024), 0);
-    w[0] = heddle_trace_open(kit.dir, o, &status, kit.text, 1024);
-    w[1] = heddle_trace_open(out, o, &status, kit.text, 1024);
+    w[0] = trace_open(kit.dir, o, &status, kit.text, 1024);
+    w[1] = trace_open(out, o, &status, kit.text, 1024);
 }
 
 static void close_both(heddle_workload *w[2])
@@ -285,7 +285,7 @@ static void repairs(void **state)
     close_both(w);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(
-            heddle_trace_open(kit.dir, &bad[i].o, &status, kit.text, 1024));
+            trace_open(kit.dir, &bad[i].o, &status, kit.text, 1024));
         assert_int_equal(status, HEDDLE_EINVAL);
         assert_text(kit.text, bad[i].text);
     }
@@ -340,7 +340,7 @@ static int try_file(const char *path)
     int status = 0;
 
     kit.text[0] = '\0';
-    heddle_workload *w = heddle_trace_open(path, NULL, &status, kit.text, 1024);
+    heddle_workload *w = trace_open(path, NULL, &status, kit.text, 1024);
     if (w != NULL) {
         status = heddle_trace_verify(w, kit.text, 1024);
         heddle_workload_free(w);

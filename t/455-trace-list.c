@@ -144,7 +144,7 @@ static void contexts(void **state)
     assert_int_equal(heddle_trace_contexts(kit.path, kit.text, 1024), 1);
     assert_int_equal(heddle_trace_contexts(kit.dir, kit.text, 1024), 3);
     heddle_workload *w =
-        heddle_trace_open(kit.dir, &o, &status, kit.text, 1024);
+        trace_open(kit.dir, &o, &status, kit.text, 1024);
     assert_non_null(w);
     expect_allocs(w, "pages 40000+20000\n");
     assert_int_equal(kit_note(w, "LIST_LINE"), 0);
@@ -158,12 +158,12 @@ static void contexts(void **state)
     assert_int_equal(heddle_trace_convert(kit.dir, out, kit.text, 1024), 0);
     assert_int_equal(heddle_trace_contexts(out, kit.text, 1024), 3);
     o.context = 1;
-    w = heddle_trace_open(out, &o, &status, kit.text, 1024);
+    w = trace_open(out, &o, &status, kit.text, 1024);
     assert_non_null(w);
     expect_allocs(w, "pages 30000+20000\n");
     assert_string_equal(kit_ops(&kit, w),
                         "k 1\n0.0 load 0 s0 /4 30000+4096\n0.0 exit 10\n");
-    heddle_workload *other = heddle_trace_open(out, NULL, &status, NULL, 0);
+    heddle_workload *other = trace_open(out, NULL, &status, NULL, 0);
     assert_true(heddle_workload_hash(w) != heddle_workload_hash(other));
     /* each has the notes of its own list */
     assert_int_equal(kit_note(w, "LIST_LINE"), 1);

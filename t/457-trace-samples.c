@@ -41,7 +41,7 @@ static void containers(void **state)
         uint32_t context;
         snprintf(path, sizeof path, "scenarios/data/%s.hdt", samples[k].name);
         heddle_workload *w =
-            heddle_trace_open(path, NULL, &status, text, sizeof text);
+            trace_open(path, NULL, &status, text, sizeof text);
         if (w == NULL)
             fail_msg("%s", text);
         check(w, &samples[k]);
@@ -71,13 +71,13 @@ static void from_text(void **state)
         int status;
         snprintf(path, sizeof path, "%s/%s", dir, samples[k].name);
         heddle_workload *w =
-            heddle_trace_open(path, NULL, &status, text, sizeof text);
+            trace_open(path, NULL, &status, text, sizeof text);
         if (w == NULL)
             fail_msg("%s", text);
         check(w, &samples[k]);
         snprintf(path, sizeof path, "scenarios/data/%s.hdt", samples[k].name);
         heddle_workload *box =
-            heddle_trace_open(path, NULL, &status, text, sizeof text);
+            trace_open(path, NULL, &status, text, sizeof text);
         assert_non_null(box);
         assert_int_equal(heddle_workload_hash(w), heddle_workload_hash(box));
         heddle_workload_free(w);

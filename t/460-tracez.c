@@ -93,7 +93,7 @@ static bool opens(const unsigned char *p, size_t n)
     kit.text[0] = '\0';
     kit_write_n(&kit, "bad.tracez", p, n);
     heddle_workload *w =
-        heddle_trace_open(kit.path, NULL, &status, kit.text, 1024);
+        trace_open(kit.path, NULL, &status, kit.text, 1024);
     if (w == NULL) {
         assert_int_equal(status, HEDDLE_EDATA);
         assert_text(kit.text, "bad.tracez");

@@ -79,29 +79,28 @@ static void parameters(void **state)
     struct fake f = plain();
     struct heddle_work_options o = {.ud = &f};
     heddle_workload *w;
-    char text[512];
-    int status;
+    struct heddle_error error;
 
     (void)state;
     for (size_t i = 0; i < HD_LEN(t); i++) {
         o.names = &t[i].name;
         o.values = &t[i].value;
         o.n = 1;
-        assert_null(heddle_work_new(&work, &o, &status, text, sizeof text));
-        assert_int_equal(status, HEDDLE_ECONFIG);
-        assert_text(text, t[i].want);
+        assert_null(heddle_work_new(&work, &o, &error));
+        assert_int_equal(error.code, HEDDLE_ECONFIG);
+        assert_text(error.text, t[i].want);
     }
     o.names = names + 1;
     o.values = (const uint64_t[]){1};
-    w = heddle_work_new(&work, &o, &status, text, sizeof text);
+    w = heddle_work_new(&work, &o, &error);
     assert_non_null(w);
     assert_int_equal(f.param[0], 5);
     assert_int_equal(f.param[1], 1);
     heddle_workload_free(w);
     o.argument = "no";
-    assert_null(heddle_work_new(&work, &o, &status, text, sizeof text));
-    assert_int_equal(status, HEDDLE_EDATA);
-    assert_string_equal(text, "workload fake: it says no");
+    assert_null(heddle_work_new(&work, &o, &error));
+    assert_int_equal(error.code, HEDDLE_EDATA);
+    assert_string_equal(error.text, "workload fake: it says no");
 }
 
 static uint64_t hash(struct fake *f, const char *argument)
@@ -230,7 +229,8 @@ static void what_is_no_plugin(void **state)
          "needs buffer(), launch(), next() and access()"},
         {"missing", NULL, "cannot load plug-in"},
     };
-    char dir[FOLDER], path[128], command[512], text[512];
+    char dir[FOLDER], path[128], command[512];
+    struct heddle_error error;
     const char *cc = getenv("CC");
 
     (void)state;
@@ -248,12 +248,12 @@ static void what_is_no_plugin(void **state)
             assert_int_equal(system(command), 0);
         }
         snprintf(path, sizeof path, "%s/%s.so", dir, t[i].name);
-        text[0] = '\0';
-        assert_null(heddle_work_load(path, text, sizeof text));
-        assert_text(text, t[i].want);
+        assert_null(heddle_work_load(path, &error));
+        assert_int_equal(error.code, HEDDLE_EPROGRAM);
+        assert_text(error.text, t[i].want);
     }
-    assert_null(heddle_work_load("plain.so", text, sizeof text));
-    assert_text(text, "write \"./plain.so\"");
+    assert_null(heddle_work_load("plain.so", &error));
+    assert_text(error.text, "write \"./plain.so\"");
     snprintf(command, sizeof command, "rm -r %s", dir);
     assert_int_equal(system(command), 0);
 }

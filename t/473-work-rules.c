@@ -187,14 +187,13 @@ static void bad_buffers(void **state)
 {
     struct fake f = plain();
     struct heddle_work_options o = {.ud = &f};
-    char text[512] = "";
-    int status;
+    struct heddle_error error;
 
     (void)state;
     f.twice = 1;
-    assert_null(heddle_work_new(&work, &o, &status, text, sizeof text));
-    assert_int_equal(status, HEDDLE_EPROGRAM);
-    assert_text(text, "workload fake: two buffers named b0");
+    assert_null(heddle_work_new(&work, &o, &error));
+    assert_int_equal(error.code, HEDDLE_EPROGRAM);
+    assert_text(error.text, "workload fake: two buffers named b0");
 }
 
 int main(void)

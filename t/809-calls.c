@@ -3,7 +3,7 @@
  * A workload that could not be opened, a policy of a name that there is not
  * and a snapshot that could not be taken are NULL: errors with a text, after
  * which everything can be used as before.  A workload that a simulation of two
- * could not get leaves the other free, and the places for a status and for the
+ * could not get leaves the other free, and the places for an error and for the
  * name of a policy's place may be NULL.  Every number has a name as a status.
  *
  * The version as a number is that of the text.  A description is filled as far as
@@ -33,10 +33,8 @@
 
 static heddle_workload *open_trace(void)
 {
-    char text[256] = "";
-    int status;
-    heddle_workload *w = heddle_trace_open("scenarios/data/vecadd.hdt", NULL,
-                                           &status, text, sizeof text);
+    heddle_workload *w =
+        heddle_trace_open("scenarios/data/vecadd.hdt", NULL, NULL);
 
     assert_non_null(w);
     return w;
@@ -46,20 +44,23 @@ static void workloads_that_are_missing(void **state)
 {
     heddle_config *c = heddle_config_new();
     heddle_workload *w[2] = {open_trace(), NULL};
+    struct heddle_error error;
     heddle_sim *s;
-    int status;
 
     (void)state;
-    assert_null(heddle_new(c, NULL, w, 2, &status));
-    assert_int_equal(status, HEDDLE_EINVAL);
-    assert_text(heddle_config_error(c), "application 1 has no");
+    assert_null(heddle_new(c, NULL, w, 2, &error));
+    assert_int_equal(error.code, HEDDLE_EINVAL);
+    assert_string_equal(error.text, heddle_config_error(c)->text);
+    assert_text(heddle_config_error(c)->text, "application 1 has no");
     assert_null(heddle_new(c, NULL, NULL, 1, NULL));
     w[1] = w[0]; /* one workload is in one simulation, once */
-    assert_null(heddle_new(c, NULL, w, 2, &status));
-    assert_int_equal(status, HEDDLE_EINVAL);
-    assert_text(heddle_config_error(c), "in use");
-    s = heddle_new(c, NULL, w, 1, NULL);
+    assert_null(heddle_new(c, NULL, w, 2, &error));
+    assert_int_equal(error.code, HEDDLE_EINVAL);
+    assert_text(heddle_config_error(c)->text, "in use");
+    s = heddle_new(c, NULL, w, 1, &error);
     assert_non_null(s);
+    assert_int_equal(error.code, 0);
+    assert_string_equal(error.text, "");
     heddle_free(s);
     heddle_workload_free(w[0]);
     heddle_config_free(c);
@@ -77,7 +78,7 @@ static void policies_that_are_missing(void **state)
     assert_int_equal(heddle_use(s, heddle_policy_find("srip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      HEDDLE_EINVAL);
-    assert_text(heddle_error(s), "no policy");
+    assert_text(heddle_error(s)->text, "no policy");
     assert_int_equal(heddle_use(s, heddle_policy_find("srrip", NULL), "l2tlb",
                                 NULL, NULL, 0, 0),
                      0);
@@ -98,7 +99,7 @@ static void snapshots_that_are_missing(void **state)
     (void)state;
     assert_int_equal(heddle_run(s, 100), HEDDLE_OK);
     assert_int_equal(heddle_snapshot_restore(s, NULL), HEDDLE_EINVAL);
-    assert_text(heddle_error(s), "no snapshot");
+    assert_text(heddle_error(s)->text, "no snapshot");
     assert_int_equal(heddle_run(s, 100), HEDDLE_OK);
     assert_int_equal(heddle_now(s), 200);
     heddle_free(s);
@@ -266,7 +267,7 @@ static void kernels_as_structs(void **state)
     p[0] = heddle_program_new("touch");
     code.count = 0;
     assert_int_equal(heddle_program_code(p[0], &code), HEDDLE_EPROGRAM);
-    assert_text(heddle_program_error(p[0]), "kernel touch: too many registers");
+    assert_text(heddle_program_error(p[0])->text, "kernel touch: too many registers");
     heddle_program_free(p[0]);
 }
 

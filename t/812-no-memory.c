@@ -248,14 +248,14 @@ static int program(heddle_workload **out)
     if (rc == 0)
         rc = made(d = heddle_data_new(HEDDLE_I32, N / 2));
     TRY(tell(heddle_program_buffer(p, "x", HEDDLE_I32, N, HEDDLE_CONTENTS, d),
-             heddle_program_error(p)));
+             heddle_program_error(p)->text));
     heddle_data_free(d);
     kasm_scale(&a, N);
-    TRY(tell(kasm_add(&a, p), heddle_program_error(p)));
+    TRY(tell(kasm_add(&a, p), heddle_program_error(p)->text));
     TRY(heddle_program_host(p, host, NULL, NULL, "host", 4));
     if (rc >= 0) {
         *out = heddle_program_workload(p);
-        rc = *out != NULL ? 0 : tell(HEDDLE_ENOMEM, heddle_program_error(p));
+        rc = *out != NULL ? 0 : tell(HEDDLE_ENOMEM, heddle_program_error(p)->text);
     }
     heddle_program_free(p);
     return rc < 0 ? rc : 0;
@@ -263,17 +263,17 @@ static int program(heddle_workload **out)
 
 static int trace(heddle_workload **out, const char *path)
 {
-    int rc;
+    struct heddle_error error;
 
-    *out = heddle_trace_open(path, NULL, &rc, said, sizeof said);
-    return rc;
+    *out = heddle_trace_open(path, NULL, &error);
+    return tell(error.code, error.text);
 }
 
 static int use(heddle_sim *s, const char *name, const char *at)
 {
     return tell(heddle_use(s, heddle_policy_find(name, NULL), at, NULL, NULL, 0,
                            0),
-                heddle_policy_error(s));
+                heddle_policy_error(s)->text);
 }
 
 static uint64_t state; /* hash of a run that has gone well */
@@ -285,29 +285,30 @@ static int machine(const char *paging, const char *memory_bytes)
     heddle_snapshot *k = NULL;
     heddle_sim *s = NULL;
     heddle_config *c = heddle_config_new();
+    struct heddle_error error;
     int rc = made(c);
 
     if (rc == 0)
         rc = program(&w[0]);
     TRY(trace(&w[1], "scenarios/data/vecadd.hdt"));
-    TRY(tell(heddle_config_set(c, "core.count", "2"), heddle_config_error(c)));
-    TRY(tell(heddle_config_set(c, "sim.stop_cycles", "20000"), heddle_config_error(c)));
-    TRY(tell(heddle_config_set(c, "vm.paging", paging), heddle_config_error(c)));
-    TRY(tell(heddle_config_set(c, "vm.memory_bytes", memory_bytes), heddle_config_error(c)));
+    TRY(tell(heddle_config_set(c, "core.count", "2"), heddle_config_error(c)->text));
+    TRY(tell(heddle_config_set(c, "sim.stop_cycles", "20000"), heddle_config_error(c)->text));
+    TRY(tell(heddle_config_set(c, "vm.paging", paging), heddle_config_error(c)->text));
+    TRY(tell(heddle_config_set(c, "vm.memory_bytes", memory_bytes), heddle_config_error(c)->text));
     if (rc == 0) {
-        s = heddle_new(c, NULL, w, 2, &rc);
-        tell(rc, heddle_config_error(c));
+        s = heddle_new(c, NULL, w, 2, &error);
+        rc = tell(error.code, error.text);
     }
     TRY(use(s, "mask", NULL));
     TRY(use(s, "srrip", "l2cache"));
     TRY(use(s, "random", "l1tlb"));
-    TRY(tell(heddle_run(s, 3000), heddle_error(s)));
-    TRY(tell(heddle_snapshot_take(s, &k), heddle_error(s)));
-    TRY(tell(heddle_run(s, 3000), heddle_error(s)));
-    TRY(tell(heddle_snapshot_restore(s, k), heddle_error(s)));
-    TRY(tell(heddle_snapshot_take(s, &k), heddle_error(s)));
-    TRY(tell(heddle_run(s, UINT64_MAX), heddle_error(s)));
-    TRY(tell(heddle_check(s), heddle_error(s)));
+    TRY(tell(heddle_run(s, 3000), heddle_error(s)->text));
+    TRY(tell(heddle_snapshot_take(s, &k), heddle_error(s)->text));
+    TRY(tell(heddle_run(s, 3000), heddle_error(s)->text));
+    TRY(tell(heddle_snapshot_restore(s, k), heddle_error(s)->text));
+    TRY(tell(heddle_snapshot_take(s, &k), heddle_error(s)->text));
+    TRY(tell(heddle_run(s, UINT64_MAX), heddle_error(s)->text));
+    TRY(tell(heddle_check(s), heddle_error(s)->text));
     if (rc >= 0)
         state = heddle_state_hash(s);
     heddle_snapshot_free(k);

@@ -183,19 +183,18 @@ static void run(const char *const *set, uint64_t cac,
     struct heddle_policy watcher = {.abi = HEDDLE_POLICY_ABI,
                                     .name = "watcher"};
     heddle_config *c = heddle_config_new();
-    char text[256] = "";
-    int status;
-    heddle_workload *w =
-        heddle_work_new(&work, NULL, &status, text, sizeof text);
+    struct heddle_error error;
+    heddle_workload *w = heddle_work_new(&work, NULL, &error);
     heddle_sim *s;
+    int status;
 
-    assert_string_equal(text, "");
+    assert_string_equal(error.text, "");
     assert_int_equal(heddle_config_set(c, "core.count", "4"), 0);
     assert_int_equal(heddle_config_set(c, "sim.stuck_cycles", "1000000"), 0);
     for (; *set != NULL; set += 2)
         assert_int_equal(heddle_config_set(c, set[0], set[1]), 0);
-    s = heddle_new(c, NULL, &w, 1, &status);
-    assert_int_equal(status, 0);
+    s = heddle_new(c, NULL, &w, 1, &error);
+    assert_int_equal(error.code, 0);
     for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
         watcher.watch[i] = seen;
     if (cac != 0)

@@ -641,7 +641,7 @@ static inline int twin_program(struct kasm *a, struct twin *t, struct log *log,
     generate(a, seed, bytes, n, false);
     if (kasm_add(a, p) < 0)
         fail_msg("seed %llu: %s", (unsigned long long)seed,
-                 heddle_program_error(p));
+                 heddle_program_error(p)->text);
     heddle_program_launch(p, &(struct heddle_launch){0});
     twin_seen.passing += p->kernel[0].npass;
     twin_open(t, p, lanes);

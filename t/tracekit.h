@@ -123,11 +123,25 @@ static inline char *kit_kernel(int version, int threads, const char *body)
     return s;
 }
 
+/* heddle_trace_open, whose error is a code and, unless room is 0, a text. */
+static inline heddle_workload *trace_open(const char *path,
+                                          const struct heddle_trace_options *o,
+                                          int *status, char *text, size_t room)
+{
+    struct heddle_error error;
+    heddle_workload *w = heddle_trace_open(path, o, &error);
+
+    *status = error.code;
+    if (room != 0)
+        snprintf(text, room, "%s", error.text);
+    return w;
+}
+
 static inline heddle_workload *kit_trace(struct kit *k, const char *path)
 {
     int status;
     heddle_workload *w =
-        heddle_trace_open(path, NULL, &status, k->text, sizeof k->text);
+        trace_open(path, NULL, &status, k->text, sizeof k->text);
 
     if (w == NULL)
         print_message("# %s\n", k->text);
@@ -140,7 +154,7 @@ static inline int kit_fails(struct kit *k, const char *path)
 {
     int status = 0;
     heddle_workload *w =
-        heddle_trace_open(path, NULL, &status, k->text, sizeof k->text);
+        trace_open(path, NULL, &status, k->text, sizeof k->text);
 
     assert_null(w);
     assert_true(status < 0 && k->text[0] != '\0');

@@ -207,14 +207,13 @@ static inline struct fake plain(void)
 static inline heddle_workload *make(struct fake *f, const char *argument)
 {
     struct heddle_work_options o = {.ud = f, .argument = argument};
-    char text[512] = "";
-    int status;
-    heddle_workload *w = heddle_work_new(&work, &o, &status, text, sizeof text);
+    struct heddle_error error;
+    heddle_workload *w = heddle_work_new(&work, &o, &error);
 
     if (w == NULL)
-        print_message("# %s\n", text);
+        print_message("# %s\n", error.text);
     assert_non_null(w);
-    assert_int_equal(status, 0);
+    assert_int_equal(error.code, 0);
     return w;
 }
 

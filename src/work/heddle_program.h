@@ -77,7 +77,8 @@ struct heddle_launch {
 HEDDLE_API heddle_program *heddle_program_new(const char *name);
 /* Drops one reference; workloads hold others. */
 HEDDLE_API void heddle_program_free(heddle_program *p);
-HEDDLE_API const char *heddle_program_error(const heddle_program *p);
+HEDDLE_API const struct heddle_error *
+heddle_program_error(const heddle_program *p);
 
 /* Alignment of the buffers that follow: a power of two, 256 at the start. */
 HEDDLE_API int heddle_program_align(heddle_program *p, uint64_t bytes);

@@ -66,11 +66,11 @@ struct heddle_trace_options {
 /*
  * Opens a list of kernels, a directory with lists, a single kernel, or a
  * container, and makes a workload of one of its address spaces.  Returns owned
- * (heddle_workload_free), or NULL with *status set.  o may be NULL.
+ * (heddle_workload_free), or NULL.  o may be NULL.
  */
 HEDDLE_API heddle_workload *
 heddle_trace_open(const char *path, const struct heddle_trace_options *o,
-                  int *status, char *error, size_t room);
+                  struct heddle_error *error);
 
 /* ---- works --------------------------------------------------------------- */
 
@@ -204,10 +204,10 @@ struct heddle_work {
 /*
  * Loads "./x.so", which exports
  *     const struct heddle_work *heddle_work_entry(void);
- * The library stays loaded.  NULL on error, with a text in out[room].
+ * The library stays loaded.  NULL on error.
  */
-HEDDLE_API const struct heddle_work *heddle_work_load(const char *path,
-                                                      char *out, size_t room);
+HEDDLE_API const struct heddle_work *
+heddle_work_load(const char *path, struct heddle_error *error);
 
 struct heddle_work_options {
     const char *const *names; /* [n]: of parameters; the rest keep defaults */
@@ -220,13 +220,11 @@ struct heddle_work_options {
 
 /*
  * A workload of a work, which is borrowed until the workload is freed; `o` may
- * be NULL.  Returns owned (heddle_workload_free), or NULL with a code in
- * *status and a text in out[room].
+ * be NULL.  Returns owned (heddle_workload_free), or NULL.
  */
 HEDDLE_API heddle_workload *heddle_work_new(const struct heddle_work *work,
                                             const struct heddle_work_options *o,
-                                            int *status, char *out,
-                                            size_t room);
+                                            struct heddle_error *error);
 
 /* ---- for works -------------------------------------------------------- */
 

@@ -126,22 +126,25 @@ static const char *work_fault(const struct heddle_work *w, char *why,
     return NULL;
 }
 
-const struct heddle_work *heddle_work_load(const char *path, char *out,
-                                           size_t room)
+const struct heddle_work *heddle_work_load(const char *path,
+                                           struct heddle_error *error)
 {
-    hd_entry_fn *entry = hd_library_entry(path, "heddle_work_entry", out, room);
-    const struct heddle_work *w;
-    char why[160];
+    char why[1024];
+    hd_entry_fn *entry =
+        hd_library_entry(path, "heddle_work_entry", why, sizeof why);
+    const struct heddle_work *w = NULL;
+    struct hd_err err = {0};
     const char *wrong;
 
-    if (entry == NULL)
-        return NULL;
-    w = entry();
-    wrong = work_fault(w, why, sizeof why);
-    if (wrong == NULL)
-        return w;
-    snprintf(out, room, "plug-in %s: %s", path, wrong);
-    return NULL;
+    if (entry == NULL) {
+        hd_err_set(&err, HEDDLE_EPROGRAM, "%s", why);
+    } else {
+        w = entry();
+        wrong = work_fault(w, why, sizeof why);
+        if (wrong != NULL)
+            hd_err_set(&err, HEDDLE_EPROGRAM, "plug-in %s: %s", path, wrong);
+    }
+    return hd_err_give(&err, error) == 0 ? w : NULL;
 }
 
 /* ---- what defines it ---------------------------------------------------- */
@@ -347,13 +350,13 @@ static struct work *work_make(const struct heddle_work *work,
 
 heddle_workload *heddle_work_new(const struct heddle_work *work,
                                  const struct heddle_work_options *o,
-                                 int *status, char *out, size_t room)
+                                 struct heddle_error *error)
 {
     static const struct heddle_work_options none = {0};
     struct hd_err err = {0};
     struct work *w = work_make(work, o != NULL ? o : &none, &err);
 
-    *status = hd_err_tell(&err, out, room);
+    hd_err_give(&err, error);
     return w != NULL ? hd_workload(&w->source) : NULL;
 }
 

@@ -59,13 +59,13 @@ static bool kernel_run(const uint8_t *p, size_t n)
     free(code);
     if (k < 0) {
         assert_int_equal(k, HEDDLE_EPROGRAM);
-        assert_true(heddle_program_error(program)[0] != '\0');
+        assert_true(heddle_program_error(program)->text[0] != '\0');
     } else {
         heddle_workload *w;
         heddle_program_launch(program, &(struct heddle_launch){0});
         w = heddle_program_workload(program);
         if (w == NULL)
-            assert_true(heddle_program_error(program)[0] != '\0');
+            assert_true(heddle_program_error(program)->text[0] != '\0');
         else {
             if (krig_open(&r, w, n % 2 ? 64 : 32, 64) == 0)
                 kernel_work(&r);

@@ -100,7 +100,7 @@ static uint64_t trace_try(const char *path)
     int status = 0;
 
     kit.text[0] = '\0';
-    heddle_workload *w = heddle_trace_open(path, NULL, &status, kit.text, 1024);
+    heddle_workload *w = trace_open(path, NULL, &status, kit.text, 1024);
     if (w == NULL) {
         assert_true(status < 0);
         assert_true(kit.text[0] != '\0');

@@ -1043,9 +1043,8 @@ int lg_open(lua_State *L)
         HL_FIELD_AS(struct lg, budget.bytes, "memory"), HL_END};
     struct heddle_work_options o = {0};
     heddle_workload **w;
-    char words[1024];
+    struct heddle_error error;
     struct lg *g;
-    int status;
 
     luaL_checktype(L, SPEC, LUA_TTABLE);
     lua_settop(L, SPEC);
@@ -1079,6 +1078,6 @@ int lg_open(lua_State *L)
     w = hl_workload_box(L);
     lua_pushvalue(L, LG);
     lua_setiuservalue(L, -2, 1);
-    *w = heddle_work_new(&g->work, &o, &status, words, sizeof words);
-    return *w != NULL ? 1 : hl_raise(L, status, words);
+    *w = heddle_work_new(&g->work, &o, &error);
+    return *w != NULL ? 1 : hl_raise(L, error.code, error.text);
 }

@@ -45,7 +45,7 @@ static heddle_program *program_check(lua_State *L)
 
 static int lprogram_check(lua_State *L, heddle_program *p, int result)
 {
-    return hl_expect(L, result, heddle_program_error(p));
+    return hl_expect(L, result, heddle_program_error(p)->text);
 }
 
 static int program_align(lua_State *L)
@@ -385,7 +385,7 @@ static int program_workload(lua_State *L)
     heddle_workload **w = hl_workload_box(L);
 
     *w = heddle_program_workload(p);
-    return *w ? 1 : hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p));
+    return *w ? 1 : hl_raise(L, HEDDLE_EPROGRAM, heddle_program_error(p)->text);
 }
 
 /* ---- the module ----------------------------------------------------------- */

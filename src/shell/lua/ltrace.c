@@ -46,15 +46,14 @@ static int open_trace(lua_State *L)
     const char *path = hl_text(L, 1);
     struct heddle_trace_options o = {0};
     heddle_workload **w;
-    char text[ROOM];
-    int status;
+    struct heddle_error error;
 
     hl_options(L, 2, "a trace", known, &o);
     o.repair_shared =
         lua_istable(L, 2) && lua_getfield(L, 2, "shared_bytes") != LUA_TNIL;
     w = hl_workload_box(L);
-    *w = heddle_trace_open(path, &o, &status, text, ROOM);
-    return *w != NULL ? 1 : hl_raise(L, status, text);
+    *w = heddle_trace_open(path, &o, &error);
+    return *w != NULL ? 1 : hl_raise(L, error.code, error.text);
 }
 
 static int contexts(lua_State *L)

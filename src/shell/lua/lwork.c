@@ -20,18 +20,16 @@
 #include "lheddle.h"
 #include "lpolicy.h"
 
-enum { ROOM = 1024 };
-
 HL_MODULE int luaopen_heddle_work(lua_State *L);
 
 static const struct heddle_work *find(lua_State *L, const char *path)
 {
-    char text[ROOM];
-    const struct heddle_work *work = heddle_work_load(path, text, ROOM);
+    struct heddle_error error;
+    const struct heddle_work *work = heddle_work_load(path, &error);
 
     if (work == NULL)
         hl_raise(L, access(path, R_OK) != 0 ? HEDDLE_ENOINPUT : HEDDLE_EPROGRAM,
-                 text);
+                 error.text);
     return work;
 }
 
@@ -60,12 +58,11 @@ static int lwork_plugin(lua_State *L)
                                     .values = value,
                                     .n = lp_values(L, 2, name, value)};
     heddle_workload **w;
-    char text[ROOM];
-    int status;
+    struct heddle_error error;
 
     w = hl_workload_box(L);
-    *w = heddle_work_new(work, &o, &status, text, ROOM);
-    return *w != NULL ? 1 : hl_raise(L, status, text);
+    *w = heddle_work_new(work, &o, &error);
+    return *w != NULL ? 1 : hl_raise(L, error.code, error.text);
 }
 
 static int lwork_reach(lua_State *L)

@@ -62,9 +62,9 @@ void heddle_program_free(heddle_program *p)
     free(p);
 }
 
-const char *heddle_program_error(const heddle_program *p)
+const struct heddle_error *heddle_program_error(const heddle_program *p)
 {
-    return p->err.text;
+    return &p->err;
 }
 
 /* A new error replaces the one before; nothing may change once frozen. */

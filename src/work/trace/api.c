@@ -116,7 +116,7 @@ static int check_strict(const struct hd_trace_context *x, struct hd_err *err)
 
 heddle_workload *heddle_trace_open(const char *path,
                                    const struct heddle_trace_options *o,
-                                   int *status, char *error, size_t room)
+                                   struct heddle_error *error)
 {
     static const struct heddle_trace_options plain;
     struct hd_err err = {0};
@@ -147,11 +147,10 @@ heddle_workload *heddle_trace_open(const char *path,
         (!o->strict || check_strict(&container->context[context], &err) == 0))
         s = hd_trace_source(container, context,
                             o->resident != 0 ? o->resident : RESIDENT, &err);
-    *status = err.code;
+    hd_err_give(&err, error);
     if (s != NULL)
         return hd_workload(s);
     hd_container_free(container);
-    hd_err_tell(&err, error, room);
     return NULL;
 }
 
