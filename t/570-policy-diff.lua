@@ -56,8 +56,8 @@ end
 local sim = make({})
 local log = decisions.listen(sim.core, { "repl_victim" })
 tap.raises(function() decisions.listen(sim.core, { "page_size" }) end,
-    "listens to this simulation already", "one listener a simulation")
-tap.raises(function() sim:use("lru") end, "before somebody listens",
+    "has a listener already", "one listener a simulation")
+tap.raises(function() sim:use("lru") end, "before a listener is set",
     "policies are bound before")
 tap.raises(function() decisions.listen(sim.core, { "repl_victims" }) end,
     "did you mean 'repl_victim'", "an unknown point")

@@ -5,8 +5,8 @@
  * counters, which warps ran and how hard translation pressed: the most page
  * walks at once, and the most memory instructions that one miss of a TLB held
  * up (MASK, ASPLOS 2018, sections 5.2 and 5.4).  Each is a few words in the
- * state of the part that sees it; points/epoch.c says who may ask, and when
- * they begin anew.
+ * state of the part that sees it; points/epoch.c says which policy may ask, and
+ * when they start again.
  *
  * An instruction that joins a miss in flight counts, whatever its warp: the
  * hardware that MASK describes counts the hits in its MSHRs, too.

@@ -84,8 +84,8 @@ struct heddle_error {
     char text[1024];
 };
 
-/* The text of every HEDDLE_ENOMEM, whoever notices it, and of nothing else: Lua
- * says the same of its own. */
+/* The text of every HEDDLE_ENOMEM, wherever it is noticed, and of nothing else:
+ * Lua has it for its own. */
 #define HEDDLE_NO_MEMORY "not enough memory"
 
 /* "HEDDLE_ECONFIG" for -3, and so on; never NULL. */

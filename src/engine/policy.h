@@ -235,7 +235,7 @@ HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,
 /*
  * For policies, in epoch(): what happened since the policy's last epoch (see
  * heddle_fact_info).  A fact belongs to the policy that asked for it first,
- * since it begins anew when that policy's epoch() has returned; a second one
+ * since it starts again when that policy's epoch() has returned; a second one
  * is an error, and so is an unknown fact: HEDDLE_EINVAL or HEDDLE_EPOLICY
  * with a text in heddle_error(s).
  */

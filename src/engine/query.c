@@ -289,7 +289,7 @@ int heddle_counter(const heddle_sim *s, uint32_t i,
     uint32_t k, each;
     const struct hd_stat_group *g = query_find(s, i, &k, &each);
 
-    if (g == NULL || g->desc[k].name == NULL) /* nobody's, at the end */
+    if (g == NULL || g->desc[k].name == NULL) /* not declared, at the end */
         return HEDDLE_EINVAL;
     return query_counter(out, g->component, &g->desc[k], g->stat.instances);
 }

@@ -233,7 +233,7 @@ int heddle_run(heddle_sim *s, uint64_t n)
             r->end >= cycles(s, s->m.sim.stop_cycles))
             break;
     }
-    hd_env_sync(s->env); /* whoever looks now sees this instant */
+    hd_env_sync(s->env); /* what looks now sees this instant */
     if (s->err.code == HEDDLE_STOPPED) { /* by request, between two events */
         s->err.code = 0;
         until = HD_NEVER;

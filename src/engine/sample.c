@@ -24,8 +24,8 @@
  * which goes on behind them as if nothing had been.  What is in flight stays
  * so: loads of warps that have gone on, walks, fills, rows of DRAM.  A warp
  * that waited for a load does so still, for the same load, before the
- * instruction at which it stood, which it has come to again; so does whoever
- * has taken its place, where its block has ended.  Warps that stood at a memory
+ * instruction at which it stood, which it has come to again; so does the warp
+ * that has taken its place, where its block has ended.  Warps that stood at a memory
  * instruction, since the load/store unit had no room, stand at it again, too:
  * if they were left anywhere, a window would begin with a burst of arithmetic
  * that a run does not have.  The pipeline is then as full as it was, and warps
@@ -36,7 +36,7 @@
  *
  * What skipped instructions would count is taken back, so that counters are
  * those of what was simulated in detail; windows have sums of their own, of
- * which whoever reads the results makes estimates (lua/heddle/sampling.lua).
+ * which lua/heddle/sampling.lua makes estimates.
  *
  * The estimator is a ratio, of cycles to instructions over all windows: these
  * are of equal length but for the last, which the end of the run may cut.  It
@@ -280,7 +280,7 @@ static bool skip(heddle_sim *s)
 
         hd_dispatch_refill(s->gpu.dispatch, t->core, now);
         t->core = (t->core + 1) % s->gpu.cores;
-        idle = one > 0 ? 0 : idle + 1; /* all of them in turn: nobody can */
+        idle = one > 0 ? 0 : idle + 1; /* all of them in turn: none can */
         t->left -= hd_min_u64(one, t->left);
         n += one;
     }

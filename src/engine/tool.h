@@ -143,7 +143,7 @@ typedef void heddle_listener(void *ud, const struct heddle_decision *d);
 
 /*
  * Tells fn(ud, d) every decision at the points p with points[p] != 0, also
- * where nobody is bound, until heddle_unlisten or the end of the simulation.
+ * where no policy is bound, until heddle_unlisten or the end of the simulation.
  * `points` has HEDDLE_POINT_COUNT elements.  One listener a simulation; bind
  * policies before (heddle_unuse ends the listening).  Changes nothing in what
  * is simulated.  The number of slots heard, or a negative error, whose text

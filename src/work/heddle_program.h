@@ -40,7 +40,7 @@ enum heddle_type {
 HEDDLE_API uint32_t heddle_type_bytes(enum heddle_type t);
 
 /*
- * A block of elements, counted by reference: who makes one has one
+ * A block of elements, counted by reference: its maker has one
  * reference; a buffer that starts with it takes another.  The elements must
  * not change once a buffer has them.  Generators make them.
  */

@@ -7,7 +7,7 @@
  * the other side's, begins with hd_cross.  It asserts that the event that is
  * being served belongs to the row's `from`, or to the other side itself, which
  * is at home there; and until it returns, what it calls counts as called by
- * `into`.  A station's verb that nobody but its own side may call begins with
+ * `into`.  A station's verb that only its own side may call begins with
  * hd_at_home.
  *
  * Outside of events (building, looking, checking) and in those of no side

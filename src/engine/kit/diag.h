@@ -25,14 +25,14 @@
 /* Inside, its code may also be why a run ends without an error. */
 #define hd_err heddle_error
 
-/* Whether it is an error after which nobody can go on.  Where a policy breaks a
- * rule the default answers, and the run can go on without that policy. */
+/* Whether it is an error after which the run cannot continue.  Where a policy breaks a
+ * rule the default answers, and the run can continue without that policy. */
 static inline bool hd_err_breaks(int code)
 {
     return code < 0 && code != HEDDLE_EPOLICY;
 }
 
-/* Whether the work at hand ends.  A run that a policy or somebody else stops
+/* Whether the work at hand ends.  A run that a policy or a caller stops
  * does so between two events, and in between nothing may be left undone. */
 static inline bool hd_err_ends(int code)
 {

@@ -37,8 +37,8 @@ struct hd_part {
      * happens later.  Called before counters are read or reset, before state
      * is hashed, and before the three above.  May be NULL. */
     void (*sync)(void *self, hd_time now);
-    /* Policies were bound or unbound, or somebody listens or has ceased to: who
-     * answers, and who watches, may have changed.  For parts that keep what
+    /* Policies were bound or unbound, or a listener was set or removed: what
+     * answers, and what watches, may have changed.  For parts that keep what
      * follows from it.  May be NULL. */
     void (*bound)(void *self);
 };

@@ -33,7 +33,7 @@
  * its keys are taken into registers, each with its place in the order of
  * posting in the low bits, which makes all of them different; a sorting network
  * for 4 or 8 keys puts them into order by minimum and maximum, and the nodes
- * are linked anew.  Where a list has fewer events, the nodes that end it fill
+ * are linked again.  Where a list has fewer events, the nodes that end it fill
  * the rest: they form a chain of rising keys beyond all others, so they come
  * last and are linked as they were.  Longer lists are sorted by eights, which
  * are merged; and very long ones are merged as lists, so n events of one

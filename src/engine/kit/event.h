@@ -102,7 +102,7 @@ static inline hd_time hd_events_now(const struct hd_events *q)
     return q->s->now;
 }
 
-/* Events waiting; they are counted anew. */
+/* Events waiting; they are counted at each call. */
 uint64_t hd_events_waiting(const struct hd_events *q);
 
 /*

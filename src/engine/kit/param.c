@@ -2,8 +2,8 @@
  * param.c - parameters of policies and works: checks and values.
  *
  * A table of parameters stands beside the code that has them (policy.h); its
- * values are numbers in its order.  Whoever comes from outside is checked with
- * words: the table when a policy is bound or a work opened, each value that is
+ * values are numbers in its order.  What comes from outside is checked, with a
+ * text that says what is wrong: the table when a policy is bound or a work opened, each value that is
  * given, and its name.
  *
  * SPDX-License-Identifier: MIT

@@ -12,10 +12,10 @@
  * One function serves all points: what differs (the kind of answer, where the
  * limit and the application stand in the question) is in the offer.
  *
- * Whoever listens hears of each slot of some points, after its owner - a policy
- * through that wrapper, or the default - has answered, the question and the
- * answer that counts.  A point that nobody is bound to is then asked like one
- * that somebody is, so a part's shortcut around its own default is not taken; a
+ * A listener is told the question and the answer that counts of each slot of
+ * some points, after its owner - a policy through that wrapper, or the default -
+ * has answered.  A point that no policy is bound to is then asked like one that
+ * a policy is bound to, so a part's shortcut around its own default is not taken; a
  * part promises that this changes nothing else (slots.h).  Listening is wiring:
  * snapshots know nothing of it.  Policies are bound before and unbound after.
  *
@@ -101,7 +101,7 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
 
     if (o != NULL && o->by != NULL)
         ask_tell(o, question, answer, rule, err);
-    else /* somebody listens to the default */
+    else /* a listener of the default */
         hd_err_set(err, HEDDLE_EPOLICY,
                    "point %s: %" PRId64 " was answered, expected %s",
                    heddle_point_info(p)->name, answer, rule);
@@ -201,7 +201,7 @@ static int64_t ask_bound(void *self, const void *q)
     return o->def(o->def_self, q);
 }
 
-/* Of whoever answers. */
+/* The function that answers: the default, or the policy. */
 static heddle_answer *answering(const struct hd_offer *o)
 {
     return o->by == NULL                  ? o->def
@@ -211,7 +211,7 @@ static heddle_answer *answering(const struct hd_offer *o)
 
 /* ---- listening ---------------------------------------------------------- */
 
-/* Whoever answers does; then the listener is told the answer that counts. */
+/* Asks, then tells the listener the answer that counts. */
 static int64_t hear(void *self, const void *q)
 {
     struct hd_offer *o = self;
@@ -253,7 +253,7 @@ int heddle_listen(heddle_sim *s, const uint8_t *points, heddle_listener *fn,
 
     if (r->listener != NULL)
         return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                          "somebody listens to this simulation already");
+                          "this simulation has a listener already");
     r->listener = fn;
     r->listener_ud = ud;
     memcpy(r->heard, points, sizeof r->heard);

@@ -138,7 +138,7 @@ static int check_offers(struct hd_slots_registry *r,
         at == HD_NONE ? "" : r->at[at].name, at == HD_NONE ? "" : "\"");
 }
 
-/* Unbinds whoever stands in the way, or says who does. */
+/* Unbinds the policies that stand in the way, or names one that does. */
 static int clear_way(struct hd_slots_registry *r, const struct heddle_policy *p,
                      uint32_t at, uint32_t flags, struct hd_err *err)
 {
@@ -489,7 +489,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
         return err->code;
     if (r->listener != NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
-                          "policy %s: bind it before somebody listens",
+                          "policy %s: bind it before a listener is set",
                           p->name);
     if (find_at(r, p, at, &place, err) != 0)
         return err->code;

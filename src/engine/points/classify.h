@@ -17,7 +17,7 @@ struct hd_classify {
 };
 
 /* Builds it in `k`, which outlives the simulation, offers the point, and is
- * told of the epochs of whoever answers.  0 or HEDDLE_ENOMEM. */
+ * told of the epochs of the policy that answers.  0 or HEDDLE_ENOMEM. */
 int hd_classify_open(struct hd_classify *k, struct hd_env *env,
                      heddle_sim *sim);
 

@@ -13,7 +13,7 @@
  *
  * A fact is what no difference of counters gives: a maximum, or a set.  The
  * part that knows it keeps it from one restart to the next.  A policy owns the
- * facts that it asked for first, and they begin anew when its epoch is over,
+ * facts that it asked for first, and they start again when its epoch is over,
  * so it may read one as often as it likes in between.
  *
  * Where a question would be asked millions of times, a policy may set what the
@@ -81,7 +81,7 @@ void hd_registry_start_epochs(struct hd_slots_registry *r, struct hd_bound *b)
         epoch_post(r, b, c, hd_events_now(r->env->ev));
 }
 
-/* The facts that b owns begin anew. */
+/* The facts that b owns start again. */
 static void restart_facts(struct hd_slots_registry *r, const struct hd_bound *b)
 {
     for (uint32_t f = 0; f < r->facts; f++)
@@ -150,9 +150,11 @@ static int epoch_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
     return 0;
 }
 
-/* A counter of one application in all copies of its part, with what lies in
- * open intervals of time, since cycle 0: results count anew when warm-up ends,
- * and policies must not feel who measures them. */
+/* ---- counters --------------------------------------------------------- */
+
+/* A counter of one application in all copies of its part, with what is in
+ * open intervals of time, since cycle 0: results count again from the end of the
+ * warm-up, and a policy must not depend on what is measured. */
 static uint64_t epoch_live(const struct hd_stat_group *g, uint32_t k,
                            uint32_t app)
 {

@@ -1,7 +1,7 @@
 /*
  * points.c - points.def and notes.def as data.
  *
- * Whoever prints, documents, checks or marshals questions reads these tables,
+ * All that prints, documents, checks or marshals questions reads these tables,
  * so nothing can differ from what the engine asks.  Each point has a function
  * of its own only because offsetof() needs the type of its question.
  *

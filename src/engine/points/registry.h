@@ -27,7 +27,7 @@ struct hd_bound;
 enum { HD_ASKED, HD_PASSED, HD_ASKS };
 
 /* One slot of one copy of a structure.  While a policy is bound to it or
- * somebody listens, the slot's `self` is the offer. */
+ * there is a listener, the slot's `self` is the offer. */
 struct hd_offer {
     struct hd_slot *slot;
     heddle_answer *def; /* the default */
@@ -134,7 +134,7 @@ struct hd_slots_registry {
     struct hd_home home[HEDDLE_MAX_BOUND * 4];
     uint32_t homes;
 
-    heddle_listener *listener; /* NULL: nobody listens */
+    heddle_listener *listener; /* NULL: there is none */
     void *listener_ud;
     uint8_t heard[HEDDLE_POINT_COUNT];
     const struct hd_fact *fact; /* those of the machine */

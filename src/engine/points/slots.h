@@ -3,8 +3,8 @@
  *
  * A part keeps one struct hd_slot for each point that it asks and offers it
  * at build time with its default.  The plain default answers until a policy
- * is bound, so a slot is never empty; `bound` says whether anybody else
- * answers, and a part may skip building a costly question when nobody does
+ * is bound, so a slot is never empty; `bound` says whether a policy
+ * answers, and a part may skip building a costly question when none does
  * (its inlined default must be the offered one).  Binding a policy puts a
  * checking wrapper into the slot: it counts asked and passed, calls the
  * default when the policy passes, and turns a bad answer into an error that
@@ -70,7 +70,7 @@ struct hd_steer {
     type name[HD_STEER_##i][HD_STEER_##j];
 #include "tables.def"
 #undef HD_TABLE
-    uint8_t l2_steered[HD_MAX_APPS][8]; /* 1: somebody has set that cell of
+    uint8_t l2_steered[HD_MAX_APPS][8]; /* 1: a policy has set that cell of
                                            l2_bypass, which is read at the L2 */
     uint32_t set;                       /* bit set of tables set */
 };
@@ -91,7 +91,7 @@ static inline bool hd_steer_bypasses(uint32_t cell, uint64_t set)
 struct hd_fact {
     struct heddle_fact_info info; /* i: "core" or "application" */
     uint64_t (*get)(void *self, uint32_t i);
-    void (*restart)(void *self); /* begins anew; NULL: it never does */
+    void (*restart)(void *self); /* starts again; NULL: it never does */
 };
 
 struct hd_slots {
@@ -140,7 +140,7 @@ void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
 /*
  * Offers a slot: point `p` of the structure `at` ("l1tlb", "l2cache", "dram";
  * "" where there is only one), answered by fn(self, q) until a policy is
- * bound.  `slot` must outlive the simulation.  s NULL: nobody can bind.
+ * bound.  `slot` must outlive the simulation.  s NULL: no policy can be bound.
  */
 void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
                     struct hd_slot *slot, heddle_answer *fn, void *self);
@@ -164,8 +164,8 @@ const char *hd_slots_timed(const struct hd_slots *s, uint64_t timeless,
 
 /*
  * Whether the structure `at` ("l2tlb", "core"; see points.def) may take its
- * shortcuts: nobody answers a point of it, steers what its defaults read,
- * listens there or watches one of its notes, and nothing is checked.  It
+ * shortcuts: no policy answers a point of it, steers what its defaults read or
+ * watches one of its notes, there is no listener, and nothing is checked.  It
  * changes only with hd_env_bound, where parts ask.  Without slots (NULL) it is
  * quiet.
  */

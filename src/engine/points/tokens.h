@@ -17,7 +17,7 @@ struct hd_tokens {
 };
 
 /* Builds it in `t`, which outlives the simulation, offers the point, and is
- * told of the epochs of whoever answers.  0 or HEDDLE_ENOMEM. */
+ * told of the epochs of the policy that answers.  0 or HEDDLE_ENOMEM. */
 int hd_tokens_open(struct hd_tokens *t, struct hd_env *env, heddle_sim *sim,
                    uint32_t cores);
 
