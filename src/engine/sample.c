@@ -25,14 +25,14 @@
  * so: loads of warps that have gone on, walks, fills, rows of DRAM.  A warp
  * that waited for a load does so still, for the same load, before the
  * instruction at which it stood, which it has come to again; so does the warp
- * that has taken its place, where its block has ended.  Warps that stood at a memory
- * instruction, since the load/store unit had no room, stand at it again, too:
- * if they were left anywhere, a window would begin with a burst of arithmetic
- * that a run does not have.  The pipeline is then as full as it was, and warps
- * are as spread in time: after a drain all would issue at once, and a warm-up
- * of many times the length would have to outlast that.  Blocks that end make
- * room for others, and launches follow each other, in that instant too
- * (hd_gpu.skips).
+ * that has taken its place, where its block has ended.  Warps that stood at a
+ * memory instruction, since the load/store unit had no room, stand at it
+ * again, too: if they were left anywhere, a window would begin with a burst of
+ * arithmetic that a run does not have.  The pipeline is then as full as it was,
+ * and warps are as spread in time: after a drain all would issue at once, and
+ * a warm-up of many times the length would have to outlast that.  Blocks that
+ * end make room for others, and launches follow each other, in that instant
+ * too (hd_gpu.skips).
  *
  * What skipped instructions would count is taken back, so that counters are
  * those of what was simulated in detail; windows have sums of their own, of

@@ -60,8 +60,8 @@ typedef uint64_t hd_time;
 #define HD_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD_PREFETCH(p) __builtin_prefetch(p)
-/* A function that is not inlined: a caller that calls it last of all, and seldom,
- * then needs no frame where it does not. */
+/* A function that is not inlined: a caller that calls it last of all, and
+ * seldom, then needs no frame where it does not. */
 #define HD_APART __attribute__((noinline))
 /* A function on the way of every line: these lie side by side in the program,
  * so that the host's instruction cache holds them. */

@@ -3,8 +3,8 @@
  *
  * A table of parameters stands beside the code that has them (policy.h); its
  * values are numbers in its order.  What comes from outside is checked, with a
- * text that says what is wrong: the table when a policy is bound or a work opened, each value that is
- * given, and its name.
+ * text that says what is wrong: the table when a policy is bound or a work
+ * opened, each value that is given, and its name.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,11 +13,12 @@
  * limit and the application stand in the question) is in the offer.
  *
  * A listener is told the question and the answer that counts of each slot of
- * some points, after its owner - a policy through that wrapper, or the default -
- * has answered.  A point that no policy is bound to is then asked like one that
- * a policy is bound to, so a part's shortcut around its own default is not taken; a
- * part promises that this changes nothing else (slots.h).  Listening is wiring:
- * snapshots know nothing of it.  Policies are bound before and unbound after.
+ * some points, after its owner - a policy through that wrapper, or the default
+ * - has answered.  A point that no policy is bound to is then asked like one
+ * that a policy is bound to, so a part's shortcut around its own default is
+ * not taken; a part promises that this changes nothing else (slots.h).
+ * Listening is wiring: snapshots know nothing of it.  Policies are bound before
+ * and unbound after.
  *
  * SPDX-License-Identifier: MIT
  */

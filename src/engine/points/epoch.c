@@ -152,8 +152,8 @@ static int epoch_own(struct hd_slots_registry *r, enum hd_own kind, uint32_t i,
 
 /* ---- counters --------------------------------------------------------- */
 
-/* A counter of one application in all copies of its part, with what is in
- * open intervals of time, since cycle 0: results count again from the end of the
+/* A counter of one application in all copies of its part, with what is in open
+ * intervals of time, since cycle 0: results count again from the end of the
  * warm-up, and a policy must not depend on what is measured. */
 static uint64_t epoch_live(const struct hd_stat_group *g, uint32_t k,
                            uint32_t app)

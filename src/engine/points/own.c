@@ -2,10 +2,11 @@
  * own.c - counters, peaks, histograms and series that policies declare.
  *
  * Parts count what the engine is built to count.  What a policy is about, only
- * it knows: it declares counters with unit and meaning, which results, intervals
- * and `heddle list' show as policy.NAME.counter.  They come after those of all
- * parts, in room that is taken before the first is declared, so that snapshots
- * and frozen counters know them; what no policy has declared is not listed.
+ * it knows: it declares counters with unit and meaning, which results,
+ * intervals and `heddle list' show as policy.NAME.counter.  They come after
+ * those of all parts, in room that is taken before the first is declared, so
+ * that snapshots and frozen counters know them; what no policy has declared is
+ * not listed.
  *
  * SPDX-License-Identifier: MIT
  */
