@@ -97,7 +97,7 @@ static void measure(struct choice *o, const char *name,
     struct hd_arena arena;
     struct hd_stats *stats = calloc(1, sizeof *stats);
     struct hd_clocks clk;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_env *env = calloc(1, sizeof *env);
     struct hd_client client = {reply, k};
     double from, spent;

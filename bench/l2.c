@@ -21,7 +21,7 @@ struct bench {
     struct hd_events ev;
     struct hd_stats stats;
     struct hd_clocks clk;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     struct hd_reqs reqs;
     struct hd_client client[CLIENTS];

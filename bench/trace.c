@@ -58,7 +58,7 @@ static double load_text(const char *path)
 
     for (int i = 0; i < 7; i++) {
         struct hd_trace_input in;
-        struct hd_err err = {0};
+        struct heddle_error err = {0};
         double from = wall_seconds();
         struct hd_container *box = hd_container_memory(1ull << 30, &err);
         if (hd_trace_input_open(path, &in, &err) != 0 ||
@@ -76,7 +76,7 @@ static double load_text(const char *path)
 static uint64_t plain(const char *path, const char *to)
 {
     uint64_t bytes = 0;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     const char *p, *end;
     struct hd_trace_in *in = hd_trace_in_open(path, &err);
     FILE *f = fopen(to, "wb");
@@ -131,7 +131,7 @@ static void name_of(const char *path, char *name, size_t room)
 static void one(const char *path, const char *name)
 {
     struct hd_trace_input in;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     char out[64], text[1024];
     uint64_t bytes;
 

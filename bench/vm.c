@@ -17,7 +17,7 @@ struct rig {
     struct hd_stats stats;
     struct hd_events ev;
     struct hd_clocks clk;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     struct hd_ptables *pt;
     struct hd_treqs treqs;

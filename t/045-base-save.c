@@ -72,7 +72,7 @@ static int write_one(const char *path, char letter, bool named)
 {
     static char text[BYTES];
     struct hd_save s = {.named = named};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     memset(text, letter, sizeof text);
     if (hd_save_open(&s, path, &err) == 0) {
@@ -121,7 +121,7 @@ static void many_writers(void **state)
 static void two_of_one(void **state)
 {
     struct hd_save a = {.named = true}, b = {.named = true};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     (void)state;
     assert_int_equal(hd_save_open(&a, "one", &err), 0);

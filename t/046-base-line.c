@@ -79,7 +79,7 @@ static void test_words(void **state)
         {"\xe2\x82", 2, "byte 1 is no UTF-8 (0xe2)"},
         {"\xf0\x8f\xbf\xbf", 4, "byte 1 is no UTF-8 (0xf0)"},
     };
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -27,7 +27,7 @@ struct whole {
     struct hd_events ev;
     struct hd_stats stats;
     struct hd_clocks clk;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     struct hd_machine m;
     struct hd_reqs reqs;

@@ -247,7 +247,7 @@ static void refresh_closes_rows(void **state)
 
 static const char *verdict(const struct hd_dram_cfg *c,
                            const struct hd_dramcmd *cmd, uint32_t n,
-                           struct hd_err *err)
+                           struct heddle_error *err)
 {
     struct hd_arena a;
     struct hd_dramcheck *k;
@@ -332,7 +332,7 @@ static void checker_pairs(void **state)
          0,
          2000},
     };
-    struct hd_err err;
+    struct heddle_error err;
 
     (void)state;
     for (uint32_t i = 0; i < HD_LEN(v); i++) {
@@ -353,7 +353,7 @@ static void checker_states(void **state)
 {
     struct hd_dram_cfg c = base();
     struct hd_dramcmd v[3] = {at(100, HD_DRAM_ACT, 0)};
-    struct hd_err err;
+    struct heddle_error err;
 
     (void)state;
     v[1] = at(200, HD_DRAM_RD, 0);

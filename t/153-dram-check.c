@@ -48,7 +48,7 @@ static struct hd_dram_cfg base(void)
 
 /* Runs n requests on a controller with settings c, checked against `truth`. */
 static void run(const struct hd_dram_cfg *c, const struct hd_dram_cfg *truth,
-                uint32_t n, uint64_t seed, int reads_only, struct hd_err *err)
+                uint32_t n, uint64_t seed, int reads_only, struct heddle_error *err)
 {
     struct item *v = calloc(n, sizeof *v);
     struct rig g;
@@ -65,7 +65,7 @@ static void run(const struct hd_dram_cfg *c, const struct hd_dram_cfg *truth,
 
 static void silent_on_a_million(void **state)
 {
-    struct hd_err err;
+    struct heddle_error err;
     uint32_t left = 1000000;
 
     (void)state;
@@ -104,7 +104,7 @@ static void catches_each(void **state)
         {"WL", AT(wl), 0, AT(trtw), 14},  {"BL", AT(bl), 0, AT(tccd_s), 1},
         {"tREFI", AT(trefi), 0, 0, 0},    {"tRFC", AT(trfc), 0, 0, 0},
     };
-    struct hd_err err;
+    struct heddle_error err;
 
     (void)state;
     for (uint32_t i = 0; i < HD_LEN(v); i++) {

@@ -35,7 +35,7 @@ static uint64_t address_of(const struct hd_drammap *m,
 static struct hd_drammap make(const struct hd_dram_cfg *c)
 {
     struct hd_drammap m;
-    struct hd_err err = {0, ""};
+    struct heddle_error err = {0, ""};
 
     assert_int_equal(hd_drammap_init(&m, c, &err), 0);
     return m;
@@ -152,7 +152,7 @@ static void large_addresses(void **state)
 
 static void expect(const struct hd_dram_cfg *c, uint32_t line, const char *text)
 {
-    struct hd_err err = {0, ""};
+    struct heddle_error err = {0, ""};
 
     assert_int_equal(hd_dram_cfg_check(c, line, &err), HEDDLE_ECONFIG);
     assert_text(err.text, text);

@@ -73,7 +73,7 @@ static void all_are_served(void **state)
     (void)state;
     for (uint32_t queue = 1; queue <= 64; queue *= 4) {
         struct hd_dram_cfg c = default_cfg();
-        struct hd_err err = {0, ""};
+        struct heddle_error err = {0, ""};
         struct rig g;
         c.channels = 2;
         c.queue = queue;

@@ -49,7 +49,7 @@ static uint64_t naive_loop(const struct hd_dram_cfg *c, struct item *v,
 {
     struct naive t = {.c = c, .n = n};
     struct hd_drammap map;
-    struct hd_err err;
+    struct heddle_error err;
     uint64_t last = 0, now;
     uint32_t head = 0, left = n, done = 0;
 

@@ -226,7 +226,7 @@ static void soak(void **state)
     for (uint32_t k = 0; k < 16; k++) {
         struct hd_rng r = hd_rng_make(5, k);
         struct hd_dram_cfg c = default_cfg();
-        struct hd_err err = {0, ""};
+        struct heddle_error err = {0, ""};
         uint64_t at = 0, golden = 0;
         uint32_t copies = 0;
         struct rig g;
@@ -284,13 +284,13 @@ static void soak(void **state)
 static const char *verdict_held(struct hd_dramcmd cmd, uint64_t row,
                                 uint64_t held)
 {
-    static struct hd_err err;
+    static struct heddle_error err;
     struct hd_dram_cfg c = base();
     struct hd_arena a;
     struct hd_dramcheck *k;
     struct hd_dramcmd act = {.cycle = 1, .kind = HD_DRAM_ACT, .row = 7};
 
-    err = (struct hd_err){0, ""};
+    err = (struct heddle_error){0, ""};
     hd_arena_open(&a, 1 << 20);
     k = hd_dramcheck_open(&c, &a);
     hd_dramcheck_command(k, &act, &err);

@@ -185,7 +185,7 @@ static const char *order(struct log *log, struct hd_room room)
                               .name = "survey",
                               .v = {.step = note, .ud = log},
                               .room = &room};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     fake_make(f);
     log->text[0] = '\0';

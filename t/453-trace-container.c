@@ -183,7 +183,7 @@ static void limits(void **state)
 {
     struct heddle_trace_options o = {.resident = 100};
     struct hd_arena arena;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_env env = {.arena = &arena, .err = &err, .apps = 1};
     struct hd_launch l;
     uint32_t ctx;

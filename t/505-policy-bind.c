@@ -453,7 +453,7 @@ static void restored(const struct heddle_policy *taken,
 {
     struct fake *f = fake_open(), *g = fake_open();
     struct hd_slots_mark m[HEDDLE_MAX_BOUND];
-    struct hd_err err = {0, ""};
+    struct heddle_error err = {0, ""};
     int rc;
 
     if (taken != NULL)

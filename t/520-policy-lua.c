@@ -457,7 +457,7 @@ static void state_that_cannot_be_saved(void **state)
     (void)state;
     for (size_t i = 0; i < HD_LEN(t); i++) {
         lua_State *L = lua_machine();
-        struct hd_err err = {0};
+        struct heddle_error err = {0};
         char body[160];
         snprintf(body, sizeof body, "tlb_fill = function(q, s) %s end",
                  t[i].body);

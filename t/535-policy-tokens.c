@@ -113,9 +113,9 @@ static uint64_t may(const struct fake *f, uint32_t app, uint32_t core)
 /* What the checks of all parts say. */
 static const char *verdict(struct fake *f)
 {
-    static struct hd_err err;
+    static struct heddle_error err;
 
-    err = (struct hd_err){0, ""};
+    err = (struct heddle_error){0, ""};
     for (uint32_t i = 0; i < f->env.parts; i++)
         if (f->env.part[i].check)
             f->env.part[i].check(f->env.part[i].self, 0, &err);

@@ -22,7 +22,7 @@
 struct bound {
     struct hd_source *s;
     struct hd_arena arena;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     struct hd_launch l;
 };

@@ -47,7 +47,7 @@ struct rig {
     struct hd_stats stats;
     struct hd_clocks clk;
     struct hd_slots slots;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     struct hd_machine m;
     struct hd_reqs reqs;

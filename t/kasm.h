@@ -132,7 +132,7 @@ static inline int kasm_add(struct kasm *a, heddle_program *p)
 
 struct krig {
     struct hd_arena arena;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
     heddle_workload *w;
     struct hd_source *src;

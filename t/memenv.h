@@ -22,7 +22,7 @@ struct memenv {
     struct hd_clocks clk;
     struct hd_slots slots;
     struct hd_steer steer;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_env env;
 };
 

@@ -31,7 +31,7 @@ struct fake {
     struct hd_events ev;
     struct hd_stats stats;
     struct hd_clocks clk;
-    struct hd_err err;
+    struct heddle_error err;
     struct hd_slots slots;
     struct hd_slot slot[HEDDLE_POINT_COUNT];
     struct hd_slot other[HEDDLE_POINT_COUNT]; /* replacement at "l2cache" */

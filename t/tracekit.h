@@ -216,7 +216,7 @@ static inline const char *kit_ops(struct kit *k, heddle_workload *w)
 {
     struct hd_source *s = hd_workload_source(w);
     struct hd_arena arena;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_env env = {.arena = &arena, .err = &err, .apps = 1};
     struct hd_launch l;
     uint32_t ctx;

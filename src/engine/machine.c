@@ -36,7 +36,7 @@
 #define HD_PART_OF "sample.def"
 #include "kit/rows.h"
 
-static int sim_check(const void *cfg, const char *name, struct hd_err *err)
+static int sim_check(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_sim_cfg *s = cfg;
 
@@ -74,7 +74,7 @@ static const char *against_driver(const struct hd_fault_cfg *f)
                                              : NULL;
 }
 
-static int check_translation(const struct hd_machine *m, struct hd_err *err)
+static int check_translation(const struct hd_machine *m, struct heddle_error *err)
 {
     uint32_t k = m->sim.translation.kind;
 
@@ -110,7 +110,7 @@ static int check_translation(const struct hd_machine *m, struct hd_err *err)
     return 0;
 }
 
-int hd_machine_check(const struct hd_machine *m, struct hd_err *err)
+int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
 

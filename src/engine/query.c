@@ -115,7 +115,7 @@ int heddle_setting(uint32_t i, struct heddle_setting_info *out)
 int heddle_save(const char *path, const void *bytes, size_t n, char *error,
                 size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     return hd_save_whole(path, bytes, n, &err) != 0
                ? hd_err_tell(&err, error, room)

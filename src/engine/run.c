@@ -174,7 +174,7 @@ static void look_around(heddle_sim *s)
  * invariants hold at the end of a run, too. */
 static void check_end(heddle_sim *s)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     if (s->err.code == HEDDLE_DONE && hd_slots_check(&s->slots, &err) != 0)
         s->err = err;

@@ -19,7 +19,7 @@
 
 struct heddle_config {
     struct hd_machine m;
-    struct hd_err err;
+    struct heddle_error err;
 };
 
 /* Clients of memory: the cores, the walkers of each unit, the L2 itself, and
@@ -52,7 +52,7 @@ struct heddle_sim {
     struct hd_stats stats;
     struct hd_clocks clk;
     struct hd_slots slots;
-    struct hd_err err;
+    struct heddle_error err;
     bool refused; /* the last call was a restore of what does not fit */
     struct hd_machine m;
     struct hd_reqs reqs;

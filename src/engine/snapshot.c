@@ -174,7 +174,7 @@ int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **out)
 
 /* The setting that differs, or HEDDLE_EINVAL. */
 static int same_settings(const struct hd_machine *a, const struct hd_machine *b,
-                         struct hd_err *err)
+                         struct heddle_error *err)
 {
     const struct hd_part_info *g;
     const struct hd_setting *x;
@@ -271,7 +271,7 @@ static int load_scripts(heddle_sim *s, const heddle_snapshot *k)
 
 int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
 {
-    struct hd_err before = s->err;
+    struct heddle_error before = s->err;
 
     s->refused = false;
     hd_err_clear(&s->err);
@@ -319,7 +319,7 @@ int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
                           struct heddle_error *error)
 {
     struct hd_bytes raw = {0}, out = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     size_t n = 0;
 
     if (hd_line_check("note", c->note, HEDDLE_EINVAL, &err) != 0)
@@ -484,7 +484,7 @@ int heddle_snapshot_read(heddle_sim *s, const char *path, heddle_snapshot **k,
                          struct heddle_checkpoint *c)
 {
     struct hd_bytes in = {0}, raw = {0};
-    struct hd_err before = s->err;
+    struct heddle_error before = s->err;
     int rc;
 
     s->refused = false;

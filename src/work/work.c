@@ -84,7 +84,7 @@ struct work {
     size_t stride; /* from warp to warp in the arena */
     uint64_t params[HEDDLE_MAX_PARAMS];
     void *xxh; /* while the hash is being made */
-    struct hd_err *opening;
+    struct heddle_error *opening;
     /* while bound */
     struct hd_env *env;
     uint32_t lanes, slots;
@@ -133,7 +133,7 @@ const struct heddle_work *heddle_work_load(const char *path,
     hd_entry_fn *entry =
         hd_library_entry(path, "heddle_work_entry", why, sizeof why);
     const struct heddle_work *w = NULL;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     const char *wrong;
 
     if (entry == NULL) {
@@ -160,7 +160,7 @@ static void mix_text(struct work *w, const char *text)
     work_mix(w, text, strlen(text) + 1);
 }
 
-static int mix_file(struct work *w, const char *path, struct hd_err *err)
+static int mix_file(struct work *w, const char *path, struct heddle_error *err)
 {
     char bytes[4096];
     FILE *f = fopen(path, "rb");
@@ -195,7 +195,7 @@ static void work_refuse(struct heddle_work_open *o, int code, const char *text)
 /* ---- buffers ------------------------------------------------------------ */
 
 static int work_place(struct work *w, const struct heddle_work_buffer *b,
-                      uint64_t *next, struct hd_err *err)
+                      uint64_t *next, struct heddle_error *err)
 {
     struct hd_alloc *to = &w->buffer[w->buffers];
     uint64_t align = b->align != 0 ? b->align : 256, va;
@@ -235,7 +235,7 @@ static int work_place(struct work *w, const struct heddle_work_buffer *b,
     return 0;
 }
 
-static int place_all(struct work *w, struct hd_err *err)
+static int place_all(struct work *w, struct heddle_error *err)
 {
     uint64_t next = HD_VA_FIRST;
     size_t room = 0;
@@ -279,7 +279,7 @@ static void free_work(void *self)
 }
 
 static int open_work(struct work *w, const struct heddle_work_options *o,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     const struct heddle_work *k = w->work;
     struct heddle_work_open open = {.params = w->params,
@@ -318,7 +318,7 @@ static int open_work(struct work *w, const struct heddle_work_options *o,
 
 static struct work *work_make(const struct heddle_work *work,
                               const struct heddle_work_options *o,
-                              struct hd_err *err)
+                              struct heddle_error *err)
 {
     char why[160];
     const char *wrong = work_fault(work, why, sizeof why);
@@ -353,7 +353,7 @@ heddle_workload *heddle_work_new(const struct heddle_work *work,
                                  struct heddle_error *error)
 {
     static const struct heddle_work_options none = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct work *w = work_make(work, o != NULL ? o : &none, &err);
 
     hd_err_give(&err, error);

@@ -80,7 +80,7 @@ static bool trace_binds(heddle_workload *w)
 {
     struct hd_source *s = hd_workload_source(w);
     struct hd_arena arena;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_env env = {.arena = &arena, .err = &err, .apps = 1};
 
     assert_int_equal(hd_arena_open(&arena, 1 << 26), 0);
@@ -246,7 +246,7 @@ static const char *const list_words[] = {
 /* The container of trace_text, opened. */
 static struct hd_container *container_of_text(void)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     char out[160];
     struct hd_container *b;
 
@@ -264,7 +264,7 @@ static bool container_run(const uint8_t *p, size_t n)
     static const unsigned char begin[16] = {
         0x89, 'h', 'd', 't', '\r', '\n', 0x1a, '\n', HD_CONTAINER_VERSION};
     struct hd_bytes index = {0}, file = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     unsigned char head[64] = {0};
     struct hd_container *b = hd_container_memory(1, &err);
 
@@ -307,7 +307,7 @@ static void container_seeds(fuzz_put *put)
 {
     struct hd_container *b = container_of_text();
     struct hd_bytes index = {0}, out = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     unsigned char head[4];
 
     for (size_t i = 0; i < b->frames; i++)
@@ -376,7 +376,7 @@ static void frame_seeds(fuzz_put *put)
 {
     struct hd_container *b = container_of_text();
     struct hd_bytes out = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     const unsigned char *p = hd_container_get(b, 0, 1 << 20, &err);
 
     assert_non_null(p);
@@ -389,7 +389,7 @@ static void frame_seeds(fuzz_put *put)
 
 static bool index_run(const uint8_t *p, size_t n)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_container *b = hd_container_memory(1, &err);
     unsigned char *q = fuzz_copy(p, n);
     bool good = hd_index_read(b, q, n, 64, 1 << 20) == NULL;

@@ -106,7 +106,7 @@ static int cluster_count(void *ud, const struct hd_step *s)
 }
 
 int hd_cluster_run(struct hd_source *s, const struct hd_launch *l,
-                   struct hd_mix *mix, struct hd_err *err)
+                   struct hd_mix *mix, struct heddle_error *err)
 {
     struct hd_visitor v = {.step = cluster_count, .ud = mix};
 

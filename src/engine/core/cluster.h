@@ -43,6 +43,6 @@ void hd_cluster_skip(struct hd_cluster *c, const struct hd_mix *mix);
 /* Runs the launch that a bound source is at without time, for its effects on
  * buffers, and counts.  0 or an error. */
 int hd_cluster_run(struct hd_source *s, const struct hd_launch *l,
-                   struct hd_mix *mix, struct hd_err *err);
+                   struct hd_mix *mix, struct heddle_error *err);
 
 #endif

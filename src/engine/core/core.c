@@ -615,7 +615,7 @@ void hd_gpu_close(struct hd_gpu *g)
     g->core = NULL;
 }
 
-int hd_core_cfg_check(const void *cfg, const char *name, struct hd_err *err)
+int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_core_cfg *c = cfg;
 

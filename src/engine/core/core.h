@@ -564,7 +564,7 @@ void hd_l1tlb_look(void *gpu, uint32_t core, struct heddle_visitor *v);
 void hd_l1tlb_look_side(void *gpu, uint32_t core, struct heddle_visitor *v);
 void hd_l1d_look(void *gpu, uint32_t core, struct heddle_visitor *v);
 void hd_core_stuck(void *gpu, uint32_t core, struct heddle_visitor *v);
-void hd_core_check(void *gpu, uint32_t core, struct hd_err *err);
+void hd_core_check(void *gpu, uint32_t core, struct heddle_error *err);
 
 /* l1d.c: flits that so many bytes take at a core's port. */
 uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
@@ -652,6 +652,6 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
 void hd_dispatch_close(struct hd_dispatch *d);
 
 /* What two settings of a core can get wrong: 0, or an error that names them. */
-int hd_core_cfg_check(const void *cfg, const char *name, struct hd_err *err);
+int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err);
 
 #endif

@@ -48,7 +48,7 @@ struct place {
 
 struct run {
     const struct hd_functional *o;
-    struct hd_err *err;
+    struct heddle_error *err;
     struct hd_launch launch;
     struct place *place; /* [most]: resident blocks, in no order */
     uint32_t n, most;
@@ -202,7 +202,7 @@ static int run_launches(struct run *r)
     return rc;
 }
 
-int hd_functional_lanes(uint32_t *lanes, struct hd_err *err)
+int hd_functional_lanes(uint32_t *lanes, struct heddle_error *err)
 {
     if (*lanes == 0)
         *lanes = 32;
@@ -219,7 +219,7 @@ int hd_functional_begin(struct hd_source *s, uint32_t first, uint32_t lanes)
                : 0;
 }
 
-int hd_functional_run(const struct hd_functional *o, struct hd_err *err)
+int hd_functional_run(const struct hd_functional *o, struct heddle_error *err)
 {
     uint32_t slots = o->room != NULL ? o->room->cores * o->room->warps : 0;
     uint32_t lanes = o->lanes;
@@ -260,7 +260,7 @@ static int no_step(void *ud, const struct hd_step *s)
 }
 
 int hd_functional_launch(struct hd_source *s, const struct hd_launch *l,
-                         const struct hd_visitor *v, struct hd_err *err)
+                         const struct hd_visitor *v, struct heddle_error *err)
 {
     const struct hd_visitor none = {.step = no_step};
     struct hd_functional o = {.src = s, .v = v != NULL ? *v : none};

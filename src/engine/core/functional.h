@@ -52,7 +52,7 @@ struct hd_functional {
 
 /* Binds, runs and unbinds the source.  0, what a visitor returned, or an
  * error. */
-int hd_functional_run(const struct hd_functional *o, struct hd_err *err);
+int hd_functional_run(const struct hd_functional *o, struct heddle_error *err);
 
 /* A bound source that has not begun continues behind launches of which it is
  * kept what they left, if they are before `first`.  0 or an error. */
@@ -61,9 +61,9 @@ int hd_functional_begin(struct hd_source *s, uint32_t first, uint32_t lanes);
 /* Runs the launch that a bound source is at, for its effects on buffers; v, if
  * it is not NULL, sees its steps.  0 or an error. */
 int hd_functional_launch(struct hd_source *s, const struct hd_launch *l,
-                         const struct hd_visitor *v, struct hd_err *err);
+                         const struct hd_visitor *v, struct heddle_error *err);
 
 /* The lanes of a warp: *lanes, or 32 for 0.  0 or an error. */
-int hd_functional_lanes(uint32_t *lanes, struct hd_err *err);
+int hd_functional_lanes(uint32_t *lanes, struct heddle_error *err);
 
 #endif

@@ -175,7 +175,7 @@ void hd_core_stuck(void *self, uint32_t i, struct heddle_visitor *v)
 
 /* Where hits pass misses, one instruction owns the walks, and what parks waits
  * for it, in order: the lines of an instruction are next to each other. */
-static void look_check_parked(const struct hd_core *c, struct hd_err *err)
+static void look_check_parked(const struct hd_core *c, struct heddle_error *err)
 {
     uint32_t used = hd_mshr_used(&c->tlb_mshr), owned = 0, last = HD_NONE;
     uint64_t since = 0, waits = 0;
@@ -240,7 +240,7 @@ static bool look_places(const struct hd_core *c)
     return n == c->targets - hd_places_left(&c->parked_places);
 }
 
-void hd_core_check(void *self, uint32_t instance, struct hd_err *err)
+void hd_core_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_gpu *g = self;
     const struct hd_core *c = &g->core[instance];

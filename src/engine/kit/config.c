@@ -98,7 +98,7 @@ static int read_bool(const char *text)
 }
 
 static int config_set_number(const char *full, const struct hd_setting *s,
-                             void *p, const char *value, struct hd_err *err)
+                             void *p, const char *value, struct heddle_error *err)
 {
     uint64_t v;
 
@@ -121,7 +121,7 @@ static int config_set_number(const char *full, const struct hd_setting *s,
 }
 
 static int set_value(const char *full, const struct hd_setting *s, void *p,
-                     const char *value, struct hd_err *err)
+                     const char *value, struct heddle_error *err)
 {
     int k;
 
@@ -181,7 +181,7 @@ static const struct hd_setting *find(const char *name,
     return NULL;
 }
 
-static int config_unknown(const char *name, struct hd_err *err)
+static int config_unknown(const char *name, struct heddle_error *err)
 {
     enum { MOST = 512, LONG = 64 };
     char room[MOST][LONG];
@@ -208,7 +208,7 @@ static int config_unknown(const char *name, struct hd_err *err)
 }
 
 int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     const struct hd_part_info *g = NULL;
     const struct hd_setting *s = find(name, &g);
@@ -232,7 +232,7 @@ const struct hd_setting *hd_setting_at(uint32_t i,
 
 void hd_machine_defaults(struct hd_machine *m)
 {
-    struct hd_err err = {0, ""};
+    struct heddle_error err = {0, ""};
 
     memset(m, 0, sizeof *m);
     for (uint32_t i = 0; i < hd_part_count; i++) {
@@ -293,7 +293,7 @@ static void config_print(const struct hd_setting *s, const void *part,
 }
 
 int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
-                   size_t room, struct hd_err *err)
+                   size_t room, struct heddle_error *err)
 {
     const struct hd_part_info *g = NULL;
     const struct hd_setting *s = find(name, &g);

@@ -66,7 +66,7 @@ struct hd_part_info {
     const struct hd_rows *rows;
     uint32_t offset; /* of its settings in struct hd_machine */
     /* What two settings of the part can get wrong; may be NULL. */
-    int (*check)(const void *cfg, const char *name, struct hd_err *err);
+    int (*check)(const void *cfg, const char *name, struct heddle_error *err);
 };
 
 extern const struct hd_part_info hd_parts[];
@@ -89,14 +89,14 @@ void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room);
 
 /* Sets "group.name" from text.  Unknown names suggest the nearest one. */
 int hd_machine_set(struct hd_machine *m, const char *name, const char *value,
-                   struct hd_err *err);
+                   struct heddle_error *err);
 
 /* Writes the value of "group.name" as text. */
 int hd_machine_get(const struct hd_machine *m, const char *name, char *out,
-                   size_t room, struct hd_err *err);
+                   size_t room, struct heddle_error *err);
 
 /* Checks what one setting's range cannot: sizes that must divide, contradictory
  * modes.  0 or HEDDLE_ECONFIG. */
-int hd_machine_check(const struct hd_machine *m, struct hd_err *err);
+int hd_machine_check(const struct hd_machine *m, struct heddle_error *err);
 
 #endif

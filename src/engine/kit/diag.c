@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
+int hd_err_set(struct heddle_error *err, int code, const char *fmt, ...)
 {
     locale_t plain, before; /* 0.5 in every locale */
     va_list ap;
@@ -35,26 +35,26 @@ int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
     return err->code;
 }
 
-int hd_err_memory(struct hd_err *err)
+int hd_err_memory(struct heddle_error *err)
 {
     return hd_err_set(err, HEDDLE_ENOMEM, HEDDLE_NO_MEMORY);
 }
 
-int hd_err_tell(const struct hd_err *err, char *error, size_t room)
+int hd_err_tell(const struct heddle_error *err, char *error, size_t room)
 {
     if (error != NULL && room != 0)
         snprintf(error, room, "%s", err->text);
     return err->code;
 }
 
-int hd_err_give(const struct hd_err *err, struct heddle_error *to)
+int hd_err_give(const struct heddle_error *err, struct heddle_error *to)
 {
     if (to != NULL)
         *to = *err;
     return err->code;
 }
 
-void hd_err_clear(struct hd_err *err)
+void hd_err_clear(struct heddle_error *err)
 {
     err->code = 0;
     err->text[0] = '\0';

@@ -2,7 +2,7 @@
  * diag.h - errors as values: a code and a text that says what was expected.
  *
  * Nothing in the library prints or exits.  A function that can fail on input
- * takes a struct hd_err, fills it once (the first error wins) and returns its
+ * takes a struct heddle_error, fills it once (the first error wins) and returns its
  * negative code.  The codes are the public HEDDLE_E values; the command line
  * maps them to sysexits.
  *
@@ -42,14 +42,14 @@ static inline bool hd_err_ends(int code)
 
 /* Records an error unless one is recorded already (the end of a run is none);
  * returns err->code. */
-int hd_err_set(struct hd_err *err, int code, const char *fmt, ...)
+int hd_err_set(struct heddle_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Records that there is not enough memory; returns err->code. */
-int hd_err_memory(struct hd_err *err);
+int hd_err_memory(struct heddle_error *err);
 
 /* hd_err_memory for a function that returns a pointer: NULL. */
-static inline void *hd_err_no_memory(struct hd_err *err)
+static inline void *hd_err_no_memory(struct heddle_error *err)
 {
     hd_err_memory(err);
     return NULL;
@@ -63,13 +63,13 @@ static inline int hd_err_errno(int code)
 
 /* Writes the text to `error`, of `room` bytes, unless there are none; returns
  * err->code. */
-int hd_err_tell(const struct hd_err *err, char *error, size_t room);
+int hd_err_tell(const struct heddle_error *err, char *error, size_t room);
 
 /* Copies it to an error of a caller, which may be NULL; returns err->code. */
-int hd_err_give(const struct hd_err *err, struct heddle_error *to);
+int hd_err_give(const struct heddle_error *err, struct heddle_error *to);
 
 /* Forgets the error. */
-void hd_err_clear(struct hd_err *err);
+void hd_err_clear(struct heddle_error *err);
 
 /*
  * The name in names[0..n) nearest to `name` by edit distance, or NULL when

@@ -32,7 +32,7 @@ struct hd_part {
     /* Adds a row for whatever is stuck (hd_show_wait).  May be NULL. */
     void (*stuck)(void *self, uint32_t instance, struct heddle_visitor *v);
     /* Checks the part's invariants; records an error.  May be NULL. */
-    void (*check)(void *self, uint32_t instance, struct hd_err *err);
+    void (*check)(void *self, uint32_t instance, struct heddle_error *err);
     /* Brings lazily kept state and counters up to `now`; changes nothing that
      * happens later.  Called before counters are read or reset, before state
      * is hashed, and before the three above.  May be NULL. */
@@ -62,7 +62,7 @@ struct hd_env {
     struct hd_stats *stats;
     struct hd_clocks *clk;
     struct hd_slots *slots;
-    struct hd_err *err; /* an error recorded during the run stops it */
+    struct heddle_error *err; /* an error recorded during the run stops it */
     const hd_time *local; /* how far the core has run that runs, ahead of the
                              event that is served, or the instant of a DRAM
                              command; NULL: neither */

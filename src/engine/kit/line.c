@@ -121,7 +121,7 @@ size_t heddle_line_escape(const char *text, size_t n, const char *keep,
 }
 
 int hd_line_check(const char *what, const char *text, int code,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     char error[sizeof err->text];
 

@@ -10,6 +10,6 @@
 /* heddle_line_check of a text that ends with a zero; the error has this code.
  * Returns err->code. */
 int hd_line_check(const char *what, const char *text, int code,
-                  struct hd_err *err);
+                  struct heddle_error *err);
 
 #endif

@@ -36,7 +36,7 @@
 enum { NAME = 200, ROOM = NAME + 48, TURNS = 10000 };
 
 static int save_failed(struct hd_save *s, int code, const char *path,
-                       const char *what, struct hd_err *err)
+                       const char *what, struct heddle_error *err)
 {
     code = errno == ENOMEM ? HEDDLE_ENOMEM : code;
     hd_err_set(err, code, "%s: %s: %s", path, what, strerror(errno));
@@ -108,7 +108,7 @@ static bool is_stream(const char *path)
            strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-int hd_save_open(struct hd_save *s, const char *path, struct hd_err *err)
+int hd_save_open(struct hd_save *s, const char *path, struct heddle_error *err)
 {
     struct stat st;
     bool there = stat(path, &st) == 0;
@@ -147,7 +147,7 @@ static int save_finish(struct hd_save *s)
     return 0;
 }
 
-int hd_save_keep(struct hd_save *s, struct hd_err *err)
+int hd_save_keep(struct hd_save *s, struct heddle_error *err)
 {
     sigset_t all, old;
     int fd = s->fd, rc;
@@ -196,7 +196,7 @@ static int save_write(struct hd_save *s, const char *p, size_t n)
 }
 
 int hd_save_whole(const char *path, const void *bytes, size_t n,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     struct hd_save s = {.fd = -1};
 

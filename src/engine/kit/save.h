@@ -21,13 +21,13 @@ struct hd_save {
 
 /* Begins a file; *s is zeroed by the caller (but for `named`).  Paths are
  * copied. */
-int hd_save_open(struct hd_save *s, const char *path, struct hd_err *err);
+int hd_save_open(struct hd_save *s, const char *path, struct heddle_error *err);
 /* All is written: the file takes its name.  On an error nothing is left. */
-int hd_save_keep(struct hd_save *s, struct hd_err *err);
+int hd_save_keep(struct hd_save *s, struct heddle_error *err);
 /* Forgets a file that was not kept; frees what *s holds in any case. */
 void hd_save_drop(struct hd_save *s);
 /* Writes a file of n bytes; bytes NULL: says whether one could be made there. */
 int hd_save_whole(const char *path, const void *bytes, size_t n,
-                  struct hd_err *err);
+                  struct heddle_error *err);
 
 #endif

@@ -14,7 +14,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-int hd_clocks_init(struct hd_clocks *c, struct hd_err *err)
+int hd_clocks_init(struct hd_clocks *c, struct heddle_error *err)
 {
     static const char *const name[] = {"core", "core", "l2", "dram", "link"};
     const uint64_t most = 1ull << 50;

@@ -32,7 +32,7 @@ struct hd_clocks {
 
 /* Computes base and ticks from hz[].  0, or HEDDLE_ECONFIG when the common
  * base would pass 2^50 Hz or a frequency is 0. */
-int hd_clocks_init(struct hd_clocks *c, struct hd_err *err);
+int hd_clocks_init(struct hd_clocks *c, struct heddle_error *err);
 
 /* n cycles of a domain, in ticks. */
 static inline hd_time hd_ticks(const struct hd_clocks *c, enum hd_domain d,

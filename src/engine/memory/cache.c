@@ -185,7 +185,7 @@ void hd_cache_bound(struct hd_cache *c)
 
 /* What a cache of so many bytes can be. */
 static int cache_check_bytes(const struct hd_cache_cfg *c, const char *name,
-                             uint64_t bytes, struct hd_err *err)
+                             uint64_t bytes, struct heddle_error *err)
 {
     if (!hd_is_pow2(c->line) || c->line < 32)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -201,7 +201,7 @@ static int cache_check_bytes(const struct hd_cache_cfg *c, const char *name,
     return 0;
 }
 
-int hd_cache_check(const void *cfg, const char *name, struct hd_err *err)
+int hd_cache_check(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_cache_cfg *c = cfg;
 

@@ -113,6 +113,8 @@ static uint64_t *compress_count(const struct hd_compress *c, uint32_t app,
     return hd_count(&c->stat, 0, app, what);
 }
 
+/* ---- settings ------------------------------------------------------------ */
+
 /* Percents of the applications, from "a,b,..".  Whether it is that. */
 static bool ratios(const char *text, uint64_t *out)
 {
@@ -135,7 +137,7 @@ static bool ratios(const char *text, uint64_t *out)
 }
 
 int hd_compress_check(const struct hd_compress_cfg *cfg, uint32_t line,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     uint64_t any[HD_MAX_APPS];
 
@@ -510,7 +512,7 @@ static void compress_look(void *self, uint32_t instance,
     v->number(v->ud, "most", c->granules);
 }
 
-static void compress_check(void *self, uint32_t instance, struct hd_err *err)
+static void compress_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_compress *c = self;
     uint64_t used = 0, pages = 0, behind = 0;

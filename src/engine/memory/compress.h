@@ -77,6 +77,6 @@ hd_time hd_compress_unpack(const struct hd_compress *c);
 
 /* What the settings say together with others. */
 int hd_compress_check(const struct hd_compress_cfg *cfg, uint32_t line,
-                      struct hd_err *err);
+                      struct heddle_error *err);
 
 #endif

@@ -508,7 +508,7 @@ int64_t hd_dram_turn_default(void *dram, const void *question);
 /* For struct hd_part. */
 void hd_dram_look(void *dram, uint32_t channel, struct heddle_visitor *v);
 void hd_dram_stuck(void *dram, uint32_t channel, struct heddle_visitor *v);
-void hd_dram_check(void *dram, uint32_t channel, struct hd_err *err);
+void hd_dram_check(void *dram, uint32_t channel, struct heddle_error *err);
 
 /* ---- drampick.c: a policy's choice ------------------------------------ */
 
@@ -544,7 +544,7 @@ void hd_dramcheck_close(struct hd_dramcheck *k);
 /* Checks one command; commands of a channel come in order.  Records an error
  * that names the constraint. */
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
-                          struct hd_err *err);
+                          struct heddle_error *err);
 
 /* A copy inside DRAM has the bank to itself until a cycle; to be called after
  * all commands of cycles before. */

@@ -129,7 +129,7 @@ static const char *name_of(uint32_t kind)
 }
 
 static void broken(const struct hd_dramcmd *cmd, uint32_t kind, uint32_t bank,
-                   const char *what, struct hd_err *err)
+                   const char *what, struct heddle_error *err)
 {
     hd_err_set(err, HEDDLE_ECHECK,
                "dram: channel %u, cycle %llu: %s of bank %u breaks %s",
@@ -169,7 +169,7 @@ static bool breaks(const struct hd_dramcheck *k, const struct history *h,
 
 static void check_copy(const struct hd_dramcheck *k, const struct history *h,
                        const struct hd_dramcmd *cmd, uint32_t kind,
-                       uint32_t bank, uint64_t cycle, struct hd_err *err)
+                       uint32_t bank, uint64_t cycle, struct heddle_error *err)
 {
     if (cycle < free_of_copy(k, h, kind, bank))
         broken(cmd, kind, bank, "the rule that a copy has its bank", err);
@@ -178,7 +178,7 @@ static void check_copy(const struct hd_dramcheck *k, const struct history *h,
 /* Compares a command with all earlier ones. */
 static void check_rules(const struct hd_dramcheck *k, const struct history *h,
                         const struct hd_dramcmd *cmd, uint32_t kind,
-                        uint32_t bank, uint64_t cycle, struct hd_err *err)
+                        uint32_t bank, uint64_t cycle, struct heddle_error *err)
 {
     for (uint32_t i = 0; i < k->rules; i++)
         if (breaks(k, h, &k->rule[i], kind, bank, cycle))
@@ -201,7 +201,7 @@ static void dramcheck_remember(struct hd_dramcheck *k, struct history *h,
 }
 
 static void activate(struct hd_dramcheck *k, struct history *h,
-                     const struct hd_dramcmd *cmd, struct hd_err *err)
+                     const struct hd_dramcmd *cmd, struct heddle_error *err)
 {
     uint64_t fourth = h->activates[h->count % 4];
 
@@ -218,7 +218,7 @@ static void activate(struct hd_dramcheck *k, struct history *h,
 
 static void precharge(struct hd_dramcheck *k, struct history *h,
                       const struct hd_dramcmd *cmd, uint32_t bank,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     if (!h->open[bank])
         broken(cmd, PRE, bank, "the rule that a row is open", err);
@@ -244,7 +244,7 @@ static uint64_t precharge_from(const struct hd_dramcheck *k,
 
 static void column(struct hd_dramcheck *k, struct history *h,
                    const struct hd_dramcmd *cmd, uint32_t kind,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     uint64_t wait = kind == RD ? k->cfg.cl : k->cfg.wl;
 
@@ -265,7 +265,7 @@ static void column(struct hd_dramcheck *k, struct history *h,
 }
 
 static void dramcheck_refresh(struct hd_dramcheck *k, struct history *h,
-                              const struct hd_dramcmd *cmd, struct hd_err *err)
+                              const struct hd_dramcmd *cmd, struct heddle_error *err)
 {
     uint64_t due = (h->refreshes + 1) * k->cfg.trefi;
 
@@ -301,7 +301,7 @@ static bool legal(const struct hd_dramcheck *k, const struct history *h,
 /* No silver or normal command goes to the bank of the oldest golden request,
  * nor in a cycle in which that one's next command is legal. */
 static void golden_first(const struct hd_dramcheck *k, const struct history *h,
-                         const struct hd_dramcmd *cmd, struct hd_err *err)
+                         const struct hd_dramcmd *cmd, struct heddle_error *err)
 {
     uint32_t b = cmd->golden_bank, next = ACT;
 
@@ -325,7 +325,7 @@ void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
 }
 
 void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
-                          struct hd_err *err)
+                          struct heddle_error *err)
 {
     struct history *h = &k->h[cmd->channel];
     bool late =

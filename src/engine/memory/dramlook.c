@@ -95,7 +95,7 @@ static uint32_t dram_check_list(const struct hd_dram *d,
     return n;
 }
 
-void hd_dram_check(void *self, uint32_t c, struct hd_err *err)
+void hd_dram_check(void *self, uint32_t c, struct heddle_error *err)
 {
     const struct hd_dram *d = self;
     const struct hd_dramlane *l = &d->lane[c];

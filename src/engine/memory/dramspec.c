@@ -49,7 +49,7 @@ static const char *const field_name[HD_DRAM_FIELDS] = {"row", "bank", "group",
                                                        "column", "channel"};
 
 static int bad_map(const struct hd_dram_cfg *cfg, const char *why,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "dram.map: '%s' %s; A, B, or the fields row, bank, "
@@ -61,7 +61,7 @@ static int bad_map(const struct hd_dram_cfg *cfg, const char *why,
 /* Reads "row:bank:..." (or "row|bank|...") into order[], most significant
  * first. */
 static int dramspec_parse(const struct hd_dram_cfg *cfg, uint32_t *order,
-                          struct hd_err *err)
+                          struct heddle_error *err)
 {
     const char *s = cfg->map;
     uint32_t n = 0, seen = 0;
@@ -95,7 +95,7 @@ static int dramspec_parse(const struct hd_dram_cfg *cfg, uint32_t *order,
 }
 
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
-                    struct hd_err *err)
+                    struct heddle_error *err)
 {
     uint32_t order[HD_DRAM_FIELDS], size[HD_DRAM_FIELDS], at;
 
@@ -149,7 +149,7 @@ struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
 
 /* The geometry as the address map needs it. */
 static int check_shape(const struct hd_dram_cfg *c, uint32_t line,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     uint32_t burst = hd_dram_burst(c), piece = hd_dram_piece(c);
     struct hd_drammap map;
@@ -182,7 +182,7 @@ static int check_shape(const struct hd_dram_cfg *c, uint32_t line,
 }
 
 int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     if (check_shape(c, line, err) != 0)
         return err->code;

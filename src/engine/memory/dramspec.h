@@ -38,7 +38,7 @@ uint32_t hd_dram_trtw(const struct hd_dram_cfg *c);
  * in bytes: it must be in one contiguous piece.  0 or HEDDLE_ECONFIG.
  */
 int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
-                      struct hd_err *err);
+                      struct heddle_error *err);
 
 /* ---- the address map --------------------------------------------------- */
 
@@ -78,7 +78,7 @@ struct hd_drammap {
 
 /* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
-                    struct hd_err *err);
+                    struct heddle_error *err);
 
 /* Where an address is; the general path, for any sizes. */
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);

@@ -100,7 +100,7 @@ static uint64_t l2_waiters(const struct hd_l2_slice *sl, hd_time *ticks,
     return n;
 }
 
-void hd_l2_check(void *self, uint32_t i, struct hd_err *err)
+void hd_l2_check(void *self, uint32_t i, struct heddle_error *err)
 {
     const struct hd_l2 *l2 = self;
     const struct hd_l2_slice *sl = &l2->slice[i];

@@ -399,7 +399,7 @@ void hd_l2_warm(void *l2, struct hd_req *q);
 /* For struct hd_part. */
 void hd_l2_show(void *l2, uint32_t slice, struct heddle_visitor *v);
 void hd_l2_stuck(void *l2, uint32_t slice, struct heddle_visitor *v);
-void hd_l2_check(void *l2, uint32_t slice, struct hd_err *err);
+void hd_l2_check(void *l2, uint32_t slice, struct heddle_error *err);
 
 /* ---- memory/fast/l2.c: where the L2 is quiet -------------------------- */
 

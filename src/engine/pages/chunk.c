@@ -40,7 +40,7 @@ void hd_pt_hold(struct hd_ptables *t, const struct hd_pt_slot *h, int32_t n)
     t->s->spare -= r->held == 0 ? HD_LARGE_PAGES : 0;
 }
 
-void hd_pt_check_chunks(const struct hd_ptables *t, struct hd_err *err)
+void hd_pt_check_chunks(const struct hd_ptables *t, struct heddle_error *err)
 {
     uint64_t spare = 0, used = hd_frames_used(&t->frames);
 

@@ -192,7 +192,7 @@ static bool coalesced_owns(const struct hd_ptables *t, uint32_t region)
  * what a large entry covers is 512 pages of one application, in order and
  * aligned.
  */
-void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
+void hd_coalesced_check(const struct hd_ptables *t, struct heddle_error *err,
                         uint32_t app, uint64_t vpn, const uint64_t *e,
                         uint32_t level)
 {

@@ -210,7 +210,7 @@ static bool naive(const struct hd_ptables *t, uint32_t app, uint64_t vpn,
     return true;
 }
 
-void hd_contig_check(const struct hd_ptables *t, struct hd_err *err)
+void hd_contig_check(const struct hd_ptables *t, struct heddle_error *err)
 {
     uint64_t covered[HD_MAX_APPS] = {0}, all[HD_MAX_APPS] = {0};
 

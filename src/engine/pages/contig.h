@@ -67,6 +67,6 @@ uint64_t hd_contig_covered(const struct hd_ptables *t, uint32_t app,
                            uint64_t *all);
 
 /* The bits and sums are those that a scan of everything would give. */
-void hd_contig_check(const struct hd_ptables *t, struct hd_err *err);
+void hd_contig_check(const struct hd_ptables *t, struct heddle_error *err);
 
 #endif

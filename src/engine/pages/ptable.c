@@ -488,7 +488,7 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
 }
 
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
-                   hd_va base, uint64_t bytes, struct hd_err *err)
+                   hd_va base, uint64_t bytes, struct heddle_error *err)
 {
     struct hd_pt_job j = {app, index, base, bytes, err, false, false};
 
@@ -496,7 +496,7 @@ int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
 }
 
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
-                       hd_va base, uint64_t bytes, struct hd_err *err)
+                       hd_va base, uint64_t bytes, struct heddle_error *err)
 {
     struct hd_pt_job j = {app, index, base, bytes, err, true, false};
 
@@ -674,7 +674,7 @@ static int ptable_take_state(struct hd_ptables *t)
     return 0;
 }
 
-static int ptable_check_memory(const struct hd_vm_cfg *cfg, struct hd_err *err)
+static int ptable_check_memory(const struct hd_vm_cfg *cfg, struct heddle_error *err)
 {
     unsigned long long bytes = cfg->memory_bytes;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;

@@ -47,12 +47,12 @@ void hd_ptables_close(struct hd_ptables *t);
  * policy's wrong answer is recorded, too: its page has the next free frame.
  */
 int hd_ptables_map(struct hd_ptables *t, uint32_t app, uint32_t index,
-                   hd_va base, uint64_t bytes, struct hd_err *err);
+                   hd_va base, uint64_t bytes, struct heddle_error *err);
 
 /* hd_ptables_map where pages are not resident: asks alloc, and remembers which
  * pages there are and their sizes.  A walk finds their entries. */
 int hd_ptables_reserve(struct hd_ptables *t, uint32_t app, uint32_t index,
-                       hd_va base, uint64_t bytes, struct hd_err *err);
+                       hd_va base, uint64_t bytes, struct heddle_error *err);
 
 /* Whether vpn is of a reserved page that is not mapped yet; x: which pages it
  * spans (x->vpn, x->pages). */
@@ -68,7 +68,7 @@ enum hd_place { HD_PLACED, HD_PLACE_COMPACT, HD_PLACE_EVICT };
  * have come: it is mapped; false: its allocation has gone meanwhile.
  * `prefetched`: no access has asked for it.  vpn is its first. */
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
-                     struct hd_err *err);
+                     struct heddle_error *err);
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        bool prefetched);
 

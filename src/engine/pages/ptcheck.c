@@ -101,7 +101,7 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
 
 /* Counts by frame of 2 MB are those that the owners of its frames give; no
  * frame has pages of several without one that was put next to others'. */
-static void check_big(const struct hd_ptables *t, struct hd_err *err)
+static void check_big(const struct hd_ptables *t, struct heddle_error *err)
 {
     uint64_t held[HD_MAX_APPS + 1] = {0}, several = 0, mixed = 0;
 
@@ -132,7 +132,7 @@ static void check_big(const struct hd_ptables *t, struct hd_err *err)
 
 /* Counts the present leaf pages below a table from the root down; checks each
  * against the hash of regions, the frame's owner and the table's count. */
-static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
+static uint64_t check_table(const struct hd_ptables *t, struct heddle_error *err,
                             uint32_t n, uint64_t vpn, uint64_t *large)
 {
     const struct hd_pt_table *x = &t->table[n];
@@ -179,7 +179,7 @@ static uint64_t check_table(const struct hd_ptables *t, struct hd_err *err,
     return pages;
 }
 
-void hd_ptables_check(void *self, uint32_t instance, struct hd_err *err)
+void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_ptables *t = self;
     uint64_t all = 0, owned = 0, foreign = 0, pages;

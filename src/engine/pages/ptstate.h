@@ -279,13 +279,13 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 /* ---- ptcheck.c -------------------------------------------------------- */
 
 /* For struct hd_part; hd_ptables_look is in ptable.h. */
-void hd_ptables_check(void *tables, uint32_t instance, struct hd_err *err);
+void hd_ptables_check(void *tables, uint32_t instance, struct heddle_error *err);
 
 /* ---- coalesced.c ------------------------------------------------------ */
 
 /* A coalesced region's pages of 4 KB are in one frame of 2 MB, each in its
  * place, all disabled, and no other page is; no other entry is disabled. */
-void hd_coalesced_check(const struct hd_ptables *t, struct hd_err *err,
+void hd_coalesced_check(const struct hd_ptables *t, struct heddle_error *err,
                         uint32_t app, uint64_t vpn, const uint64_t *e,
                         uint32_t level);
 
@@ -300,7 +300,7 @@ struct hd_pt_job {
     uint32_t app, index;
     hd_va base;
     uint64_t bytes;
-    struct hd_err *err;
+    struct heddle_error *err;
     bool nonresident; /* pages are reserved only */
     bool again;       /* one of those was asked for, and memory was compacted */
 };
@@ -323,7 +323,7 @@ void hd_pt_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
                   uint32_t pages);
 /* Takes the frames of a page from f on.  0, or an error in `err`. */
 int hd_pt_occupy(struct hd_ptables *t, const struct hd_pt_slot *h, uint32_t app,
-                 uint64_t vpn, uint64_t f, uint32_t pages, struct hd_err *err);
+                 uint64_t vpn, uint64_t f, uint32_t pages, struct heddle_error *err);
 /* A page has no memory any more; its frame is free. */
 void hd_pt_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
                        const struct hd_xlate *x);
@@ -346,6 +346,6 @@ void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
 
 /* ---- chunk.c ---------------------------------------------------------- */
 
-void hd_pt_check_chunks(const struct hd_ptables *t, struct hd_err *err);
+void hd_pt_check_chunks(const struct hd_ptables *t, struct heddle_error *err);
 
 #endif

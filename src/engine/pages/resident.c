@@ -78,7 +78,7 @@ uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 /* A page of an allocation that was reserved gets its frame. */
 static struct hd_pt_job resident_job(const struct hd_ptables *t, uint32_t app,
                                      uint64_t vpn, bool again,
-                                     struct hd_err *err)
+                                     struct heddle_error *err)
 {
     const struct hd_pt_range *r = hd_pt_range_with(t, app, vpn);
     struct hd_pt_job j = {.app = app,
@@ -106,7 +106,7 @@ hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 }
 
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     struct hd_pt_job j = resident_job(t, app, vpn.v, again, err);

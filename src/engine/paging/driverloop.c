@@ -325,7 +325,7 @@ void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
     hd_driverloop_serve(f, now);
 }
 
-void hd_driverloop_check(const struct hd_faults *f, struct hd_err *err)
+void hd_driverloop_check(const struct hd_faults *f, struct heddle_error *err)
 {
     uint32_t requests = 0;
 

@@ -714,7 +714,7 @@ static void evict_stuck(void *self, uint32_t instance,
     vis->number(vis->ud, "n", v->s->units);
 }
 
-static void evict_check(void *self, uint32_t instance, struct hd_err *err)
+static void evict_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_evict *v = self;
     const struct hd_evict_state *s = v->s;

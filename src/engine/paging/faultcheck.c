@@ -52,7 +52,7 @@ void hd_fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v)
 /* The requests of an entry are as many as it says, and wait for its pages;
  * where they do not wait for others', those have not arrived. */
 static void fault_check_entry(const struct hd_faults *f, uint32_t e,
-                              struct hd_err *err)
+                              struct heddle_error *err)
 {
     const struct hd_fault *x = &f->v[e];
     bool alone =
@@ -82,7 +82,7 @@ static void fault_check_entry(const struct hd_faults *f, uint32_t e,
                    (unsigned long long)x->vpn.v, n, f->open.v[e].n);
 }
 
-void hd_fault_check(void *self, uint32_t instance, struct hd_err *err)
+void hd_fault_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_faults *f = self;
     uint32_t waits = 0, batches = 0;

@@ -195,7 +195,7 @@ void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t fault);
 
 void hd_fault_look(void *self, uint32_t instance, struct heddle_visitor *v);
 void hd_fault_stuck(void *self, uint32_t instance, struct heddle_visitor *v);
-void hd_fault_check(void *self, uint32_t instance, struct hd_err *err);
+void hd_fault_check(void *self, uint32_t instance, struct heddle_error *err);
 
 /* ---- faultset.c --------------------------------------------------------- */
 
@@ -313,6 +313,6 @@ void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head);
 /* The next notification of a batch has its turn; its time is over. */
 void hd_driverloop_next_notice(struct hd_faults *f, hd_time now);
 void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t granule);
-void hd_driverloop_check(const struct hd_faults *f, struct hd_err *err);
+void hd_driverloop_check(const struct hd_faults *f, struct heddle_error *err);
 
 #endif

@@ -313,7 +313,7 @@ static void link_stuck(void *self, uint32_t dir, struct heddle_visitor *v)
     v->number(v->ud, "n", l->q[dir].n);
 }
 
-static void link_check(void *self, uint32_t dir, struct hd_err *err)
+static void link_check(void *self, uint32_t dir, struct heddle_error *err)
 {
     const struct hd_link *l = self;
     const struct queue *q = &l->q[dir];

@@ -75,7 +75,7 @@ static size_t show_field(char *out, size_t room, const void *q,
 }
 
 static void ask_tell(const struct hd_offer *o, const void *q, int64_t answer,
-                     const char *rule, struct hd_err *err)
+                     const char *rule, struct heddle_error *err)
 {
     const struct heddle_point_info *info = o->info;
     struct hd_env *env = o->r->env;
@@ -96,7 +96,7 @@ static void ask_tell(const struct hd_offer *o, const void *q, int64_t answer,
 
 void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
                      const void *question, int64_t answer, const char *rule,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     const struct hd_offer *o = slot->bound ? slot->self : NULL;
 

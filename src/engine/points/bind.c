@@ -66,7 +66,7 @@ static bool wants(const struct heddle_policy *p, const struct hd_offer *o,
 /* ---- checks ----------------------------------------------------------- */
 
 static int check_policy(const struct hd_slots_registry *r,
-                        const struct heddle_policy *p, struct hd_err *err)
+                        const struct heddle_policy *p, struct heddle_error *err)
 {
     char why[160];
 
@@ -92,7 +92,7 @@ static int check_policy(const struct hd_slots_registry *r,
 
 /* The structure of a name; "" is HD_NONE, everywhere. */
 static int find_at(struct hd_slots_registry *r, const struct heddle_policy *p,
-                   const char *name, uint32_t *at, struct hd_err *err)
+                   const char *name, uint32_t *at, struct heddle_error *err)
 {
     const char *names[HD_MAX_AT];
     char meant[96];
@@ -115,7 +115,7 @@ static int find_at(struct hd_slots_registry *r, const struct heddle_policy *p,
 /* A policy that answers points must find at least one of them. */
 static int check_offers(struct hd_slots_registry *r,
                         const struct heddle_policy *p, uint32_t at,
-                        struct hd_err *err)
+                        struct heddle_error *err)
 {
     const char *point = NULL;
 
@@ -140,7 +140,7 @@ static int check_offers(struct hd_slots_registry *r,
 
 /* Unbinds the policies that stand in the way, or names one that does. */
 static int clear_way(struct hd_slots_registry *r, const struct heddle_policy *p,
-                     uint32_t at, uint32_t flags, struct hd_err *err)
+                     uint32_t at, uint32_t flags, struct heddle_error *err)
 {
     for (uint32_t i = 0; i < r->offers; i++) {
         struct hd_offer *o = r->offer[i];
@@ -235,7 +235,7 @@ static void close_cell(struct hd_slots_registry *r,
 }
 
 static int open_cell(struct hd_slots_registry *r, const struct hd_bound *b,
-                     struct hd_cell *c, struct hd_err *err)
+                     struct hd_cell *c, struct heddle_error *err)
 {
     const struct heddle_policy *p = b->policy;
     struct heddle_place place = bind_place(r, p, c);
@@ -291,7 +291,7 @@ static void list_cells(const struct hd_slots_registry *r, struct hd_bound *b,
 }
 
 static int open_cells(struct hd_slots_registry *r, struct hd_bound *b,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     r->current = b;
     r->sink = err;
@@ -384,7 +384,7 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
 }
 
 static int check_watchers(const struct hd_slots_registry *r,
-                          const struct heddle_policy *p, struct hd_err *err)
+                          const struct heddle_policy *p, struct heddle_error *err)
 {
     uint32_t many[HEDDLE_NOTE_COUNT] = {0};
 
@@ -479,7 +479,7 @@ int heddle_use(heddle_sim *s, const struct heddle_policy *p, const char *at,
                uint32_t flags)
 {
     struct hd_slots_registry *r = registry(s);
-    struct hd_err *err = &r->error;
+    struct heddle_error *err = &r->error;
     uint64_t v[HEDDLE_MAX_PARAMS] = {0};
     struct hd_bound *b;
     uint32_t place;

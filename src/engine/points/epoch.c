@@ -346,7 +346,7 @@ int heddle_start_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
                              enum heddle_translate_to to, uint64_t core)
 {
     struct hd_slots *s = hd_sim_env(sim)->slots;
-    struct hd_err *err = &s->registry->error;
+    struct heddle_error *err = &s->registry->error;
     char name[16];
     int rc = s->translate == NULL ? HEDDLE_ECONFIG : HEDDLE_EINVAL;
 

@@ -102,7 +102,7 @@ const struct heddle_policy *heddle_policy_load(const char *path,
                                                struct heddle_error *error)
 {
     const struct heddle_policy *p = NULL;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     const char *wrong;
     hd_entry_fn *entry;
     char why[1024];

@@ -45,7 +45,7 @@ static int own_number(const struct hd_owned *own, const char *name, bool hist)
 }
 
 int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
-                struct hd_err *err)
+                struct heddle_error *err)
 {
     struct hd_owned *own = &r->own;
 
@@ -88,7 +88,7 @@ int heddle_policy_setting(const heddle_sim *s, const char *name,
                           uint64_t *number, char *text, size_t room)
 {
     const struct hd_slots *slots = hd_sim_env(s)->slots;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     char own[256], *end;
     uint64_t n;
 

@@ -58,7 +58,7 @@ static void registry_look(void *self, uint32_t instance,
     }
 }
 
-int hd_slots_check(struct hd_slots *s, struct hd_err *err)
+int hd_slots_check(struct hd_slots *s, struct heddle_error *err)
 {
     struct hd_slots_registry *r = s->registry;
 
@@ -72,7 +72,7 @@ int hd_slots_check(struct hd_slots *s, struct hd_err *err)
     return err->code;
 }
 
-static void registry_check(void *self, uint32_t instance, struct hd_err *err)
+static void registry_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     struct hd_slots_registry *r = self;
 
@@ -396,7 +396,7 @@ void heddle_mute(heddle_sim *sim, int on)
 
 /* ---- snapshots -------------------------------------------------------- */
 
-int hd_slots_told(struct hd_slots *s, const struct hd_err *err)
+int hd_slots_told(struct hd_slots *s, const struct heddle_error *err)
 {
     s->registry->error = *err;
     return err->code;
@@ -466,7 +466,7 @@ void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m)
 }
 
 int hd_slots_same(const struct hd_slots *s, const struct hd_slots_mark *m,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     struct hd_slots_mark now[HEDDLE_MAX_BOUND];
     char bound[256];

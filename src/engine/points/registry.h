@@ -145,13 +145,13 @@ struct hd_slots_registry {
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_bound *told;    /* to whom a note is being told */
     bool muted;               /* those who only watch are told nothing */
-    struct hd_err *sink;      /* where heddle_policy_fail writes; NULL: env */
-    struct hd_err error;      /* of heddle_use and heddle_steer */
+    struct heddle_error *sink;      /* where heddle_policy_fail writes; NULL: env */
+    struct heddle_error error;      /* of heddle_use and heddle_steer */
 };
 
 /* own.c: names for what a policy counts; 0 or an error. */
 int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
-                struct hd_err *err);
+                struct heddle_error *err);
 
 /* ask.c: puts into a slot what follows from who is bound and who listens; ends
  * the listening. */

@@ -114,7 +114,7 @@ struct hd_slots {
     void *translate_self;
     /* Reads a setting of the machine as text; NULL: there is none. */
     int (*setting)(const struct hd_machine *m, const char *name, char *out,
-                   size_t room, struct hd_err *err);
+                   size_t room, struct heddle_error *err);
     const struct hd_machine *machine;
 };
 
@@ -150,7 +150,7 @@ void hd_slots_offer(struct hd_slots *s, enum heddle_point p, const char *at,
  * question. */
 void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
                      const void *question, int64_t answer, const char *rule,
-                     struct hd_err *err);
+                     struct heddle_error *err);
 
 /* Whether a policy answers a point of any structure; who only listens does
  * not. */
@@ -193,7 +193,7 @@ void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields);
 
 /* Asks every script whether it holds state that a snapshot would miss; called
  * when a run is done.  0 or an error in `err`. */
-int hd_slots_check(struct hd_slots *s, struct hd_err *err);
+int hd_slots_check(struct hd_slots *s, struct heddle_error *err);
 
 /* Counters of component "policy": <point>.asked and <point>.passed. */
 
@@ -203,7 +203,7 @@ int hd_slots_check(struct hd_slots *s, struct hd_err *err);
 size_t hd_slots_describe(const struct hd_slots *s, char *out, size_t room);
 
 /* What heddle_policy_error tells from now on; returns its code. */
-int hd_slots_told(struct hd_slots *s, const struct hd_err *err);
+int hd_slots_told(struct hd_slots *s, const struct heddle_error *err);
 
 /* What a snapshot must know of a binding: equal hashes have the same policy,
  * parameters and places of state. */
@@ -217,7 +217,7 @@ struct hd_slots_mark {
 void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m);
 /* 0, or an error that says what differs from the policies that are bound. */
 int hd_slots_same(const struct hd_slots *s, const struct hd_slots_mark *m,
-                  struct hd_err *err);
+                  struct heddle_error *err);
 
 /* State of scripts, which lies outside the arena.  Save writes at most `room`
  * bytes and returns the bytes needed (0: there is none); a failing script

@@ -102,7 +102,7 @@ void hd_l2tlb_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
 /* Whose entries are checked, and where the verdict goes. */
 struct verdict {
     const struct hd_mmu *m;
-    struct hd_err *err;
+    struct heddle_error *err;
     const char *name;
 };
 
@@ -131,7 +131,7 @@ static void l2tlb_check_entry(void *ud, uint32_t app, const struct hd_xlate *x)
     }
 }
 
-void hd_l2tlb_check(void *mmu, uint32_t i, struct hd_err *err)
+void hd_l2tlb_check(void *mmu, uint32_t i, struct heddle_error *err)
 {
     struct hd_unit *u = hd_unit_of(mmu, i);
     struct verdict c = {u->m, err, "l2tlb"};
@@ -218,7 +218,7 @@ void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
     }
 }
 
-void hd_ptw_check(void *mmu, uint32_t i, struct hd_err *err)
+void hd_ptw_check(void *mmu, uint32_t i, struct heddle_error *err)
 {
     struct hd_unit *u = hd_unit_of(mmu, i);
     const struct hd_unit_state *s = u->s;

@@ -219,7 +219,7 @@ void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
     }
 }
 
-void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err)
+void hd_prefetch_check(void *mmu, uint32_t unit, struct heddle_error *err)
 {
     const struct hd_unit *u = hd_unit_of(mmu, unit);
     uint32_t n = 0;

@@ -111,7 +111,7 @@ int64_t hd_runs_merge_default(void *self, const void *question)
 }
 
 int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways);
     uint32_t large = hd_assoc_ways(cfg->large_entries, cfg->large_ways);

@@ -372,7 +372,7 @@ void hd_subregions_look(void *mmu, uint32_t i, struct heddle_visitor *v)
     }
 }
 
-void hd_subregions_check(void *mmu, uint32_t i, struct hd_err *err)
+void hd_subregions_check(void *mmu, uint32_t i, struct heddle_error *err)
 {
     const struct hd_unit *u = hd_unit_of(mmu, i);
     const struct hd_subregions *h = &u->subs;

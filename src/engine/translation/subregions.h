@@ -74,6 +74,6 @@ void hd_subregions_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
                           uint64_t pages);
 
 void hd_subregions_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_subregions_check(void *mmu, uint32_t unit, struct hd_err *err);
+void hd_subregions_check(void *mmu, uint32_t unit, struct heddle_error *err);
 
 #endif

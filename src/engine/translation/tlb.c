@@ -351,7 +351,7 @@ static uint32_t tlb_group(const struct hd_tlb_cfg *cfg)
 
 /* The arrays can be as they are set. */
 static int tlb_check_arrays(const struct hd_tlb_cfg *cfg, const char *at,
-                            struct hd_err *err)
+                            struct heddle_error *err)
 {
     uint32_t group = tlb_group(cfg);
 
@@ -378,7 +378,7 @@ static int tlb_check_arrays(const struct hd_tlb_cfg *cfg, const char *at,
     return hd_runs_check(cfg, at, err);
 }
 
-int hd_tlb_check(const void *cfg, const char *name, struct hd_err *err)
+int hd_tlb_check(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_tlb_cfg *t = cfg;
 

@@ -218,6 +218,6 @@ void hd_tlb_each(const struct hd_tlb *t,
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);
 
 /* What two settings of a TLB can get wrong: 0, or an error that names them. */
-int hd_tlb_check(const void *cfg, const char *name, struct hd_err *err);
+int hd_tlb_check(const void *cfg, const char *name, struct heddle_error *err);
 
 #endif

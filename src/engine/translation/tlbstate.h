@@ -171,7 +171,7 @@ int64_t hd_runs_merge_default(void *tlb, const void *question);
 /* Entries of subregions, and ranges: what of the arrays they need.  0 or an
  * error. */
 int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
-                  struct hd_err *err);
+                  struct heddle_error *err);
 
 /* ---- shootdown.c -------------------------------------------------------- */
 

@@ -296,10 +296,10 @@ void hd_l2tlb_verify(const struct hd_unit *u, const struct hd_treq *q,
 void hd_l2tlb_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_look_bypass(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_l2tlb_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_l2tlb_check(void *mmu, uint32_t unit, struct hd_err *err);
+void hd_l2tlb_check(void *mmu, uint32_t unit, struct heddle_error *err);
 void hd_ptw_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_ptw_stuck(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_ptw_check(void *mmu, uint32_t unit, struct hd_err *err);
+void hd_ptw_check(void *mmu, uint32_t unit, struct heddle_error *err);
 
 /* ---- prefetch.c --------------------------------------------------------- */
 
@@ -317,7 +317,7 @@ void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w);
 bool hd_prefetch_answer(struct hd_unit *u, hd_time now, uint32_t walk,
                         const struct hd_xlate *x);
 void hd_prefetch_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
-void hd_prefetch_check(void *mmu, uint32_t unit, struct hd_err *err);
+void hd_prefetch_check(void *mmu, uint32_t unit, struct heddle_error *err);
 
 /* ---- batch.c ----------------------------------------------------------- */
 

@@ -45,7 +45,7 @@ struct fifo {
 
 struct heddle_part_dram {
     struct hd_machine machine; /* only its group dram is used */
-    struct hd_err err;
+    struct heddle_error err;
     uint32_t window, check;
     struct request *v;
     size_t n, room;

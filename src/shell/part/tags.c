@@ -40,7 +40,7 @@ struct heddle_part_tags {
         char name[PARAM_ROOM], value[PARAM_ROOM];
     } param[MOST_PARAMS];
     uint32_t params;
-    struct hd_err err; /* of the last call */
+    struct heddle_error err; /* of the last call */
     struct heddle_part_tags_result r;
     /* while it is open */
     struct hd_arena arena;
@@ -49,7 +49,7 @@ struct heddle_part_tags {
     struct hd_stats stats;
     struct hd_clocks clk;
     struct hd_slots slots;
-    struct hd_err wrong; /* env.err: what a policy did; it stays */
+    struct heddle_error wrong; /* env.err: what a policy did; it stays */
     struct hd_tlb tlb;
     struct hd_cache tags;
     bool bound; /* a policy other than the default */

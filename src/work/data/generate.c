@@ -77,7 +77,7 @@ enum {
 };
 
 heddle_data *hd_generate_array(enum heddle_type type, uint64_t n,
-                               const char *what, struct hd_err *err)
+                               const char *what, struct heddle_error *err)
 {
     heddle_data *d;
 
@@ -91,7 +91,7 @@ heddle_data *hd_generate_array(enum heddle_type type, uint64_t n,
     return d != NULL ? d : hd_err_no_memory(err);
 }
 
-heddle_data *hd_generate_give(heddle_data *d, const struct hd_err *err,
+heddle_data *hd_generate_give(heddle_data *d, const struct heddle_error *err,
                               char *error, size_t room)
 {
     if (err->code == 0)
@@ -108,7 +108,7 @@ heddle_data *heddle_generate_ints(uint64_t n, int32_t lo, int32_t hi,
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_INTS);
     uint64_t span = (uint64_t)((int64_t)hi - lo) + 1;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = NULL;
     int32_t *out;
 
@@ -139,7 +139,7 @@ static void draw_floats(float *out, size_t n, uint64_t seed)
 heddle_data *heddle_generate_floats(uint64_t n, uint64_t seed, char *error,
                                     size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = hd_generate_array(HEDDLE_F32, n, "floats", &err);
 
     if (d != NULL)
@@ -169,7 +169,7 @@ void hd_generate_permute(int32_t *out, uint32_t n, uint64_t seed)
 heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed, char *error,
                                          size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = hd_generate_array(HEDDLE_I32, n, "permutation", &err);
 
     if (d != NULL)
@@ -180,7 +180,7 @@ heddle_data *heddle_generate_permutation(uint64_t n, uint64_t seed, char *error,
 heddle_data *heddle_generate_starts(uint64_t n, uint64_t step, char *error,
                                     size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = NULL;
     uint64_t x = 1, *out;
 
@@ -259,7 +259,7 @@ static uint32_t zipf_rank(const double *sum, uint32_t keys, double u)
 }
 
 static int draw_zipf(int32_t *out, uint64_t n, uint32_t keys, double s,
-                     uint64_t seed, struct hd_err *err)
+                     uint64_t seed, struct heddle_error *err)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_ZIPF);
     const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
@@ -289,7 +289,7 @@ static int draw_zipf(int32_t *out, uint64_t n, uint32_t keys, double s,
 heddle_data *heddle_generate_zipf(uint64_t n, uint64_t keys, double s,
                                   uint64_t seed, char *error, size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = hd_generate_array(HEDDLE_I32, n, "zipf", &err);
 
     if (d != NULL)
@@ -355,7 +355,7 @@ static void nearest(struct points *c, const float *at, uint32_t first,
 }
 
 static int fill_clusters(struct points *p, uint64_t seed,
-                         struct heddle_clusters *c, struct hd_err *err)
+                         struct heddle_clusters *c, struct heddle_error *err)
 {
     float *at = malloc(sizeof *at * p->k * p->dim);
     uint32_t j, d, first;
@@ -388,7 +388,7 @@ int heddle_generate_clusters(uint32_t n, uint32_t dim, uint32_t k,
                              char *error, size_t room)
 {
     struct points p = {.n = n, .dim = dim, .k = k};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     int rc;
 
     memset(c, 0, sizeof *c);
@@ -455,7 +455,7 @@ static void insert(uint32_t *table, uint8_t *fill, uint32_t key, uint32_t sets)
 }
 
 static void fill_memcached(uint32_t *table, uint32_t h, uint32_t keys,
-                           uint64_t seed, struct hd_err *err)
+                           uint64_t seed, struct heddle_error *err)
 {
     uint32_t sets = (1u << h) / WAYS, i;
     int32_t *order = malloc(sizeof *order * (keys ? keys : 1));
@@ -478,7 +478,7 @@ static void fill_memcached(uint32_t *table, uint32_t h, uint32_t keys,
 heddle_data *heddle_generate_memcached(uint32_t h, uint64_t keys, uint64_t seed,
                                        char *error, size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = NULL;
 
     if (h < 4 || h > 25 || keys >= HD_GENERATE_MOST)
@@ -558,7 +558,7 @@ static void fill_cube(const struct mesh *m, const uint32_t c[3],
 }
 
 static void fill_mesh(int32_t *out, const struct mesh *m, uint32_t window,
-                      uint64_t seed, struct hd_err *err)
+                      uint64_t seed, struct heddle_error *err)
 {
     struct hd_rng r = hd_rng_make(seed, STREAM_WINDOWS);
     int32_t *id = malloc(m->n * sizeof *id); /* [natural]: the number */
@@ -609,7 +609,7 @@ static uint64_t mesh_of(const struct heddle_mesh_spec *spec, struct mesh *m)
 heddle_data *heddle_generate_mesh(const struct heddle_mesh_spec *spec,
                                   char *error, size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct mesh m = {0};
     uint64_t n = mesh_of(spec, &m);
     heddle_data *d = NULL;

@@ -13,10 +13,10 @@
 
 /* n elements, zeroed, or NULL with an error that names `what`. */
 heddle_data *hd_generate_array(enum heddle_type type, uint64_t n,
-                               const char *what, struct hd_err *err);
+                               const char *what, struct heddle_error *err);
 
 /* Hands `d` out; where there is an error, its words and NULL instead. */
-heddle_data *hd_generate_give(heddle_data *d, const struct hd_err *err,
+heddle_data *hd_generate_give(heddle_data *d, const struct heddle_error *err,
                               char *error, size_t room);
 
 /* A permutation of 0 .. n-1. */

@@ -469,7 +469,7 @@ int heddle_generate_suffix_tree(const struct heddle_genome_spec *spec,
 {
     struct genome g = {.s = *spec};
     struct tree m = {0};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     bool good = spec->gc >= 0 && spec->gc <= 1;
     int rc = 0;
 

@@ -56,7 +56,7 @@ struct graph {
 };
 
 /* Rows of n nodes, all of degree 0. */
-static int open_rows(struct graph *g, uint32_t n, struct hd_err *err)
+static int open_rows(struct graph *g, uint32_t n, struct heddle_error *err)
 {
     if (n == 0 || n > INT32_MAX - 2)
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -75,7 +75,7 @@ static int open_rows(struct graph *g, uint32_t n, struct hd_err *err)
  * start[v + 1] where the next edge of v goes.  When every edge is placed,
  * start[v + 1] is the end of row v, which is what it must be.
  */
-static int make_rows(struct graph *g, struct hd_err *err)
+static int make_rows(struct graph *g, struct heddle_error *err)
 {
     uint64_t m = 0;
 
@@ -173,7 +173,7 @@ static int draw_twice(struct graph *g, const struct heddle_graph_spec *s,
                       void (*draw)(struct graph *g,
                                    const struct heddle_graph_spec *s,
                                    bool fill),
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     if (open_rows(g, s->n, err) < 0)
         return err->code;
@@ -185,7 +185,7 @@ static int draw_twice(struct graph *g, const struct heddle_graph_spec *s,
 }
 
 static int uniform(struct graph *g, const struct heddle_graph_spec *s,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     if (s->lo > s->hi || s->hi > 1u << 20)
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -236,7 +236,7 @@ static void sort_row(int32_t *row, size_t count)
 }
 
 static int random_graph(struct graph *g, const struct heddle_graph_spec *s,
-                        struct hd_err *err)
+                        struct heddle_error *err)
 {
     if (s->edges > INT32_MAX / 2)
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -307,7 +307,7 @@ static uint64_t take_edges(struct lattice *l, const int32_t *order, uint32_t n,
 }
 
 static int roads(struct lattice *l, uint32_t n, uint64_t edges, uint64_t seed,
-                 struct hd_err *err)
+                 struct heddle_error *err)
 {
     int32_t *order = malloc((size_t)n * 2 * sizeof *order);
     uint32_t *up = malloc((size_t)n * sizeof *up);
@@ -330,7 +330,7 @@ static int roads(struct lattice *l, uint32_t n, uint64_t edges, uint64_t seed,
 
 /* Rows of the lattice's edges: up, left, right, down. */
 static int lattice_rows(struct graph *g, const struct lattice *l,
-                        struct hd_err *err)
+                        struct heddle_error *err)
 {
     uint32_t v;
     int edge, rc;
@@ -357,7 +357,7 @@ static int lattice_rows(struct graph *g, const struct lattice *l,
 }
 
 static int grid(struct graph *g, const struct heddle_graph_spec *s,
-                struct hd_err *err)
+                struct heddle_error *err)
 {
     uint64_t n = (uint64_t)s->width * s->height;
     uint64_t all = 2 * n - s->width - s->height;
@@ -452,7 +452,7 @@ static void rmat_draw(struct graph *g, const struct heddle_graph_spec *r,
         memcpy(g->start + 2, have, g->n * sizeof *have);
 }
 
-static int rmat_check(const struct heddle_graph_spec *r, struct hd_err *err)
+static int rmat_check(const struct heddle_graph_spec *r, struct heddle_error *err)
 {
     if (r->scale < 1 || r->scale > 28)
         return hd_err_set(err, HEDDLE_EINVAL,
@@ -468,7 +468,7 @@ static int rmat_check(const struct heddle_graph_spec *r, struct hd_err *err)
 }
 
 static int rmat(struct graph *g, const struct heddle_graph_spec *s,
-                struct hd_err *err)
+                struct heddle_error *err)
 {
     int32_t *name = NULL;
     uint32_t *have;
@@ -497,7 +497,7 @@ static int rmat(struct graph *g, const struct heddle_graph_spec *s,
 /* ---- the interface ------------------------------------------------------- */
 
 static int graph_draw(struct graph *g, const struct heddle_graph_spec *s,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     switch (s->kind) {
     case HEDDLE_GRAPH_UNIFORM:
@@ -514,7 +514,7 @@ static int graph_draw(struct graph *g, const struct heddle_graph_spec *s,
 }
 
 /* Start and degree of each node. */
-static int add_nodes(struct graph *g, struct hd_err *err)
+static int add_nodes(struct graph *g, struct heddle_error *err)
 {
     heddle_data *d = heddle_data_new(HEDDLE_I32, (uint64_t)g->n * 2);
     int32_t *at;
@@ -534,7 +534,7 @@ int heddle_generate_graph(const struct heddle_graph_spec *spec,
                           struct heddle_graph *out, char *error, size_t room)
 {
     struct graph g = {.out = out};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     memset(out, 0, sizeof *out);
     if (graph_draw(&g, spec, &err) == 0 && add_nodes(&g, &err) == 0)
@@ -578,7 +578,7 @@ static void find_levels(const struct heddle_graph *g, uint32_t source,
 heddle_data *heddle_generate_levels(const struct heddle_graph *g,
                                     uint32_t source, char *error, size_t room)
 {
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     heddle_data *d = NULL;
     int32_t *queue = NULL;
 

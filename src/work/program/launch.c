@@ -231,7 +231,7 @@ static int launch_choose(struct hd_lane_engine *vm, struct heddle_launch *l)
 static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
 {
     struct hd_lane_state *st = vm->st;
-    struct hd_err *err = vm->env->err;
+    struct heddle_error *err = vm->env->err;
     const struct hd_kernel *k;
 
     if (l->kernel >= vm->prog->nkernel ||

@@ -204,7 +204,7 @@ struct heddle_program {
     void *host_ud;
     void (*host_free)(void *ud);
     void *xxh; /* running hash */
-    struct hd_err err;
+    struct heddle_error err;
 };
 
 /* Register type of a buffer's values. */
@@ -219,7 +219,7 @@ static inline enum hd_rtype hd_program_rtype(uint8_t type)
  * the instruction that is wrong. */
 int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
-                     struct hd_err *err);
+                     struct heddle_error *err);
 void hd_verify_free(struct hd_kernel *k);
 
 /* Whether an instruction of that kind writes its register d; whether its

@@ -92,7 +92,7 @@ static void read_ins(struct hd_cursor *r, struct hd_ins *n)
 /* ---- header ----------------------------------------------------------- */
 
 static int read_args(struct hd_cursor *r, struct hd_kernel *k,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     for (uint32_t n = 0; n < k->nargs; n++) {
         k->arg[n].type = (uint8_t)verify_take(r, 1);
@@ -107,7 +107,7 @@ static int read_args(struct hd_cursor *r, struct hd_kernel *k,
 }
 
 static int read_header(struct hd_cursor *r, struct hd_kernel *k,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     uint64_t threads = 1;
 
@@ -167,7 +167,7 @@ struct verifier {
     uint64_t known[HD_MAX_REGS / 64];
     uint8_t *var; /* [nreg] depth of declaration + 1; 0: no variable */
     struct scope *scope;
-    struct hd_err *err;
+    struct heddle_error *err;
 };
 
 static int verify_wrong(struct verifier *z, const char *what)
@@ -534,7 +534,7 @@ static int verify_kernel(struct hd_kernel *k, struct hd_cursor *r,
 
 int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     struct hd_cursor r = {.p = code, .end = (const uint8_t *)code + bytes};
     struct verifier z = {.k = k, .err = err};

@@ -74,7 +74,7 @@ int heddle_ahead(heddle_workload *workload, uint32_t lanes, uint32_t launch,
                                 .lanes = lanes,
                                 .between = ahead_between,
                                 .v = {.step = ahead_step, .ud = &a}};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     int rc;
 
     if (src->ops->contents == NULL)

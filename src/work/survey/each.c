@@ -51,7 +51,7 @@ int heddle_each(heddle_workload *workload, const struct heddle_each_options *o,
     struct hd_functional run = {.src = hd_workload_source(workload),
                                 .name = "run",
                                 .v = {.step = each_step, .ud = &w}};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     int rc;
 
     if (o != NULL) {

@@ -392,7 +392,7 @@ void heddle_survey_free(heddle_survey *s)
 }
 
 static int survey(struct heddle_survey *s, struct hd_source *src,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     const struct heddle_survey_room *o = &s->o.room;
     const struct hd_room room = {.cores = o->cores,
@@ -429,7 +429,7 @@ int heddle_survey_run(heddle_workload *w, const struct heddle_survey_options *o,
 {
     static const struct heddle_survey_options none;
     struct heddle_survey *s = calloc(1, sizeof *s);
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     int rc;
 
     *out = NULL;

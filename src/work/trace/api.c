@@ -42,7 +42,7 @@ static const struct heddle_trace_note note_rows[] = {
 };
 
 static int no_context(const char *path, uint32_t context, size_t n,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     return hd_err_set(err, HEDDLE_EINVAL,
                       "%s: it has %zu address spaces, 0 to %zu; there is no %u",
@@ -51,7 +51,7 @@ static int no_context(const char *path, uint32_t context, size_t n,
 
 /* Whether an option is given and out of range. */
 static int check_range(bool given, const char *name, uint32_t v, uint32_t least,
-                       uint32_t most, struct hd_err *err)
+                       uint32_t most, struct heddle_error *err)
 {
     if (!given || (v >= least && v <= most))
         return 0;
@@ -61,7 +61,7 @@ static int check_range(bool given, const char *name, uint32_t v, uint32_t least,
 }
 
 static int check_options(const struct heddle_trace_options *o,
-                         struct hd_err *err)
+                         struct heddle_error *err)
 {
     check_range(o->registers != 0, "registers", o->registers, 1,
                 HEDDLE_TRACE_REGISTERS, err);
@@ -81,7 +81,7 @@ static void note_forget(struct hd_trace_context *x, enum hd_trace_note n)
 
 /* Headers say what the options do; no note of them is left. */
 static int repair(struct hd_container *b, const struct heddle_trace_options *o,
-                  struct hd_err *err)
+                  struct heddle_error *err)
 {
     for (size_t i = 0; i < b->kernels; i++) {
         struct hd_trace_kernel *k = &b->kernel[i];
@@ -100,7 +100,7 @@ static int repair(struct hd_container *b, const struct heddle_trace_options *o,
 }
 
 /* Nothing that is most likely wrong. */
-static int check_strict(const struct hd_trace_context *x, struct hd_err *err)
+static int check_strict(const struct hd_trace_context *x, struct heddle_error *err)
 {
     for (uint32_t i = 0; i < x->notes; i++) {
         const struct hd_trace_note_row *r = &x->note[i];
@@ -119,7 +119,7 @@ heddle_workload *heddle_trace_open(const char *path,
                                    struct heddle_error *error)
 {
     static const struct heddle_trace_options plain;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_trace_input in;
     struct hd_container *container = NULL;
     struct hd_source *s = NULL;
@@ -157,7 +157,7 @@ heddle_workload *heddle_trace_open(const char *path,
 int heddle_trace_contexts(const char *path, char *error, size_t room)
 {
     struct hd_trace_input in;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     int n = 0;
 
     if (hd_trace_input_open(path, &in, &err) != 0)
@@ -177,7 +177,7 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
                          size_t room)
 {
     struct hd_trace_input input;
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct hd_container *to, *from = NULL;
 
     if (hd_trace_input_open(in, &input, &err) != 0)
@@ -286,7 +286,7 @@ int heddle_trace_verify(heddle_workload *w, char *error, size_t room)
 {
     uint32_t context;
     struct hd_container *b = container_of(w, &context);
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
 
     for (size_t i = 0; b != NULL && i < b->frames && err.code == 0; i++)
         hd_frame_free(hd_container_frame(b, i, RESIDENT, &err));
@@ -338,7 +338,7 @@ static int dump_warp(struct dump *d, const struct hd_frame *f,
     return rc;
 }
 
-static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
+static int dump_frame(struct dump *d, size_t frame, struct heddle_error *err)
 {
     const struct hd_trace_kernel *k =
         &d->container->kernel[d->container->frame[frame].kernel];
@@ -358,7 +358,7 @@ static int dump_frame(struct dump *d, size_t frame, struct hd_err *err)
     return rc;
 }
 
-static int dump_container(struct dump *d, uint32_t context, struct hd_err *err)
+static int dump_container(struct dump *d, uint32_t context, struct heddle_error *err)
 {
     uint32_t number = 0;
     int rc = 0;
@@ -398,7 +398,7 @@ static int on_op(void *ud, const struct heddle_each_op *op)
 }
 
 /* Whether what was selected is there at all. */
-static int check_selected(const struct dump *d, struct hd_err *err)
+static int check_selected(const struct dump *d, struct heddle_error *err)
 {
     const struct heddle_trace_select *s = d->s;
     char kernel[40] = "no kernel has";
@@ -420,7 +420,7 @@ int heddle_trace_dump(heddle_workload *w, const struct heddle_trace_select *s,
 {
     static const struct heddle_trace_select all;
     struct dump d = {.s = s != NULL ? s : &all, .fn = fn, .ud = ud};
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     uint32_t context;
 
     d.container = hd_trace_source_container(hd_workload_source(w), &context);
@@ -450,7 +450,7 @@ struct record {
     struct hd_packer *pack;
     struct hd_pages pages;
     struct hd_trace_kernel *k;
-    struct hd_err *err;
+    struct heddle_error *err;
 };
 
 static int on_launch(void *ud, const struct hd_launch *l)
@@ -562,7 +562,7 @@ static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
         .name = "recording",
         .v = {record_step, on_launch, on_block, on_block_end, r},
         .lanes = lanes};
-    struct hd_err *err = r->err;
+    struct heddle_error *err = r->err;
     struct hd_alloc a = {0};
 
     hd_pages_init(&r->pages);
@@ -583,7 +583,7 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
                         uint32_t lanes, char *error, size_t room)
 {
     struct hd_source *s = hd_workload_source(workload);
-    struct hd_err err = {0};
+    struct heddle_error err = {0};
     struct record r = {.err = &err};
     uint32_t context;
     struct hd_container *container = hd_trace_source_container(s, &context);

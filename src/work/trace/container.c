@@ -55,7 +55,7 @@ static const unsigned char magic[8] = {0x89, 'h',  'd',  't',
                                        '\r', '\n', 0x1a, '\n'};
 
 static int container_io_error(const struct hd_container *b, int code,
-                              const char *what, struct hd_err *err)
+                              const char *what, struct heddle_error *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s",
                       b->io.path != NULL ? b->io.path : "temporary file", what,
@@ -65,7 +65,7 @@ static int container_io_error(const struct hd_container *b, int code,
 /* ---- files --------------------------------------------------------------- */
 
 static int write_at(struct hd_container *b, const void *p, size_t n,
-                    uint64_t at, struct hd_err *err)
+                    uint64_t at, struct heddle_error *err)
 {
     const char *s = p;
 
@@ -80,7 +80,7 @@ static int write_at(struct hd_container *b, const void *p, size_t n,
 
 /* Reads into the space for packed bytes. */
 static int read_at(struct hd_container *b, size_t n, uint64_t at,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     b->io.packed.n = 0;
     if (!hd_bytes_room(&b->io.packed, n + 1))
@@ -100,7 +100,7 @@ static int read_at(struct hd_container *b, size_t n, uint64_t at,
 }
 
 /* Opens the nameless temporary file. */
-static int open_spill(struct hd_container *b, struct hd_err *err)
+static int open_spill(struct hd_container *b, struct heddle_error *err)
 {
     const char *dir = getenv("TMPDIR");
     char name[512];
@@ -124,7 +124,7 @@ static int open_spill(struct hd_container *b, struct hd_err *err)
 
 /* level: of compression; 0: to be read. */
 static struct hd_container *container_new(const char *path, int level,
-                                          struct hd_err *err)
+                                          struct heddle_error *err)
 {
     struct hd_container *b = calloc(1, sizeof *b);
 
@@ -143,7 +143,7 @@ static struct hd_container *container_new(const char *path, int level,
     return hd_err_no_memory(err);
 }
 
-struct hd_container *hd_container_memory(uint64_t keep, struct hd_err *err)
+struct hd_container *hd_container_memory(uint64_t keep, struct heddle_error *err)
 {
     struct hd_container *b = container_new(NULL, LEVEL_SPILL, err);
 
@@ -152,7 +152,7 @@ struct hd_container *hd_container_memory(uint64_t keep, struct hd_err *err)
     return b;
 }
 
-struct hd_container *hd_container_create(const char *path, struct hd_err *err)
+struct hd_container *hd_container_create(const char *path, struct heddle_error *err)
 {
     struct hd_container *b = container_new(path, LEVEL_FILE, err);
 
@@ -200,7 +200,7 @@ void hd_container_free(struct hd_container *b)
 /* ---- writing ------------------------------------------------------------- */
 
 uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
-                             struct hd_err *err)
+                             struct heddle_error *err)
 {
     if (memchr(s, '\0', n) != NULL) {
         hd_err_set(err, HEDDLE_EDATA, "an opcode or name has a zero byte");
@@ -229,7 +229,7 @@ uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
 }
 
 const char *hd_container_name(struct hd_container *b, const char *s, size_t n,
-                              struct hd_err *err)
+                              struct heddle_error *err)
 {
     uint32_t i = hd_container_string(b, s, n, err);
 
@@ -237,7 +237,7 @@ const char *hd_container_name(struct hd_container *b, const char *s, size_t n,
 }
 
 int hd_container_context(struct hd_container *b, const char *name,
-                         struct hd_err *err)
+                         struct heddle_error *err)
 {
     const char *s = hd_container_name(b, name, strlen(name), err);
     struct hd_trace_context *c =
@@ -256,7 +256,7 @@ int hd_container_context(struct hd_container *b, const char *name,
 
 int hd_container_alloc(struct hd_container *b, uint32_t context,
                        const char *name, uint64_t base, uint64_t bytes,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     struct hd_trace_context *c = &b->context[context];
     const char *s = hd_container_name(b, name, strlen(name), err);
@@ -271,7 +271,7 @@ int hd_container_alloc(struct hd_container *b, uint32_t context,
 
 struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
                                             const struct hd_trace_kernel *k,
-                                            struct hd_err *err)
+                                            struct heddle_error *err)
 {
     struct hd_trace_kernel *p =
         hd_grow(&b->kernel, b->kernels, &b->room_kernels, sizeof *p);
@@ -287,7 +287,7 @@ struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
 
 /* Compresses into io->packed; gives the shorter of the two forms. */
 static const void *shorter(struct hd_container *b, const unsigned char *p,
-                           size_t n, uint32_t *stored, struct hd_err *err)
+                           size_t n, uint32_t *stored, struct heddle_error *err)
 {
     struct hd_bytes *out = &b->io.packed;
     size_t bound = ZSTD_compressBound(n);
@@ -308,7 +308,7 @@ static const void *shorter(struct hd_container *b, const unsigned char *p,
 
 /* Adds a frame to the last kernel. */
 static int put_frame(struct hd_container *b, const unsigned char *p, size_t n,
-                     uint32_t blocks, struct hd_err *err)
+                     uint32_t blocks, struct heddle_error *err)
 {
     struct hd_container_frame *f =
         hd_grow(&b->frame, b->frames, &b->room_frames, sizeof *f);
@@ -349,7 +349,7 @@ static int put_frame(struct hd_container *b, const unsigned char *p, size_t n,
 }
 
 int hd_container_pack(struct hd_container *b, struct hd_packer *k,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     struct hd_bytes *out = &b->io.plain;
     uint32_t blocks = hd_packer_blocks(k);
@@ -366,7 +366,7 @@ int hd_container_pack(struct hd_container *b, struct hd_packer *k,
 }
 
 int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
-                           struct hd_err *err)
+                           struct heddle_error *err)
 {
     struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
 
@@ -647,7 +647,7 @@ const char *hd_index_read(struct hd_container *b, const unsigned char *p,
 }
 
 static int write_index(struct hd_container *b, const struct hd_bytes *index,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     unsigned char head[HEADER] = {0};
     uint32_t stored;
@@ -675,7 +675,7 @@ static int write_index(struct hd_container *b, const struct hd_bytes *index,
 
 /* The index, and the hash of the contents that it describes. */
 static int make_index(struct hd_container *b, struct hd_bytes *index,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     size_t logical = hd_index_write(b, index);
 
@@ -685,7 +685,7 @@ static int make_index(struct hd_container *b, struct hd_bytes *index,
     return 0;
 }
 
-int hd_container_hash(struct hd_container *b, struct hd_err *err)
+int hd_container_hash(struct hd_container *b, struct heddle_error *err)
 {
     struct hd_bytes index = {0};
     int r = make_index(b, &index, err);
@@ -694,7 +694,7 @@ int hd_container_hash(struct hd_container *b, struct hd_err *err)
     return r;
 }
 
-int hd_container_finish(struct hd_container *b, struct hd_err *err)
+int hd_container_finish(struct hd_container *b, struct heddle_error *err)
 {
     struct hd_bytes index = {0};
     int r = make_index(b, &index, err);
@@ -707,7 +707,7 @@ int hd_container_finish(struct hd_container *b, struct hd_err *err)
 
 /* ---- reading ------------------------------------------------------------- */
 
-int hd_container_is(const char *path, struct hd_err *err)
+int hd_container_is(const char *path, struct heddle_error *err)
 {
     unsigned char head[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -724,7 +724,7 @@ int hd_container_is(const char *path, struct hd_err *err)
  * do not, or memory is short (an error). */
 static const unsigned char *expand(struct hd_container *b,
                                    const unsigned char *p, size_t stored,
-                                   size_t raw, struct hd_err *err)
+                                   size_t raw, struct heddle_error *err)
 {
     struct hd_bytes *out = &b->io.plain;
 
@@ -742,13 +742,13 @@ static const unsigned char *expand(struct hd_container *b,
 }
 
 static int container_bad(const struct hd_container *b, const char *what,
-                         struct hd_err *err)
+                         struct heddle_error *err)
 {
     return hd_err_set(err, HEDDLE_EDATA, "%s: %s", b->io.path, what);
 }
 
 static int read_index(struct hd_container *b, const unsigned char *head,
-                      uint64_t size, struct hd_err *err)
+                      uint64_t size, struct heddle_error *err)
 {
     uint64_t at = hd_load64(head + 16), stored = hd_load64(head + 24);
     uint64_t raw = hd_load64(head + 32);
@@ -779,7 +779,7 @@ static int read_index(struct hd_container *b, const unsigned char *head,
                       b->io.path, what);
 }
 
-static int read_head(struct hd_container *b, struct hd_err *err)
+static int read_head(struct hd_container *b, struct heddle_error *err)
 {
     struct stat st;
 
@@ -806,7 +806,7 @@ static int read_head(struct hd_container *b, struct hd_err *err)
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
-struct hd_container *hd_container_open(const char *path, struct hd_err *err)
+struct hd_container *hd_container_open(const char *path, struct heddle_error *err)
 {
     struct hd_container *b = container_new(path, 0, err);
 
@@ -818,7 +818,7 @@ struct hd_container *hd_container_open(const char *path, struct hd_err *err)
 
 /* What is wrong with frame i, after its place; NULL. */
 __attribute__((format(printf, 4, 5))) static void *
-bad_frame(const struct hd_container *b, size_t i, struct hd_err *err,
+bad_frame(const struct hd_container *b, size_t i, struct heddle_error *err,
           const char *fmt, ...)
 {
     const struct hd_container_frame *f = &b->frame[i];
@@ -835,7 +835,7 @@ bad_frame(const struct hd_container *b, size_t i, struct hd_err *err,
 }
 
 const unsigned char *hd_container_get(struct hd_container *b, size_t i,
-                                      size_t limit, struct hd_err *err)
+                                      size_t limit, struct heddle_error *err)
 {
     const struct hd_container_frame *f = &b->frame[i];
     const unsigned char *p = NULL;
@@ -854,7 +854,7 @@ const unsigned char *hd_container_get(struct hd_container *b, size_t i,
 }
 
 void *hd_container_too_large(const struct hd_container *b, size_t i,
-                             uint64_t limit, struct hd_err *err)
+                             uint64_t limit, struct heddle_error *err)
 {
     return bad_frame(b, i, err,
                      "the resident blocks take more than %llu bytes; raise the "
@@ -863,7 +863,7 @@ void *hd_container_too_large(const struct hd_container *b, size_t i,
 }
 
 struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
-                                    size_t limit, struct hd_err *err)
+                                    size_t limit, struct heddle_error *err)
 {
     const struct hd_trace_kernel *k = &b->kernel[b->frame[i].kernel];
     const unsigned char *p = hd_container_get(b, i, limit, err);
@@ -889,7 +889,7 @@ struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
 /* ---- copying ------------------------------------------------------------- */
 
 static int copy_context(const struct hd_trace_context *x,
-                        struct hd_container *out, struct hd_err *err)
+                        struct hd_container *out, struct heddle_error *err)
 {
     if (hd_container_context(out, x->name, err) != 0)
         return err->code;
@@ -916,7 +916,7 @@ static int copy_context(const struct hd_trace_context *x,
 
 static int copy_kernel(struct hd_container *in, size_t i, uint32_t context,
                        struct hd_container *out, size_t limit,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     struct hd_trace_kernel k = in->kernel[i];
 
@@ -936,7 +936,7 @@ static int copy_kernel(struct hd_container *in, size_t i, uint32_t context,
 
 int hd_container_copy(struct hd_container *in, uint32_t context,
                       struct hd_container *out, size_t limit,
-                      struct hd_err *err)
+                      struct heddle_error *err)
 {
     for (size_t i = 0; i < in->strings; i++) {
         const char *s = in->string[i];

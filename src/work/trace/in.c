@@ -44,7 +44,7 @@ struct text {
     struct hd_bytes buf;
     size_t done; /* of it: whole lines; the rest belongs to the next text */
     int more;    /* what hd_trace_in_more() gives */
-    struct hd_err err;
+    struct heddle_error err;
 };
 
 struct hd_trace_in {
@@ -63,7 +63,7 @@ struct hd_trace_in {
 };
 
 static int in_io_error(struct hd_trace_in *in, const char *what, int code,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     return hd_err_set(err, hd_err_errno(code), "%s: %s: %s", in->path, what,
                       strerror(errno));
@@ -91,7 +91,7 @@ void hd_trace_in_close(struct hd_trace_in *in)
 
 /* Reads up to n bytes to p; fewer only at the end.  < 0: an error. */
 static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n,
-                         struct hd_err *err)
+                         struct heddle_error *err)
 {
     ssize_t got, sum = 0;
 
@@ -104,7 +104,7 @@ static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n,
     return sum;
 }
 
-static int xz_error(struct hd_trace_in *in, lzma_ret r, struct hd_err *err)
+static int xz_error(struct hd_trace_in *in, lzma_ret r, struct heddle_error *err)
 {
     const char *why = r == LZMA_BUF_ERROR ? "the file is cut off"
                       : r == LZMA_MEMLIMIT_ERROR
@@ -127,7 +127,7 @@ static const char *other_form(const unsigned char *p, ssize_t n)
 }
 
 /* The first bytes decide whether the file is compressed.  0 or an error. */
-static int in_start(struct hd_trace_in *in, struct hd_err *err)
+static int in_start(struct hd_trace_in *in, struct heddle_error *err)
 {
     static const unsigned char magic[6] = {0xfd, '7', 'z', 'X', 'Z', 0};
     struct hd_bytes *before = &in->text[TEXTS - 1].buf; /* the first text */
@@ -154,7 +154,7 @@ static int in_start(struct hd_trace_in *in, struct hd_err *err)
     return before->oom ? hd_err_memory(err) : 0;
 }
 
-struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
+struct hd_trace_in *hd_trace_in_open(const char *path, struct heddle_error *err)
 {
     size_t n = strlen(path) + 1;
     struct hd_trace_in *in = calloc(1, sizeof *in + n);
@@ -181,7 +181,7 @@ struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err)
 
 /* Decompresses to p.  Bytes, fewer than n only at the end, or an error. */
 static ssize_t read_xz(struct hd_trace_in *in, unsigned char *p, size_t n,
-                       struct hd_err *err)
+                       struct heddle_error *err)
 {
     lzma_stream *z = &in->z;
     lzma_ret r = LZMA_OK;
@@ -208,7 +208,7 @@ static ssize_t read_xz(struct hd_trace_in *in, unsigned char *p, size_t n,
 
 /* Reads more; in->eof when there is none.  0 or an error. */
 static int in_fill(struct hd_trace_in *in, struct hd_bytes *b,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     ssize_t got;
 
@@ -300,7 +300,7 @@ static void start_helper(struct hd_trace_in *in)
 }
 
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     const struct text *t = &in->text[in->taken % TEXTS];
 

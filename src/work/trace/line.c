@@ -55,7 +55,7 @@ struct inst {
 
 struct hd_lines {
     struct hd_container *container; /* opcodes become strings of it */
-    struct hd_err err;
+    struct heddle_error err;
     uint32_t version; /* of the tracer */
     bool lineinfo;    /* lines begin with a line number */
     bool prefix;
@@ -433,7 +433,7 @@ void hd_lines_after(struct hd_lines *c, uint32_t pc)
     c->next = &c->place[(pc * 0x9e3779b1u) >> 22];
 }
 
-const struct hd_err *hd_lines_error(const struct hd_lines *c)
+const struct heddle_error *hd_lines_error(const struct hd_lines *c)
 {
     return &c->err;
 }
@@ -682,7 +682,7 @@ static const char *read_line(struct hd_lines *c, const char *p,
 static const char *line_settle(struct hd_lines *c, const char *p, const char *q,
                                struct hd_line *out)
 {
-    struct hd_err first = c->err;
+    struct heddle_error first = c->err;
 
     c->settled = true;
     if (q != NULL || first.code != HEDDLE_EDATA)

@@ -59,7 +59,7 @@ static char *path_join(const char *dir, size_t dir_len, const char *name,
     return s;
 }
 
-static int add_path(struct hd_trace_input *in, char *path, struct hd_err *err)
+static int add_path(struct hd_trace_input *in, char *path, struct heddle_error *err)
 {
     char **p = hd_grow(&in->path, in->n, &in->room, sizeof *p);
 
@@ -89,7 +89,7 @@ static int by_list(const void *a, const void *b)
 }
 
 static int read_dir(const char *path, struct hd_trace_input *in,
-                    struct hd_err *err)
+                    struct heddle_error *err)
 {
     DIR *d = opendir(path);
     struct dirent *e;
@@ -119,7 +119,7 @@ static int read_dir(const char *path, struct hd_trace_input *in,
 
 /* A kernel's text begins with its header, or it is compressed; or it has the
  * name of one, because its header may begin with a comment. */
-static int is_kernel(const char *path, struct hd_err *err)
+static int is_kernel(const char *path, struct heddle_error *err)
 {
     static const char *const names[] = {".traceg", ".traceg.xz", ".tracez",
                                         ".trace", ".trace.xz"};
@@ -143,7 +143,7 @@ static int is_kernel(const char *path, struct hd_err *err)
 }
 
 int hd_trace_input_open(const char *path, struct hd_trace_input *in,
-                        struct hd_err *err)
+                        struct heddle_error *err)
 {
     struct stat st;
     int r;
@@ -191,7 +191,7 @@ static int by_base(const void *a, const void *b)
 }
 
 /* Removes allocations that are inside another; the order stays. */
-static int merge_allocs(struct hd_trace_context *x, struct hd_err *err)
+static int merge_allocs(struct hd_trace_context *x, struct heddle_error *err)
 {
     struct span *s = malloc((x->allocs + 1) * sizeof *s);
     uint64_t reach = 0;
@@ -225,7 +225,7 @@ struct list {
     struct hd_container *container;
     struct hd_trace_text *text;
     struct hd_pages pages;
-    struct hd_err *err;
+    struct heddle_error *err;
     uint64_t line;
     uint64_t odd_line; /* the first that says nothing known, and its text */
     char odd[64];
@@ -382,7 +382,7 @@ static void name_context(const char *path, bool kernel, char *out, size_t room)
 /* One address space. */
 static int load_one(const struct hd_trace_input *in, size_t i,
                     struct hd_trace_text *text, struct hd_container *container,
-                    struct hd_err *err)
+                    struct heddle_error *err)
 {
     struct list l = {
         .path = in->path[i], .container = container, .text = text, .err = err};
@@ -406,7 +406,7 @@ static int load_one(const struct hd_trace_input *in, size_t i,
 }
 
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_container *container, struct hd_err *err)
+                  struct hd_container *container, struct heddle_error *err)
 {
     struct hd_trace_text *text = hd_trace_text_new(container);
     int r = text != NULL ? 0 : hd_err_memory(err);

@@ -97,7 +97,7 @@ static void drop_unused(struct replayer *t)
 
 /* The unpacked frame, with one user more. */
 static struct hd_frame *acquire(struct replayer *t, size_t frame,
-                                struct hd_err *err)
+                                struct heddle_error *err)
 {
     for (size_t i = t->ress; i-- > 0;) {
         if (t->res[i].frame == frame) {
@@ -443,7 +443,7 @@ static void free_source(void *self)
 
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  struct hd_err *err)
+                                  struct heddle_error *err)
 {
     struct replayer *t = calloc(1, sizeof *t);
     uint64_t id[2] = {container->hash, context};

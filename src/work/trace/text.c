@@ -119,7 +119,7 @@ struct hd_trace_text {
     struct hd_trace_kernel *k; /* in the container, once the header is read */
     struct hd_trace_context *x;
     struct held held;
-    struct hd_err *err;
+    struct heddle_error *err;
     const char *path;
     uint64_t line;
     uint32_t warps; /* of a block */
@@ -1082,7 +1082,7 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
             }
             q = hd_lines_read(t->lines, p, &l);
             if (HD_UNLIKELY(q == NULL)) {
-                const struct hd_err *e = hd_lines_error(t->lines);
+                const struct heddle_error *e = hd_lines_error(t->lines);
                 return hd_err_set(t->err, e->code, "%s:%llu: %s", t->path,
                                   (unsigned long long)t->line, e->text);
             }
@@ -1140,7 +1140,7 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
 }
 
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
-                         struct hd_pages *pages, struct hd_err *err)
+                         struct hd_pages *pages, struct heddle_error *err)
 {
     struct hd_trace_in *in = hd_trace_in_open(path, err);
     struct header h = {.k = {.lanes = 32, .regs = 0}};

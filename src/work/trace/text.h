@@ -12,7 +12,7 @@
 struct hd_trace_in;
 
 /* Opens a file; `path` is copied.  NULL on error. */
-struct hd_trace_in *hd_trace_in_open(const char *path, struct hd_err *err);
+struct hd_trace_in *hd_trace_in_open(const char *path, struct heddle_error *err);
 void hd_trace_in_close(struct hd_trace_in *in);
 
 /*
@@ -22,15 +22,15 @@ void hd_trace_in_close(struct hd_trace_in *in);
  * or an error.
  */
 int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
-                     struct hd_err *err);
+                     struct heddle_error *err);
 
 /* The text of a .tracez, of which fd and path are borrowed (z.c). */
 struct hd_tracez;
-struct hd_tracez *hd_tracez_open(int fd, const char *path, struct hd_err *err);
+struct hd_tracez *hd_tracez_open(int fd, const char *path, struct heddle_error *err);
 void hd_tracez_close(struct hd_tracez *z);
 /* Appends about so many bytes of text.  1, 0 at the end, or an error. */
 int hd_tracez_more(struct hd_tracez *z, struct hd_bytes *out, size_t least,
-                   struct hd_err *err);
+                   struct heddle_error *err);
 
 /* ---- the words of a line --------------------------------------------------
  *
@@ -274,7 +274,7 @@ const char *hd_lines_read(struct hd_lines *c, const char *p,
 /* A list that is affine after all becomes so: one form for one access. */
 void hd_line_affine(struct hd_line *l);
 /* What was expected. */
-const struct hd_err *hd_lines_error(const struct hd_lines *c);
+const struct heddle_error *hd_lines_error(const struct hd_lines *c);
 
 /* ---- kernels (text.c) ---------------------------------------------- */
 
@@ -289,7 +289,7 @@ void hd_trace_text_free(struct hd_trace_text *t);
  * last address space of the container; what it touches is added to `pages`.
  */
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
-                         struct hd_pages *pages, struct hd_err *err);
+                         struct hd_pages *pages, struct heddle_error *err);
 
 /* Counts a note of an address space; `line` 0: the file as a whole. */
 void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
@@ -311,12 +311,12 @@ struct hd_trace_input {
 
 /* Finds out what `path` is. */
 int hd_trace_input_open(const char *path, struct hd_trace_input *in,
-                        struct hd_err *err);
+                        struct heddle_error *err);
 void hd_trace_input_free(struct hd_trace_input *in);
 
 /* Reads the text of address space `context`, or of all of them if it is
  * HD_NONE, into an empty container and finishes that. */
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_container *container, struct hd_err *err);
+                  struct hd_container *container, struct heddle_error *err);
 
 #endif

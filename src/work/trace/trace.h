@@ -281,49 +281,49 @@ struct hd_container {
  * A container to be written: in memory up to `keep` bytes and beyond that in
  * a nameless temporary file.  NULL: out of memory.
  */
-struct hd_container *hd_container_memory(uint64_t keep, struct hd_err *err);
+struct hd_container *hd_container_memory(uint64_t keep, struct heddle_error *err);
 /* A container in a file, which takes its name when it is finished. */
-struct hd_container *hd_container_create(const char *path, struct hd_err *err);
+struct hd_container *hd_container_create(const char *path, struct heddle_error *err);
 /* Opens a file for reading. */
-struct hd_container *hd_container_open(const char *path, struct hd_err *err);
+struct hd_container *hd_container_open(const char *path, struct heddle_error *err);
 /* An unfinished file is removed. */
 void hd_container_free(struct hd_container *b);
 /* Does the file begin as a container does?  < 0: it cannot be opened. */
-int hd_container_is(const char *path, struct hd_err *err);
+int hd_container_is(const char *path, struct heddle_error *err);
 
 /* ---- writing ------------------------------------------------------------ */
 
 /* The number of a string; the same string has one number.  HD_NONE: out of
  * memory, or more than 2^16 strings (err is set). */
 uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
-                             struct hd_err *err);
+                             struct heddle_error *err);
 /* The string itself, as the container keeps it; NULL: the same. */
 const char *hd_container_name(struct hd_container *b, const char *s, size_t n,
-                              struct hd_err *err);
+                              struct heddle_error *err);
 int hd_container_context(struct hd_container *b, const char *name,
-                         struct hd_err *err);
+                         struct heddle_error *err);
 int hd_container_alloc(struct hd_container *b, uint32_t context,
                        const char *name, uint64_t base, uint64_t bytes,
-                       struct hd_err *err);
+                       struct heddle_error *err);
 /* Begins a kernel (its frames follow); the name must be one of the strings.
  * Where it is kept, until the next begins; NULL: no memory. */
 struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
                                             const struct hd_trace_kernel *k,
-                                            struct hd_err *err);
+                                            struct heddle_error *err);
 /*
  * What hd_packer has collected becomes a frame of the last kernel, if there is
  * anything, and it begins the next.
  */
 int hd_container_pack(struct hd_container *b, struct hd_packer *k,
-                      struct hd_err *err);
+                      struct heddle_error *err);
 /* hd_container_pack when the block that ends now fills a frame; counts the
  * block. */
 int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
-                           struct hd_err *err);
+                           struct heddle_error *err);
 /* No more is written: fixes the hash, and completes and names the file. */
-int hd_container_finish(struct hd_container *b, struct hd_err *err);
+int hd_container_finish(struct hd_container *b, struct heddle_error *err);
 /* Finds the hash of the contents again: a kernel's header has changed. */
-int hd_container_hash(struct hd_container *b, struct hd_err *err);
+int hd_container_hash(struct hd_container *b, struct heddle_error *err);
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -332,19 +332,19 @@ int hd_container_hash(struct hd_container *b, struct hd_err *err);
  * `limit` bounds its size.  NULL on error.
  */
 const unsigned char *hd_container_get(struct hd_container *b, size_t i,
-                                      size_t limit, struct hd_err *err);
+                                      size_t limit, struct heddle_error *err);
 /* Frame i, unpacked and owned. */
 struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
-                                    size_t limit, struct hd_err *err);
+                                    size_t limit, struct heddle_error *err);
 /* Blocks from frame i on take more than `limit` bytes: an error; NULL. */
 void *hd_container_too_large(const struct hd_container *b, size_t i,
-                             uint64_t limit, struct hd_err *err);
+                             uint64_t limit, struct heddle_error *err);
 
 /* Copies address space `context` of `in`, or all (HD_NONE), to the empty
  * `out` and finishes that.  `limit` bounds a frame. */
 int hd_container_copy(struct hd_container *in, uint32_t context,
                       struct hd_container *out, size_t limit,
-                      struct hd_err *err);
+                      struct heddle_error *err);
 
 /* ---- replaying (source.c) ------------------------------------------ */
 
@@ -355,7 +355,7 @@ int hd_container_copy(struct hd_container *in, uint32_t context,
  */
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  struct hd_err *err);
+                                  struct heddle_error *err);
 
 /* The container of such a source, or NULL if it is another kind. */
 struct hd_container *hd_trace_source_container(const struct hd_source *s,

@@ -52,7 +52,7 @@ struct hd_tracez {
 };
 
 static int tracez_wrong(struct hd_tracez *z, const char *what,
-                        struct hd_err *err)
+                        struct heddle_error *err)
 {
     return hd_err_set(err, HEDDLE_EDATA, "%s: byte %llu of the .tracez: %s",
                       z->path, (unsigned long long)z->pos, what);
@@ -60,7 +60,7 @@ static int tracez_wrong(struct hd_tracez *z, const char *what,
 
 /* The next n bytes of the file, until the next call; NULL: an error. */
 static const unsigned char *take(struct hd_tracez *z, size_t n,
-                                 struct hd_err *err)
+                                 struct heddle_error *err)
 {
     struct hd_bytes *w = &z->window;
 
@@ -96,7 +96,7 @@ static uint32_t load32(const unsigned char *p)
                            (uint32_t)p[3] << 24;
 }
 
-static uint32_t take32(struct hd_tracez *z, struct hd_err *err)
+static uint32_t take32(struct hd_tracez *z, struct heddle_error *err)
 {
     return load32(take(z, 4, err));
 }
@@ -118,7 +118,7 @@ void hd_tracez_close(struct hd_tracez *z)
 }
 
 /* The header's length, the dictionary and the index.  0 or an error. */
-static int read_frame(struct hd_tracez *z, struct hd_err *err)
+static int read_frame(struct hd_tracez *z, struct heddle_error *err)
 {
     size_t most = hd_min_u64(z->size, HEADER), n;
     const unsigned char *p = take(z, most, err), *zero;
@@ -160,7 +160,7 @@ static int read_frame(struct hd_tracez *z, struct hd_err *err)
     return 0;
 }
 
-struct hd_tracez *hd_tracez_open(int fd, const char *path, struct hd_err *err)
+struct hd_tracez *hd_tracez_open(int fd, const char *path, struct heddle_error *err)
 {
     struct hd_tracez *z = calloc(1, sizeof *z);
     struct stat st;
@@ -181,7 +181,7 @@ struct hd_tracez *hd_tracez_open(int fd, const char *path, struct hd_err *err)
 
 /* The lines of the next chunk. */
 static int put_chunk(struct hd_tracez *z, struct hd_bytes *out,
-                     struct hd_err *err)
+                     struct heddle_error *err)
 {
     uint32_t n = take32(z, err);
     const unsigned char *p = err->code == 0 ? take(z, n, err) : NULL;
@@ -209,7 +209,7 @@ static int put_chunk(struct hd_tracez *z, struct hd_bytes *out,
 
 /* The next of the index: a warp, or the end or the begin of a block. */
 static int put_next(struct hd_tracez *z, struct hd_bytes *out,
-                    struct hd_err *err)
+                    struct heddle_error *err)
 {
     char text[96];
     uint32_t a[11];
@@ -250,7 +250,7 @@ static int put_next(struct hd_tracez *z, struct hd_bytes *out,
 }
 
 int hd_tracez_more(struct hd_tracez *z, struct hd_bytes *out, size_t least,
-                   struct hd_err *err)
+                   struct heddle_error *err)
 {
     size_t from = out->n;
 
