@@ -69,11 +69,11 @@ end
 --- A function for whole.statistics() that leaves out counters that are 0, in all
 -- and in every kernel, and histograms without a value.
 local function unused(sim)
-    local used, core = {}, sim.core
+    local used, engine = {}, sim.core
     local function use(c)
         used[c.component .. "." .. c.name] = true
     end
-    local counters, values = core:counters(), core:counter_values()
+    local counters, values = engine:counters(), engine:counter_values()
     for i, c in ipairs(counters) do
         for _, instances in ipairs(values[i]) do
             for _, v in ipairs(instances) do
@@ -81,13 +81,13 @@ local function unused(sim)
             end
         end
     end
-    for k in ipairs(core:kernels()) do
-        local of = core:counter_kernel(k)
+    for k in ipairs(engine:kernels()) do
+        local of = engine:counter_kernel(k)
         for i, c in ipairs(counters) do
             if of[i] ~= 0 then use(c) end
         end
     end
-    for _, h in ipairs(core:hists()) do
+    for _, h in ipairs(engine:hists()) do
         for _, v in ipairs(h.apps) do
             if v.n ~= 0 then use(h) end
         end
