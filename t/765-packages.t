@@ -22,7 +22,8 @@ is() { # is GOT EXPECTED NAME
 
 # ---- one version ------------------------------------------------------------
 is "$(sed -n 's/^version: //p' CITATION.cff)" "$version" "CITATION.cff's version"
-is "$(sed -n 's/^## //p' CHANGES.md | head -1)" "$version" "CHANGES.md's"
+is "$(sed -n '/^## Unreleased$/d; s/^## //p' CHANGES.md | head -1)" "$version" \
+    "CHANGES.md's"
 is "$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' $package/debian/changelog)" "$version" \
     "Debian's"
 is "$(echo $package/*.rockspec)" "$package/heddle-$version-1.rockspec" "the rock's"
