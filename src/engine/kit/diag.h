@@ -22,10 +22,7 @@
 
 #include "heddle.h"
 
-/* Inside, its code may also be why a run ends without an error. */
-#define hd_err heddle_error
-
-/* Whether it is an error after which the run cannot continue. Where a policy
+/* Whether it is an error after which the run cannot continue.  Where a policy
  * breaks a rule the default answers, and the run can continue without that
  * policy. */
 static inline bool hd_err_breaks(int code)
