@@ -36,7 +36,7 @@
 #define HD_PART_OF "sample.def"
 #include "kit/rows.h"
 
-static int sim_check(const void *cfg, const char *name, struct heddle_error *err)
+static int machine_check_sim(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_sim_cfg *s = cfg;
 

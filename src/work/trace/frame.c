@@ -297,7 +297,8 @@ int hd_packer_block_end(struct hd_packer *k)
         const struct pack_warp *w = &k->w[i];
         const uint64_t *a = w->addr;
         coder_begin_warp(&k->c);
-        for (const struct hd_trace_op *o = w->op; o < w->op + w->n; o++) {
+        for (size_t j = 0; j < w->n; j++) {
+            const struct hd_trace_op *o = &w->op[j];
             put_op(k, o);
             if (!o->list)
                 continue;
