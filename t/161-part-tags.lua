@@ -40,7 +40,7 @@ do
             evictions = 2, write_backs = 1 }, "a file of a cache")
     for text, words in pairs { ["1\n2 W\n"] = ":2: the end of the line",
         ["-1\n"] = ":1: a page number", ["0x1ffffffffffffffff\n"] = ":1: a page",
-        ["0x10000000000000\n"] = ":1: page 4503599627370496 lies" } do
+        ["0x10000000000000\n"] = ":1: page 4503599627370496 is" } do
         files.write(name, text)
         tap.raises(function() part.tlb():load(name) end, words,
             "wrong in a file: " .. words)

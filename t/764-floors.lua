@@ -202,7 +202,7 @@ table.sort(loaded)
 tap.is(table.concat(loaded, " "), "cli cmd.run", "a run loads no tool")
 
 -- Lines, the essays too, but not those of points.h, which a script writes.
-for folder, most in pairs { engine = 43000, policies = 3500, work = 16500,
+for folder, most in pairs { engine = 44850, policies = 3300, work = 16650,
     shell = 13500 } do
     local lines = tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
