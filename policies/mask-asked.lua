@@ -102,6 +102,10 @@ return {
                            .. "when it fell; hillclimb: continues while it "
                            .. "falls, turns when it rose",
                        source = "MASK 5.2; 7.4 for hillclimb" },
+        bypass_rule = { default = "text", choices = { "text", "released" },
+                        meaning = "text: levels that hit less often than data "
+                            .. "did; released: levels 2 to 4, always",
+                        source = "MASK 5.3; mem_fetch.cc of the released code" },
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },
@@ -123,7 +127,8 @@ return {
         for i = 1, place.apps do
             s.app[i] = { up = false }
         end
-        s.use, s.rare = {}, { false, false, false, false }
+        local all = p.bypass == 1 and p.bypass_rule == "released"
+        s.use, s.rare = {}, { false, all, all, all }
         for level = 0, p.bypass == 1 and 4 or -1 do
             s.use[level + 1] = l2_use(level)
         end
@@ -150,7 +155,8 @@ return {
         if level == 0 or not s.rare[level] then
             return nil
         end
-        return p.sample <= 1 or q.set % p.sample ~= 0
+        return p.bypass_rule == "released" or p.sample <= 1
+            or q.set % p.sample ~= 0
     end,
 
     dram_class = function(q, _, p)
@@ -166,7 +172,7 @@ return {
     end,
 
     every = every("epoch", function(_, s, p)
-        if p.bypass == 1 then
+        if p.bypass == 1 and p.bypass_rule == "text" then
             s.rare = rare_levels(s.use)
         end
         if p.dram == 1 then

@@ -18,7 +18,8 @@
 --            the L2 cache than data did go past it in the next.  One set of
 --            `sample` is left alone, so that a level that is bypassed still
 --            shows how often it would hit; one that had no look-up there is
---            tried again.
+--            tried again.  With bypass_rule = released levels 2 to 4 always go past
+--            it, all sets of them, as in the released simulator.
 --
 --   dram     Address-Space-Aware DRAM Scheduler (section 5.4).  Page walk reads
 --            are golden.  Data of the application whose turn it is are silver,
@@ -172,9 +173,10 @@ end
 
 --- Says which levels go past the L2 cache, for all applications.
 local function skip(s, p, levels)
+    local sets = p.bypass_rule == "released" and 1 or math.max(1, p.sample)
     for level, yes in ipairs(levels) do
         for app = 0, s.apps - 1 do
-            steer("l2_bypass", app, level, yes and math.max(1, p.sample) or 0)
+            steer("l2_bypass", app, level, yes and sets or 0)
         end
     end
 end
@@ -239,6 +241,10 @@ return {
                            .. "when it fell; hillclimb: continues while it "
                            .. "falls, turns when it rose",
                        source = "MASK 5.2; 7.4 for hillclimb" },
+        bypass_rule = { default = "text", choices = { "text", "released" },
+                        meaning = "text: levels that hit less often than data "
+                            .. "did; released: levels 2 to 4, always",
+                        source = "MASK 5.3; mem_fetch.cc of the released code" },
         sample = { default = 32, max = 255, unit = "sets",
                    meaning = "one of so many is not bypassed; 0: all are",
                    source = "guess" },
@@ -264,7 +270,8 @@ return {
             for level = 0, 4 do
                 s.use[level + 1] = l2_use(level)
             end
-            skip(s, p, { false, false, false, false })
+            local all = p.bypass_rule == "released"
+            skip(s, p, { false, all, all, all })
         end
         if p.dram == 1 then
             sort_requests(s, p)
@@ -276,7 +283,7 @@ return {
         if p.tokens == 1 then
             deal(s, p)
         end
-        if p.bypass == 1 then
+        if p.bypass == 1 and p.bypass_rule == "text" then
             skip(s, p, rare_levels(s.use))
         end
         if p.dram == 1 then

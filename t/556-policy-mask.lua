@@ -82,6 +82,8 @@ local OPTIONS = {
     { "bypass alone", { epoch = 1100, tokens = 0, dram = 0 } },
     { "bypass without samples", { epoch = 1000, tokens = 0, sample = 0,
                                 dram = 0 } },
+    { "bypass as released", { epoch = 1000, tokens = 0, dram = 0,
+                             bypass_rule = "released" } },
     { "tokens alone", { epoch = 1100, bypass = 0, dram = 0 } },
     { "DRAM alone", { epoch = 1100, bypass = 0, tokens = 0 } },
     { "short turns", { epoch = 1100, bypass = 0, tokens = 0, thresh = 3 } },

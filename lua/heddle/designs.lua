@@ -188,6 +188,7 @@ designs.sharing = {
     designs.mask { name = "MASK-Cache", tokens = 0, dram = 0 },
     designs.mask { name = "MASK-DRAM", tokens = 0, bypass = 0 },
     designs.mask(),
+    designs.mask { name = "MASK-released", bypass_rule = "released" },
     { name = "Ideal", apply = designs.ideal },
 }
 

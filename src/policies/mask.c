@@ -17,7 +17,8 @@
  *            the L2 cache than data did go past it in the next.  One set of
  *            `sample` is left alone, so that a level that is bypassed still
  *            shows how often it would hit; one that had no look-up there is
- *            tried again.
+ *            tried again.  With bypass_rule = released levels 2 to 4 always go past
+ *            it, all sets of them, as in the released simulator.
  *
  *   dram     Address-Space-Aware DRAM Scheduler (section 5.4).  Page walk reads
  *            are golden.  Data of the application whose turn it is are silver,
@@ -53,11 +54,13 @@ enum param {
     STEP,
     BAND,
     TOKEN_RULE,
+    BYPASS_RULE,
     SAMPLE,
     THRESH,
     PARAMS
 };
 enum { TEXT, HILLCLIMB };
+enum { RATES, RELEASED };
 enum { MILLION = 1000000 }; /* rates are in parts of it */
 enum { LEVELS = 5 };        /* of page tables, and 0 for data */
 
@@ -78,6 +81,10 @@ static const struct heddle_param params[] = {
      "text: fewer when the miss rate rose, more when it fell; hillclimb: goes "
      "on while it falls, turns when it rose",
      "MASK 5.2; 7.4 for hillclimb"},
+    {"bypass_rule", "text|released", RATES, RATES, RELEASED,
+     "text: levels that hit less often than data did; released: levels 2 to 4, "
+     "always",
+     "MASK 5.3; mem_fetch.cc of the released code"},
     {"sample", "sets", 32, 0, 255, "one of so many is not bypassed; 0: all are",
      "guess"},
     {"thresh", "requests", 500, 1, 65535,
@@ -204,7 +211,8 @@ static struct l2_use mask_grown(struct l2_use *last, struct l2_use now)
 static void mask_skip(const struct mask *m, heddle_sim *s, uint32_t level,
                       bool yes)
 {
-    uint64_t cell = yes ? larger(1, m->param[SAMPLE]) : 0;
+    uint64_t some = m->param[BYPASS_RULE] == RELEASED ? 1 : m->param[SAMPLE];
+    uint64_t cell = yes ? larger(1, some) : 0;
 
     for (uint32_t app = 0; app < m->apps; app++)
         heddle_steer(s, "l2_bypass", app, level, cell);
@@ -275,7 +283,8 @@ static void mask_start(void *self, heddle_sim *s)
     for (uint32_t level = 0; level < LEVELS && m->param[BYPASS]; level++) {
         m->use[level] = use_of(s, level);
         if (level > 0)
-            mask_skip(m, s, level, false);
+            mask_skip(m, s, level,
+                      m->param[BYPASS_RULE] == RELEASED && level > 1);
     }
     if (m->param[DRAM])
         sort_requests(m, s);
@@ -291,7 +300,7 @@ static void mask_epoch(void *self, heddle_sim *s, uint64_t cycle)
     struct mask *m = self;
 
     (void)cycle;
-    if (m->param[BYPASS])
+    if (m->param[BYPASS] && m->param[BYPASS_RULE] == RATES)
         choose_levels(m, s);
     if (m->param[DRAM])
         share_turns(m, s);
