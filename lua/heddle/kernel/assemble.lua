@@ -1,5 +1,5 @@
 --[[
-assemble.lua - from the blocks of build.lua to the bytecode of prog/program.h.
+assemble.lua - from the blocks of build.lua to the bytecode of work/program/program.h.
 
 Three steps.  What is not needed is left out: a value is needed if an
 instruction with an effect uses it, directly or through others; a variable, if
@@ -23,7 +23,7 @@ local is_value, fail = build.is_value, build.fail
 
 local M = {}
 
--- The numbers of prog/opcode.def, in its order.
+-- The numbers of work/program/opcode.def, in its order.
 local OPCODES = {}
 for name in ([[
 LI SPEC ARG MOV VAR SET

@@ -24,8 +24,7 @@
  * What others add stands in files of their own: where a walk's result goes, and
  * the bypass cache (bypass.c); pages that are not resident (nonresident.c);
  * entries of subregions (subregions.c); translations that policies start
- * (paging/prefetch.c); runs without time (warm.c); looking and checking
- * (look.c).
+ * (prefetch.c); runs without time (warm.c); looking and checking (look.c).
  *
  * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
  * and the MSHRs are the walk queue, where misses to one page merge.

@@ -1,7 +1,7 @@
 /*
  * unit.h - one unit below the L1 TLBs: L2 TLB, bypass cache, walk queue,
  * walkers, walk cache.  Its stations are l2tlb.c and ptw.c (with pwc.c); mmu.c
- * builds and wires it.  No other layer includes it, but for paging/prefetch.c.
+ * builds and wires it.  No other layer includes it.
  *
  * A miss is an MSHR of the L2 TLB and a walk with the same number, so that both
  * stations mean the same page by it.

@@ -2,15 +2,16 @@
  * main.c - the command: a Lua state, the embedded scripts, signals, and the
  * exit status.
  *
- * Everything a user sees (options, commands, messages) is lua/heddle/cli.lua;
- * this file does what Lua cannot.  SIGINT (Ctrl-C), SIGTERM and SIGHUP stop the
- * simulation that runs at its next event, or the script at its next
- * instruction; a second Ctrl-C ends the process at once.  A SIGHUP that was
- * ignored when the command began (nohup) stays so.  SIGPIPE keeps its default,
- * so that `heddle ... | head` ends quietly.
+ * Everything a user sees (options, commands, messages) is in Lua, from
+ * lua/heddle/tools/cli.lua on; this file does what Lua cannot.  SIGINT
+ * (Ctrl-C), SIGTERM and SIGHUP stop the simulation that runs at its next
+ * event, or the script at its next instruction; a second Ctrl-C ends the
+ * process at once.  A SIGHUP that was ignored when the command began (nohup)
+ * stays so.  SIGPIPE keeps its default, so that `heddle ... | head` ends
+ * quietly.
  *
- * Exit: what cli.lua returns (sysexits; 128 and the signal), 71 without memory, 74 when standard
- * output cannot be written.
+ * Exit: what cli.lua returns (sysexits; 128 and the signal), 71 without
+ * memory, 74 when standard output cannot be written.
  *
  * SPDX-License-Identifier: MIT
  */

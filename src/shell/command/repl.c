@@ -1,6 +1,6 @@
 /*
  * repl.c - the module "heddle.edit": lines from a terminal, with editing,
- * history and completion, for lua/heddle/repl.lua.
+ * history and completion, for lua/heddle/tools/repl.lua.
  *
  *     e = edit.open(complete)   nil where the command has no line editor
  *     e:read(prompt)            the line; nil at its end (Ctrl-D), false
