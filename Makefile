@@ -16,7 +16,7 @@
 #   make dist       build/heddle-VERSION.tar.gz, of what is committed
 #   make deb        packages for Debian of that, in build/deb/
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
-#   make path       the functions that a cold load runs, by file
+#   make path       the functions that a cold load runs, by file, and their lines
 #   make mutate     small faults put into the engine: which does no test see?
 #                   MUTATE="seed=2 count=20 area=paging tests=all"; an hour
 #   make fuzz       fuzz the readers, FUZZ_SECONDS=60 each, with clang

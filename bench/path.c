@@ -1,13 +1,14 @@
 /*
- * path.c - the way of a cold load through the engine: which functions it runs.
+ * path.c - the path of a cold load through the engine: which functions it runs.
  *
  *     make path
  *
- * One warp loads one line that nobody has touched: it misses in every TLB and
+ * One warp loads one line of an untouched page: it misses in every TLB and
  * cache, a walk reads four entries, DRAM opens five rows.  The program is built
  * with gcc's counters (VARIANT=coverage), which are cleared when the first
  * cycle is over and kept when the run is, so that building the machine and
- * mapping pages do not count; src/dev/path prints what they say.
+ * mapping pages do not count; src/dev/path prints what they say, the sum of
+ * lines of the files, and where t/764-floors.lua lists other files.
  *
  * SPDX-License-Identifier: MIT
  */
