@@ -1,7 +1,9 @@
 -- 774-map.lua - pins: what CONTRIBUTING.md says of the engine is there.  The files
 -- of the reading order exist and have the stations of heddle run --follow; what it
 -- shows of that command is what the command prints; each part has a row, whose
--- files and tests exist; the lines that it quotes are in the files that it names.
+-- files and tests exist; t/run --for finds tests for each source; the lines that it
+-- quotes are in the files that it names; comments of sources name files that there
+-- are.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -86,14 +88,16 @@ local n, tests = 0, {}
 for name in files.output "ls t":gmatch "[^\n]+" do
     tests[name:match "^(%d+)%-" or ""] = true
 end
-local seen = {}
+local seen, name = {}, nil
 for _, row in ipairs(rows "parts") do
-    local name = row[1]:match "^`([%w_]+)`$" or "?"
-    n = n + 1
-    if not parts[name] or seen[name] then
-        missing[#missing + 1] = name .. (seen[name] and " twice" or " is no part")
+    if row[1] ~= "" then -- or it is of the part above
+        name = row[1]:match "^`([%w_]+)`$" or "?"
+        n = n + 1
+        if not parts[name] or seen[name] then
+            missing[#missing + 1] = name .. (seen[name] and " twice" or " is no part")
+        end
+        seen[name] = true
     end
-    seen[name] = true
     local of = 0
     for path in row[2]:gmatch "`(.-)`" do
         of = of + 1
@@ -107,12 +111,39 @@ for _, row in ipairs(rows "parts") do
     end
     missing[#missing + 1] = of == 0 and name .. " has no test" or nil
 end
-for name in pairs(parts) do
-    missing[#missing + 1] = not seen[name] and name .. " has no row" or nil
+for part in pairs(parts) do
+    missing[#missing + 1] = not seen[part] and part .. " has no row" or nil
+end
+for _, row in ipairs(rows "elsewhere") do
+    for path in row[1]:gmatch "`(.-)`" do
+        missing[#missing + 1] = not exists(path) and path or nil
+    end
+    for number in row[2]:gmatch "%S+" do
+        missing[#missing + 1] = not tests[number] and "t/" .. number or nil
+    end
 end
 table.sort(missing)
 tap.ok(n > 20, "the parts have a table", n)
 all(missing, "with a row for each, and files and tests that are there")
+
+-- ---- t/run --for ----------------------------------------------------------------------
+
+local FOR = "unset HEDDLE_BUILD; t/run --for "
+local found, printed = files.command(FOR .. "$(find src/engine src/policies src/work "
+    .. "src/shell -name '*.[ch]' -o -name '*.def')")
+tap.ok(found and select(2, printed:gsub("\n", "")) > 150,
+    "t/run --for has tests for each source", printed)
+tap.is(files.output(FOR .. "src/engine/core/throttle.def"),
+    "t/307-core-throttle.lua\nt/830-throttle.lua\n", "those of a part's list")
+tap.is(files.output(FOR .. "src/engine/translation/prefetch.h 2>&1"),
+    "t/run: src/engine/translation/prefetch.h: there is no such file\n",
+    "a file that is not there has none")
+tap.is(files.output(FOR .. "Makefile src/engine/core/throttle.def 2>&1"),
+    "t/307-core-throttle.lua\nt/830-throttle.lua\n"
+    .. "t/run: CONTRIBUTING.md names no test for Makefile\n", "nor has any other")
+tap.is(files.output(FOR .. "src/engine/core/throttle.h ./src/engine/translation/batch.c"),
+    "build/release/t/207-vm-batch\nt/307-core-throttle.lua\nt/830-throttle.lua\n",
+    "a header's are its source's; those of several files are sorted")
 
 -- ---- a mechanism ----------------------------------------------------------------------
 
