@@ -166,6 +166,59 @@ end
 for path in text:gmatch "`(src/[%w/_.-]+)`" do
     missing[#missing + 1] = not path:find "/$" and not exists(path) and path or nil
 end
+for path in text:gmatch "`(lua/heddle/[%w/_-]+%.lua)`" do
+    missing[#missing + 1] = not path:find "NAME" and not exists(path) and path or nil
+end
 all(missing, "tests and sources that are named anywhere are there")
+
+-- ---- comments -------------------------------------------------------------------------
+
+-- Every path, and what is left of it behind each of its folders.
+local there, sources = {}, {}
+for path in files.output "find src lua t bench policies scenarios man -type f"
+    :gmatch "[^\n]+" do
+    if path:find "^src/.*%.[ch]$" or path:find "^src/.*%.def$"
+        or path:find "^lua/.*%.lua$" then
+        sources[#sources + 1] = path
+    end
+    while path do
+        there[path] = true
+        path = path:match "^[^/]*/(.*)$"
+    end
+end
+
+--- Files of others, of users and of the build.
+local OTHERS = { ["assert.h"] = true, ["embed.c"] = true, ["file.lua"] = true,
+    ["lua.h"] = true, ["sysexits.h"] = true }
+local ENDS = { c = true, h = true, def = true, lua = true, t = true }
+
+local function other(path)
+    return OTHERS[path] or path:find "^uvm_" or path:find "^mm/" -- of Linux
+        or path:find "^share/" -- where heddle is installed
+        or path:find "^%l?%.%l+$" or path:find "NAME" or path:find "FILE"
+end
+
+local named = 0
+for _, path in ipairs(sources) do
+    local code = files.read(path)
+    local pattern = "/%*.-%*/"
+    if path:find "%.lua$" then
+        code = code:gsub("%-%-%[%[(.-)%]%]", function(essay)
+            return "-- " .. essay:gsub("\n", "\n-- ")
+        end)
+        pattern = "%-%-[^\n]*"
+    end
+    for comment in code:gmatch(pattern) do
+        for word, ending in comment:gmatch "%f[%w_./-]([%w_/-]+%.(%l+))%f[^%w_/]" do
+            if ENDS[ending] and not other(word) then
+                named = named + 1
+                missing[#missing + 1] = not there[word:gsub("^/", "")]
+                    and path .. ": " .. word or nil
+            end
+        end
+    end
+end
+tap.ok(named > 300, "comments name files", named)
+all(missing, "files that comments name are there")
 
 tap.done()
