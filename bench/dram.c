@@ -139,7 +139,7 @@ static void measure(struct choice *o, const char *name,
            1e9 * spent / (double)n, (double)events / (double)n,
            100.0 * (double)(n * 4 * cfg->bl) /
                ((double)cycles * cfg->channels));
-    hd_dram_close(k->dram);
+    hd_env_free(env);
     hd_arena_close(&arena);
     free(k);
     free(stats);

@@ -155,7 +155,7 @@ static void run(const char *name, uint64_t lines, uint64_t mask, uint64_t n)
                    name, t / (double)n, (double)events / (double)n,
                    mask || lines > 16384 ? "and memory's" : "one");
     }
-    hd_l2_close(b->l2);
+    hd_env_free(&b->env);
     hd_arena_close(&b->arena);
     free(b);
 }

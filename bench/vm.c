@@ -214,8 +214,7 @@ static void walks(const char *name, uint32_t pwc, uint32_t style, uint32_t span)
     events =
         hd_events_run(&r->ev, hd_ticks(&r->clk, HD_CLK_L2, 5000000), &stop);
     report(r, name, cpu_ns() - t, events);
-    hd_mmu_close(r->mmu);
-    hd_ptables_close(r->pt);
+    hd_env_free(&r->env);
     hd_arena_close(&r->arena);
 }
 
@@ -228,7 +227,7 @@ int main(void)
     tlb(&r, 64, 0, 64);
     tlb(&r, 512, 16, 512);
     tlb(&r, 512, 16, 1 << 20);
-    hd_ptables_close(r.pt);
+    hd_env_free(&r.env);
     hd_arena_close(&r.arena);
     walks("l2 tlb hits", HD_OFF, 0, 300);
     walks("walks of four reads", HD_OFF, 0, PAGES);

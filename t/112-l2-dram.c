@@ -197,8 +197,7 @@ static void finish(struct whole *w)
 
 static void stop(struct whole *w)
 {
-    hd_l2_close(w->l2);
-    hd_dram_close(w->dram);
+    hd_env_free(&w->env);
     hd_arena_close(&w->arena);
     free(w);
 }

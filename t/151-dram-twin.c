@@ -137,7 +137,7 @@ static void trial(const struct hd_dram_cfg *c, uint32_t n, uint64_t seed,
     rig_open(&g, c, 1);
     assert_int_equal(g.err.code, 0);
     hd_dram_watch(g.dram, rig_watch, &g);
-    g.dram->check = hd_dramcheck_open(c, &g.arena);
+    g.dram->check = hd_dramcheck_open(&g.env, c);
     if (how & CLASSES_BOUND) {
         g.dram->klass = (struct hd_slot){some_class, NULL, 1};
         g.dram->quiet = false;

@@ -250,14 +250,15 @@ static const char *verdict(const struct hd_dram_cfg *c,
                            struct heddle_error *err)
 {
     struct hd_arena a;
+    struct hd_env env = {.arena = &a};
     struct hd_dramcheck *k;
 
     hd_arena_open(&a, 1 << 24);
-    k = hd_dramcheck_open(c, &a);
+    k = hd_dramcheck_open(&env, c);
     hd_err_clear(err);
     for (uint32_t i = 0; i < n; i++)
         hd_dramcheck_command(k, &cmd[i], err);
-    hd_dramcheck_close(k);
+    hd_env_free(&env);
     hd_arena_close(&a);
     return err->text;
 }

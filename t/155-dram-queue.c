@@ -79,7 +79,7 @@ static void all_are_served(void **state)
         c.queue = queue;
         random_load(v, N, 2);
         rig_open(&g, &c, 3);
-        g.dram->check = hd_dramcheck_open(&c, &g.arena);
+        g.dram->check = hd_dramcheck_open(&g.env, &c);
         rig_run(&g, v, N);
         assert_string_equal(g.err.text, "");
         assert_true(g.waiting > 0);

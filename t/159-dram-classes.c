@@ -46,7 +46,7 @@ static void open_rig(struct rig *g, const struct hd_dram_cfg *c)
     rig_open(g, c, 1);
     g->dram->klass = (struct hd_slot){by_level, NULL, 1};
     g->dram->quiet = false;
-    g->dram->check = hd_dramcheck_open(c, &g->arena);
+    g->dram->check = hd_dramcheck_open(&g->env, c);
     asked = 0;
 }
 
@@ -287,19 +287,20 @@ static const char *verdict_held(struct hd_dramcmd cmd, uint64_t row,
     static struct heddle_error err;
     struct hd_dram_cfg c = base();
     struct hd_arena a;
+    struct hd_env env = {.arena = &a};
     struct hd_dramcheck *k;
     struct hd_dramcmd act = {.cycle = 1, .kind = HD_DRAM_ACT, .row = 7};
 
     err = (struct heddle_error){0, ""};
     hd_arena_open(&a, 1 << 20);
-    k = hd_dramcheck_open(&c, &a);
+    k = hd_dramcheck_open(&env, &c);
     hd_dramcheck_command(k, &act, &err);
     hd_dramcheck_block(k, 0, 0, held);
     cmd.golden = 1;
     cmd.golden_bank = 0;
     cmd.golden_row = row;
     hd_dramcheck_command(k, &cmd, &err);
-    hd_dramcheck_close(k);
+    hd_env_free(&env);
     hd_arena_close(&a);
     return err.text;
 }

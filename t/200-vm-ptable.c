@@ -189,7 +189,6 @@ static void drive(uint32_t page, uint64_t seed)
         compare(t, w, w->p[i].app, w->p[i].vpn + w->p[i].pages);
         compare(t, w, (w->p[i].app + 1) % 3, w->p[i].vpn);
     }
-    hd_ptables_close(t);
     memenv_close(&m);
     free(w);
 }
@@ -245,7 +244,6 @@ static void border_page(void **state)
     for (uint64_t v = 0x3ff; v < 0x404; v++)
         compare(t, w, 0, v);
     assert_int_equal(t->s->table_frames[0], 4);
-    hd_ptables_close(t);
     memenv_close(&m);
     free(w);
 }
@@ -278,7 +276,6 @@ static void reshape(void **state)
         compare(t, w, 0, 700);
         run_check(&m);
     }
-    hd_ptables_close(t);
     memenv_close(&m);
     free(w);
 }
@@ -301,7 +298,6 @@ static void rounded(void **state)
     hd_ptables_unmap(t, 0, 0, (hd_va){MB}, 4096);
     assert_int_equal(hd_ptables_pages(t, 0), 1024);
     run_check(&m);
-    hd_ptables_close(t);
     memenv_close(&m);
 }
 
@@ -319,7 +315,6 @@ static void exhausted(void **state)
                      HEDDLE_ECONFIG);
     assert_text(m.err.text, "application 1, allocation 7 (4096 ");
     assert_text(m.err.text, "240 of 240 data frames");
-    hd_ptables_close(t);
     memenv_close(&m);
 
     cfg.table_frames = 4;
@@ -328,7 +323,6 @@ static void exhausted(void **state)
     assert_int_equal(hd_ptables_map(t, 0, 1, (hd_va){2 * MB}, 4096, &m.err),
                      HEDDLE_ECONFIG);
     assert_text(m.err.text, "4 of 4 table frames");
-    hd_ptables_close(t);
     memenv_close(&m);
 
     cfg.table_frames = 256;
@@ -381,7 +375,6 @@ static void runs(void **state)
         for (uint32_t g = 4; g <= 16; g *= 2)
             for (uint32_t app = 0; app < 2; app++)
                 check_run(t, app, v, g);
-    hd_ptables_close(t);
     memenv_close(&m);
 }
 
@@ -494,7 +487,6 @@ static void asked(void **state)
     assert_int_equal(m.err.code, HEDDLE_EPOLICY);
     assert_text(m.err.text, "to frame_place at cycle 0, expected a free frame");
     vmslots_close(&s); /* it lets go of the slots, so it goes first */
-    hd_ptables_close(t);
     memenv_close(&m);
 }
 
@@ -534,7 +526,6 @@ static void whole_regions(void **state)
         assert_int_equal(saw.pages, want[i].pages);
         assert_int_equal(saw.whole, want[i].whole);
         vmslots_close(&s);
-        hd_ptables_close(t);
         memenv_close(&m);
     }
 }
@@ -557,7 +548,6 @@ static void whole_memory(void **state)
                      hd_ceil_div(pages, 512) + 3 + 1 + 1);
     assert_true(m.arena.used - before < 10 * MB);
     assert_true(before < 2 * MB);
-    hd_ptables_close(t);
     memenv_close(&m);
 }
 

@@ -34,7 +34,6 @@ static void open_rig(struct rig *r)
 
 static void close_rig(struct rig *r)
 {
-    hd_ptables_close(r->t);
     memenv_close(&r->m);
 }
 

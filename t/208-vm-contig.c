@@ -93,7 +93,6 @@ static void open_rig(struct rig *r, struct hd_vm_cfg cfg)
 static void close_rig(struct rig *r)
 {
     vmslots_close(&r->s);
-    hd_ptables_close(r->t);
     memenv_close(&r->m);
 }
 

@@ -77,7 +77,6 @@ static void rig_open(struct rig *g)
 
 static void rig_close(struct rig *g)
 {
-    hd_link_close(g->link);
     memenv_close(&g->m);
     free(g);
 }

@@ -89,8 +89,6 @@ static void open_rig(struct rig *r, uint32_t how, uint32_t lapse)
 static void close_rig(struct rig *r)
 {
     assert_string_equal(memenv_check(&r->m, NULL), "");
-    hd_thrash_close(r->t);
-    hd_ptables_close(r->tables);
     memenv_close(&r->m);
 }
 
@@ -430,8 +428,6 @@ static void refused(void **state)
     hd_err_clear(&r.m.err);
     assert_string_equal(memenv_check(&r.m, "thrash"), "");
     vmslots_close(&s); /* it lets go of the slots, so it goes first */
-    hd_thrash_close(r.t);
-    hd_ptables_close(r.tables);
     memenv_close(&r.m);
 }
 

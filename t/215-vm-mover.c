@@ -91,7 +91,6 @@ static void run(struct alone *a, hd_time until)
 
 static void close_alone(struct alone *a)
 {
-    hd_mover_close(a->mv);
     rig_close(&a->g);
 }
 

@@ -205,7 +205,6 @@ static void drive(const struct hd_driver_cfg *cfg, uint64_t seed,
     for (uint32_t app = 0; app <= APPS; app++)
         for (uint32_t k = 0; k < HD_DRIVER_STATS; k++)
             seen[k] += t.count[app][k];
-    hd_driver_close(d);
     memenv_close(&m);
 }
 

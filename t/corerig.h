@@ -255,9 +255,7 @@ static inline void rig_run(struct rig *r)
 static inline void rig_close(struct rig *r)
 {
     hd_slots_close(&r->slots);
-    hd_dispatch_close(r->g.dispatch);
-    hd_ptables_close(r->g.tables);
-    hd_gpu_close(&r->g);
+    hd_env_free(&r->env);
     hd_arena_close(&r->arena);
     free(r);
 }

@@ -197,7 +197,7 @@ static inline void rig_run(struct rig *g, struct item *item, uint32_t n)
 
 static inline void rig_close(struct rig *g)
 {
-    hd_dram_close(g->dram);
+    hd_env_free(&g->env);
     hd_arena_close(&g->arena);
     free(g->log);
 }

@@ -260,7 +260,6 @@ static inline void rig_finish(struct rig *g)
 
 static inline void rig_close(struct rig *g)
 {
-    hd_l2_close(g->l2);
     memenv_close(&g->m);
 }
 

@@ -66,6 +66,7 @@ static inline const char *memenv_check(struct memenv *m, const char *name)
 
 static inline void memenv_close(struct memenv *m)
 {
+    hd_env_free(&m->env);
     hd_arena_close(&m->arena);
 }
 

@@ -125,6 +125,7 @@ static inline struct fake *fake_open(void)
 static inline void fake_close(struct fake *f)
 {
     hd_slots_close(&f->slots);
+    hd_env_free(&f->env);
     hd_arena_close(&f->arena);
     free(f);
 }

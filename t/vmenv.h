@@ -236,12 +236,6 @@ static void vm_open(struct vm *v, uint32_t apps)
 static void vm_close(struct vm *v)
 {
     vmslots_close(&v->policies);
-    hd_mmu_close(v->mmu);
-    if (v->faults != NULL) {
-        hd_faults_close(v->faults);
-        hd_link_close(v->link);
-    }
-    hd_ptables_close(v->pt);
     memenv_close(&v->m);
     free(v);
 }

@@ -57,7 +57,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "simulation.h"
@@ -449,14 +448,14 @@ int hd_sample_open(heddle_sim *s)
         return 0;
     if (check_machine(s) != 0)
         return s->err.code;
-    p = s->sample = calloc(1, sizeof *p);
+    p = s->sample = hd_env_take(s->env, 1, sizeof *p);
     if (p == NULL)
         return hd_err_memory(&s->err);
     p->s = hd_arena_take(&s->arena, 1, sizeof *p->s);
     p->before = hd_arena_take(&s->arena, flat, sizeof *p->before);
     p->base = hd_arena_take(&s->arena, flat, sizeof *p->base);
     p->sum = hd_arena_take(&s->arena, flat, sizeof *p->sum);
-    p->kept = malloc(kept_bytes(s));
+    p->kept = hd_env_take(s->env, 1, kept_bytes(s));
     if (p->s == NULL || p->before == NULL || p->base == NULL ||
         p->sum == NULL || p->kept == NULL)
         return hd_err_memory(&s->err);
@@ -464,13 +463,6 @@ int hd_sample_open(heddle_sim *s)
     s->gpu.forget = forget;
     s->gpu.sample = s;
     return 0;
-}
-
-void hd_sample_close(heddle_sim *s)
-{
-    if (s->sample != NULL)
-        free(s->sample->kept);
-    free(s->sample);
 }
 
 /* ---- what comes of it ------------------------------------------------------ */

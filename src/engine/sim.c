@@ -473,30 +473,8 @@ void heddle_free(heddle_sim *s)
     for (uint32_t i = 0; i < s->apps; i++)
         if (s->source[i] != NULL && s->partition.fn != NULL)
             s->source[i]->ops->unbind(s->source[i]->self);
-    if (s->slots.registry != NULL)
-        hd_slots_close(&s->slots);
-    if (s->gpu.dispatch != NULL)
-        hd_dispatch_close(s->gpu.dispatch);
-    if (s->memory != NULL)
-        hd_manage_close(s->memory);
-    if (s->mmu != NULL)
-        hd_mmu_close(s->mmu);
-    if (s->faults != NULL)
-        hd_faults_close(s->faults);
-    hd_compress_close(s->compress);
-    hd_evict_close(s->evict);
-    hd_remote_close(s->remote);
-    hd_thrash_close(s->thrash);
-    if (s->link != NULL)
-        hd_link_close(s->link);
-    if (s->tables != NULL)
-        hd_ptables_close(s->tables);
-    if (s->l2 != NULL)
-        hd_l2_close(s->l2);
-    if (s->dram != NULL)
-        hd_dram_close(s->dram);
-    hd_gpu_close(&s->gpu);
-    hd_sample_close(s);
+    hd_slots_close(&s->slots);
+    hd_env_free(&s->env_);
     hd_arena_close(&s->arena);
     for (uint32_t i = 0; i < s->apps; i++)
         heddle_workload_free(hd_workload(s->source[i]));

@@ -92,7 +92,6 @@ void hd_sim_released(heddle_sim *s);
  * with pages mapped, whether this machine with its policies can be sampled.
  */
 int hd_sample_open(heddle_sim *s);
-void hd_sample_close(heddle_sim *s);
 int hd_sample_check(heddle_sim *s);
 /* The run begins; it has come to run->end, between two events; it is over. */
 void hd_sample_start(heddle_sim *s);

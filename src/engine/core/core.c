@@ -24,7 +24,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
@@ -493,7 +492,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     if (c->whole)
         c->held = core_alloc(g, c->memops, sizeof *c->held, &bad);
     if (m->sample.every != 0) {
-        c->skip.late = calloc(HD_MAX_WARPS, sizeof *c->skip.late);
+        c->skip.late = hd_env_take(g->env, HD_MAX_WARPS, sizeof *c->skip.late);
         bad |= c->skip.late == NULL;
     }
     if (bad || hd_places_open(&c->memop_places, g->env->arena, c->memops) ||
@@ -575,13 +574,12 @@ int hd_gpu_open(struct hd_gpu *g)
     g->line_hist = hd_stats_hist(st, &hd_rows_core, LINES);
     g->stop = &g->env->err->code;
     g->base = g->env->arena->base;
-    g->core = aligned_alloc(64, g->cores * sizeof *g->core);
+    g->core = hd_env_take(g->env, g->cores, sizeof *g->core);
     g->measured =
         hd_arena_take(g->env->arena, g->env->apps + 1, sizeof *g->measured);
     g->stalled = hd_arena_take(g->env->arena, HD_MAX_APPS, sizeof *g->stalled);
     if (g->core == NULL || g->measured == NULL || g->stalled == NULL)
         return -1;
-    memset(g->core, 0, g->cores * sizeof *g->core);
     for (uint32_t i = 0; i < g->cores; i++)
         if (open_core(g, i) != 0)
             return -1;
@@ -605,14 +603,6 @@ int hd_gpu_open(struct hd_gpu *g)
                                          .self = g,
                                          .look = hd_l1d_look});
     return 0;
-}
-
-void hd_gpu_close(struct hd_gpu *g)
-{
-    for (uint32_t i = 0; g->core != NULL && i < g->cores; i++)
-        free(g->core[i].skip.late);
-    free(g->core);
-    g->core = NULL;
 }
 
 int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err)

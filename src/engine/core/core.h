@@ -386,7 +386,6 @@ struct hd_gpu {
 
 /* core.c: builds the cores; 0 or -1. */
 int hd_gpu_open(struct hd_gpu *g);
-void hd_gpu_close(struct hd_gpu *g);
 /* Gives core `core` to an application, before cycle 0. */
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 
@@ -649,7 +648,6 @@ struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 
 /* dispatch.c */
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
-void hd_dispatch_close(struct hd_dispatch *d);
 
 /* What two settings of a core can get wrong: 0, or an error that names them. */
 int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err);

@@ -15,9 +15,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "dispatchstate.h"
 #include "paging/link.h"
 
@@ -353,7 +350,7 @@ int hd_dispatch_start(struct hd_dispatch *d)
 
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
 {
-    struct hd_dispatch *d = calloc(1, sizeof *d);
+    struct hd_dispatch *d = hd_env_take(g->env, 1, sizeof *d);
     struct hd_arena *a = g->env->arena;
 
     if (d == NULL)
@@ -372,10 +369,8 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
                                        .resident = dispatch_resident,
                                        .place = dispatch_feed,
                                        .self = d};
-    if (hd_throttle_open(&d->throttle, g) != 0) {
-        free(d);
+    if (hd_throttle_open(&d->throttle, g) != 0)
         return NULL;
-    }
     hd_slots_own(g->env->slots); /* behind all that parts count */
     d->flat_each = hd_stats_flat_each(g->env->stats);
     d->flat = hd_stats_flat(g->env->stats);
@@ -397,19 +392,12 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     if (d->record == NULL || d->records == NULL || d->base == NULL ||
         d->gain == NULL || d->scratch == NULL || d->app == NULL ||
         d->room == NULL || d->frozen == NULL || d->frozen_hist == NULL ||
-        (g->m->sample.launches && d->cluster == NULL)) {
-        free(d);
+        (g->m->sample.launches && d->cluster == NULL))
         return NULL;
-    }
     for (uint32_t i = 0; i < g->cores; i++)
         dispatch_reset_room(g, &d->room[i]);
     g->state = d->app;
     for (uint32_t i = 0; i < g->cores; i++)
         hd_core_assign(g, i, g->core[i].app);
     return d;
-}
-
-void hd_dispatch_close(struct hd_dispatch *d)
-{
-    free(d);
 }

@@ -20,6 +20,7 @@
 #include "stat.h"
 #include "time.h"
 
+struct hd_env_block;
 struct hd_slots; /* points/slots.h: who answers each point */
 
 /* Where a part's entry points for people are: looking, waiting, checking. */
@@ -62,6 +63,7 @@ struct hd_env {
     struct hd_stats *stats;
     struct hd_clocks *clk;
     struct hd_slots *slots;
+    struct hd_env_block *taken; /* hd_env_take */
     struct heddle_error *err; /* an error recorded during the run stops it */
     const hd_time *local; /* how far the core has run that runs, ahead of the
                              event that is served, or the instant of a DRAM
@@ -76,6 +78,13 @@ struct hd_env {
     uint32_t parts;
     struct hd_part part[HD_MAX_PARTS];
 };
+
+/* Takes n * size zeroed bytes, aligned to 64, outside the arena: wiring, and
+ * what no snapshot has to keep.  NULL: there is no memory. */
+void *hd_env_take(struct hd_env *env, size_t n, size_t size);
+
+/* Frees all that was taken; the parts are gone. */
+void hd_env_free(struct hd_env *env);
 
 static inline void hd_env_part(struct hd_env *env, struct hd_part p)
 {

@@ -52,7 +52,6 @@
  */
 #include "compress.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "points/slots.h"
@@ -570,18 +569,15 @@ static int compress_take_state(struct hd_compress *c)
 struct hd_compress *hd_compress_open(struct hd_env *env,
                                      const struct hd_compress_wiring *w)
 {
-    struct hd_compress *c = calloc(1, sizeof *c);
+    struct hd_compress *c = hd_env_take(env, 1, sizeof *c);
 
-    if (c != NULL) {
-        c->env = env;
-        c->w = *w;
-        c->cfg = *w->cfg;
-    }
-    if (c == NULL || compress_take_state(c) < 0) {
-        hd_err_memory(env->err);
-        hd_compress_close(c);
+    if (c == NULL)
         return NULL;
-    }
+    c->env = env;
+    c->w = *w;
+    c->cfg = *w->cfg;
+    if (compress_take_state(c) < 0)
+        return NULL;
     ratios(c->cfg.ratio, c->ratio);
     c->granules = w->bytes / HD_GRANULE_BYTES;
     c->line_shift = hd_log2(w->line);
@@ -615,9 +611,4 @@ void hd_compress_client(struct hd_compress *c,
 {
     c->outgrown = outgrown;
     c->outgrown_self = self;
-}
-
-void hd_compress_close(struct hd_compress *c)
-{
-    free(c);
 }

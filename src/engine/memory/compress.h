@@ -30,7 +30,6 @@ struct hd_compress_wiring {
 /* Builds it in the simulation's arena; NULL on error. */
 struct hd_compress *hd_compress_open(struct hd_env *env,
                                      const struct hd_compress_wiring *w);
-void hd_compress_close(struct hd_compress *c);
 
 /* Says who knows the number of the page in a frame, + 1 (0: none); and who
  * evicts pages where those that are there have outgrown memory, if any does. */

@@ -40,7 +40,6 @@
  */
 #include "dram.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "dramchan.h"
@@ -518,30 +517,23 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
 
     if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), env->err) != 0)
         return NULL;
-    d = calloc(1, sizeof *d);
-    if (d == NULL) {
-        hd_err_memory(env->err);
+    d = hd_env_take(env, 1, sizeof *d);
+    if (d == NULL)
         return NULL;
-    }
     d->env = env;
     d->cfg = *cfg;
     d->reqs = reqs;
     d->clients = clients;
     dram_settle(d);
-    if (dram_share_channels(d) != 0) {
-        hd_dram_close(d);
+    if (dram_share_channels(d) != 0)
         return NULL;
-    }
     spread = *cfg;
     spread.channels = d->own;
     hd_drammap_init(&d->map, &spread, env->err);
     if (dram_take_state(d) != 0 ||
         (env->check &&
-         (d->check = hd_dramcheck_open(cfg, env->arena)) == NULL)) {
-        hd_err_memory(env->err);
-        hd_dram_close(d);
+         (d->check = hd_dramcheck_open(env, cfg)) == NULL))
         return NULL;
-    }
     d->id = hd_events_component(env->ev, "dram", dram_serve, d);
     dram_offer_slot(d, HEDDLE_POINT_dram_class, &d->klass,
                     hd_dram_class_default);
@@ -557,14 +549,6 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
                                       .sync = dram_sync,
                                       .bound = dram_bound});
     return d;
-}
-
-void hd_dram_close(struct hd_dram *d)
-{
-    if (d == NULL)
-        return;
-    hd_dramcheck_close(d->check);
-    free(d);
 }
 
 uint32_t hd_dram_channels(const struct hd_dram *d)

@@ -17,7 +17,6 @@ struct hd_dram;
 /* `clients` are indexed by req.client and get the answers to reads. */
 struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
                              struct hd_reqs *reqs, struct hd_client *clients);
-void hd_dram_close(struct hd_dram *d);
 
 uint32_t hd_dram_channels(const struct hd_dram *d);
 /* The channel of an address among those over which it is spread: hd_dram_own

@@ -536,10 +536,9 @@ void hd_dram_time(struct hd_dramtime *t, const struct hd_dram_cfg *c);
 
 /* ---- dramcheck.c ------------------------------------------------------- */
 
-/* Its memory is in the arena.  NULL when that is exhausted. */
-struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
-                                       struct hd_arena *arena);
-void hd_dramcheck_close(struct hd_dramcheck *k);
+/* NULL: there is no memory. */
+struct hd_dramcheck *hd_dramcheck_open(struct hd_env *env,
+                                       const struct hd_dram_cfg *cfg);
 
 /* Checks one command; commands of a channel come in order.  Records an error
  * that names the constraint. */

@@ -26,8 +26,6 @@
  */
 #include "dramchan.h"
 
-#include <stdlib.h>
-
 /* Kinds of command as constraints speak of them. */
 enum { ACT = 1, PRE = 2, RD = 4, WR = 8, REF = 16, KINDS = 5 };
 enum scope { BANK, GROUP, CHANNEL };
@@ -96,26 +94,19 @@ static void make_rules(struct hd_dramcheck *k)
     dramcheck_add(k, "tRFC", REF, ACT | REF, CHANNEL, c->trfc);
 }
 
-struct hd_dramcheck *hd_dramcheck_open(const struct hd_dram_cfg *cfg,
-                                       struct hd_arena *arena)
+struct hd_dramcheck *hd_dramcheck_open(struct hd_env *env,
+                                       const struct hd_dram_cfg *cfg)
 {
-    struct hd_dramcheck *k = calloc(1, sizeof *k);
+    struct hd_dramcheck *k = hd_env_take(env, 1, sizeof *k);
 
     if (k == NULL)
         return NULL;
     k->cfg = *cfg;
-    k->h = hd_arena_take(arena, cfg->channels, sizeof *k->h);
-    if (k->h == NULL) {
-        free(k);
+    k->h = hd_arena_take(env->arena, cfg->channels, sizeof *k->h);
+    if (k->h == NULL)
         return NULL;
-    }
     make_rules(k);
     return k;
-}
-
-void hd_dramcheck_close(struct hd_dramcheck *k)
-{
-    free(k);
 }
 
 static const char *name_of(uint32_t kind)

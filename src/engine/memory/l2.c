@@ -61,9 +61,6 @@
  */
 #include "l2.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kit/bits.h"
 #include "compress.h"
 #include "l2slice.h"
@@ -738,15 +735,13 @@ static int l2_settle(struct hd_l2 *l2)
 static int l2_build(struct hd_l2 *l2)
 {
     struct hd_env *env = l2->env;
-    size_t bytes = l2->cfg.slices * sizeof *l2->slice;
     int rc = l2_settle(l2);
 
     if (rc != 0)
         return rc;
-    l2->slice = aligned_alloc(_Alignof(struct hd_l2_slice), bytes);
+    l2->slice = hd_env_take(env, l2->cfg.slices, sizeof *l2->slice);
     if (l2->slice == NULL)
         return hd_err_memory(env->err);
-    memset(l2->slice, 0, bytes);
     l2->stat = hd_stats_group(env->stats, &hd_rows_l2cache, l2->cfg.slices);
     for (uint32_t i = 0; i < HD_L2_HISTS; i++) {
         l2->hist[i] = hd_stats_hist(env->stats, &hd_rows_l2cache, i);
@@ -762,20 +757,16 @@ static int l2_build(struct hd_l2 *l2)
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
 {
-    struct hd_l2 *l2 = calloc(1, sizeof *l2);
+    struct hd_l2 *l2 = hd_env_take(env, 1, sizeof *l2);
 
-    if (l2 == NULL) {
-        hd_err_memory(env->err);
+    if (l2 == NULL)
         return NULL;
-    }
     l2->env = env;
     l2->w = *w;
     l2->cfg = *w->cache;
     l2->xbar = *w->xbar;
-    if (l2_build(l2) != 0) {
-        hd_l2_close(l2);
+    if (l2_build(l2) != 0)
         return NULL;
-    }
     hd_env_part(env, (struct hd_part){.name = "l2cache",
                                       .instances = l2->cfg.slices,
                                       .self = l2,
@@ -785,14 +776,6 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
                                       .sync = l2_sync,
                                       .bound = l2_bound});
     return l2;
-}
-
-void hd_l2_close(struct hd_l2 *l2)
-{
-    if (l2 == NULL)
-        return;
-    free(l2->slice);
-    free(l2);
 }
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)

@@ -49,7 +49,6 @@ struct hd_l2_wiring {
 };
 
 struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w);
-void hd_l2_close(struct hd_l2 *l2);
 
 /* Who takes the answers of the DRAM: its clients[dram_client].  The slices
  * take requests of their own from the pool: in each at most mshrs reads, and

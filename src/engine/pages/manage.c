@@ -35,7 +35,6 @@
  */
 #include "manage.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "managestate.h"
@@ -360,7 +359,7 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
                                  const struct hd_manage_cfg *cfg,
                                  const struct hd_mover_wiring *w)
 {
-    struct hd_manage *g = calloc(1, sizeof *g);
+    struct hd_manage *g = hd_env_take(env, 1, sizeof *g);
     struct hd_mover_wiring mw = *w;
     void *jobs =
         hd_arena_take(env->arena, FIRST_ROOM, sizeof(struct hd_manage_job));
@@ -379,10 +378,8 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
     mw.idle = manage_idle;
     mw.self = g;
     g->mover = hd_mover_open(env, &mw);
-    if (jobs == NULL || g->s == NULL || g->mover == NULL) {
-        hd_manage_close(g);
+    if (jobs == NULL || g->s == NULL || g->mover == NULL)
         return NULL;
-    }
     g->s->jobs = hd_arena_ref(env->arena, jobs);
     g->s->room = FIRST_ROOM;
     g->s->barrier = HD_NEVER;
@@ -414,8 +411,8 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
     g->mmu = mmu;
     g->l2 = l2;
     g->cores = *cores;
-    g->scratch = calloc(4 * n, sizeof *g->scratch);
-    g->tried = calloc(n, 1);
+    g->scratch = hd_env_take(g->env, 4 * n, sizeof *g->scratch);
+    g->tried = hd_env_take(g->env, n, 1);
     if (g->scratch == NULL || g->tried == NULL)
         return -1;
     tables->compact = hd_compact_room;
@@ -430,16 +427,6 @@ int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
                                          .self = g,
                                          .sync = manage_sync});
     return 0;
-}
-
-void hd_manage_close(struct hd_manage *g)
-{
-    if (g == NULL)
-        return;
-    hd_mover_close(g->mover);
-    free(g->scratch);
-    free(g->tried);
-    free(g);
 }
 
 struct hd_mover *hd_manage_mover(struct hd_manage *g)

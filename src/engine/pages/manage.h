@@ -53,7 +53,6 @@ struct hd_manage *hd_manage_open(struct hd_env *env,
 int hd_manage_wire(struct hd_manage *g, struct hd_ptables *tables,
                    struct hd_mmu *mmu, struct hd_l2 *l2,
                    const struct hd_manage_cores *cores);
-void hd_manage_close(struct hd_manage *g);
 
 struct hd_mover *hd_manage_mover(struct hd_manage *g);
 

@@ -22,8 +22,6 @@
  */
 #include "mover.h"
 
-#include <stdlib.h>
-
 enum { EV_ROOM, EV_LINE, EV_BULK };
 enum { WRITE, FLUSH, COPY, BULK };
 enum { FIRST_ROOM = 256, BULK_AHEAD = 64 };
@@ -403,16 +401,14 @@ static int mover_take_state(struct hd_mover *mv)
 struct hd_mover *hd_mover_open(struct hd_env *env,
                                const struct hd_mover_wiring *w)
 {
-    struct hd_mover *mv = calloc(1, sizeof *mv);
+    struct hd_mover *mv = hd_env_take(env, 1, sizeof *mv);
 
     if (mv == NULL)
         return NULL;
     mv->env = env;
     mv->w = *w;
-    if (mover_take_state(mv) < 0) {
-        free(mv);
+    if (mover_take_state(mv) < 0)
         return NULL;
-    }
     mv->stat = hd_stats_group(env->stats, &hd_rows_mover, 1);
     mv->id = hd_events_component(env->ev, "mover", mover_handle, mv);
     hd_env_part(env, (struct hd_part){.name = "mover",
@@ -420,9 +416,4 @@ struct hd_mover *hd_mover_open(struct hd_env *env,
                                       .self = mv,
                                       .look = mover_look});
     return mv;
-}
-
-void hd_mover_close(struct hd_mover *mv)
-{
-    free(mv);
 }

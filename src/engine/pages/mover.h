@@ -34,7 +34,6 @@ struct hd_mover;
 
 struct hd_mover *hd_mover_open(struct hd_env *env,
                                const struct hd_mover_wiring *w);
-void hd_mover_close(struct hd_mover *mv);
 /* Answers of the DRAM, for its client `w->client`. */
 struct hd_client hd_mover_client(struct hd_mover *mv);
 

@@ -55,7 +55,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ptstate.h"
@@ -706,21 +705,16 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
 
     if (ptable_check_memory(cfg, env->err) != 0)
         return NULL;
-    t = calloc(1, sizeof *t);
-    if (t == NULL) {
-        hd_err_memory(env->err);
+    t = hd_env_take(env, 1, sizeof *t);
+    if (t == NULL)
         return NULL;
-    }
     t->base = env->arena->base;
     t->env = env;
     t->cfg = *cfg;
     t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
     t->first_pa = t->first_table * HD_PAGE_BYTES;
-    if (ptable_take_state(t) < 0) {
-        hd_err_memory(env->err);
-        free(t);
+    if (ptable_take_state(t) < 0)
         return NULL;
-    }
     hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,
                    alloc_default, t);
     hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
@@ -748,9 +742,4 @@ void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c)
 {
     t->compress = c;
     hd_compress_owner(c, owner_of, t);
-}
-
-void hd_ptables_close(struct hd_ptables *t)
-{
-    free(t);
 }

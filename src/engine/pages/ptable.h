@@ -38,7 +38,6 @@ struct hd_ptables; /* all applications' tables and the frame table */
 
 struct hd_ptables *hd_ptables_open(struct hd_env *env,
                                    const struct hd_vm_cfg *cfg);
-void hd_ptables_close(struct hd_ptables *t);
 
 /*
  * Maps an allocation (asks alloc and frame_place).  Pages that an earlier

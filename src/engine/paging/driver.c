@@ -228,35 +228,21 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
                                  const struct hd_driver_cfg *cfg,
                                  uint32_t cores)
 {
-    struct hd_driver *d = calloc(1, sizeof *d);
-    int bad = d == NULL;
+    struct hd_driver *d = hd_env_take(env, 1, sizeof *d);
 
-    if (!bad) {
-        d->env = env;
-        d->cfg = *cfg;
-        d->utlbs = (cores + cfg->utlb_cores - 1) / cfg->utlb_cores;
-        d->s = hd_arena_take(env->arena, 1, sizeof *d->s);
-        d->ring = hd_arena_take(env->arena, cfg->buffer, sizeof *d->ring);
-        d->of = hd_arena_take(env->arena, d->utlbs, sizeof *d->of);
-        d->batch = calloc(cfg->buffer, sizeof *d->batch);
-        d->packets = calloc(cfg->buffer, sizeof *d->packets);
-        bad = d->s == NULL || d->ring == NULL || d->of == NULL ||
-              d->batch == NULL || d->packets == NULL;
-    }
-    if (bad) {
-        hd_err_memory(env->err);
-        hd_driver_close(d);
+    if (d == NULL)
         return NULL;
-    }
+    d->env = env;
+    d->cfg = *cfg;
+    d->utlbs = (cores + cfg->utlb_cores - 1) / cfg->utlb_cores;
+    d->s = hd_arena_take(env->arena, 1, sizeof *d->s);
+    d->ring = hd_arena_take(env->arena, cfg->buffer, sizeof *d->ring);
+    d->of = hd_arena_take(env->arena, d->utlbs, sizeof *d->of);
+    d->batch = hd_env_take(env, cfg->buffer, sizeof *d->batch);
+    d->packets = hd_env_take(env, cfg->buffer, sizeof *d->packets);
+    if (d->s == NULL || d->ring == NULL || d->of == NULL || d->batch == NULL ||
+        d->packets == NULL)
+        return NULL;
     d->stat = hd_stats_group(env->stats, &hd_rows_uvm, 1);
     return d;
-}
-
-void hd_driver_close(struct hd_driver *d)
-{
-    if (d == NULL)
-        return;
-    free(d->batch);
-    free(d->packets);
-    free(d);
 }

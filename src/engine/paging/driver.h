@@ -60,7 +60,6 @@ struct hd_driver;
 struct hd_driver *hd_driver_open(struct hd_env *env,
                                  const struct hd_driver_cfg *cfg,
                                  uint32_t cores);
-void hd_driver_close(struct hd_driver *d);
 
 /* A core's request faults: writes a packet, unless its uTLB has too many or the
  * buffer is full.  It is tried again with the next replay in any case. */

@@ -70,7 +70,6 @@
  */
 #include "evictstate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kit/bits.h"
@@ -341,11 +340,9 @@ static int evict_make_ask(struct hd_evict *v)
 
     if (n <= v->ask_room)
         return 0;
-    free(v->ask);
-    free(v->who);
     v->ask_room = 2 * n;
-    v->ask = calloc((size_t)v->ask_room * FIELDS, sizeof *v->ask);
-    v->who = calloc(v->ask_room, sizeof *v->who);
+    v->ask = hd_env_take(v->env, (size_t)v->ask_room * FIELDS, sizeof *v->ask);
+    v->who = hd_env_take(v->env, v->ask_room, sizeof *v->who);
     if (v->ask != NULL && v->who != NULL)
         return 0;
     v->ask_room = 0;
@@ -769,18 +766,15 @@ static int evict_take(struct hd_evict *v, struct hd_env *env)
 struct hd_evict *hd_evict_open(struct hd_env *env,
                                const struct hd_evict_wiring *w)
 {
-    struct hd_evict *v = calloc(1, sizeof *v);
+    struct hd_evict *v = hd_env_take(env, 1, sizeof *v);
 
-    if (v != NULL) {
-        v->env = env;
-        v->w = *w;
-        v->cfg = *w->cfg;
-    }
-    if (v == NULL || evict_take(v, env) < 0) {
-        hd_err_memory(env->err);
-        hd_evict_close(v);
+    if (v == NULL)
         return NULL;
-    }
+    v->env = env;
+    v->w = *w;
+    v->cfg = *w->cfg;
+    if (evict_take(v, env) < 0)
+        return NULL;
     v->unit_log = hd_log2(UNIT[v->cfg.unit]);
     v->per = HD_LARGE_PAGES >> v->unit_log;
     v->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
@@ -809,13 +803,4 @@ void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
 {
     v->room = room;
     v->room_self = self;
-}
-
-void hd_evict_close(struct hd_evict *v)
-{
-    if (v == NULL)
-        return;
-    free(v->ask);
-    free(v->who);
-    free(v);
 }

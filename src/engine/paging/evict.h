@@ -64,7 +64,6 @@ struct hd_evict_wiring {
 /* Builds it in the simulation's arena; NULL on error. */
 struct hd_evict *hd_evict_open(struct hd_env *env,
                                const struct hd_evict_wiring *w);
-void hd_evict_close(struct hd_evict *v);
 
 /* Sets the part that waits for frames: room(self, now) has it try again. */
 void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),

@@ -50,9 +50,6 @@
  */
 #include "faultstate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kit/bits.h"
 #include "pages/ptstate.h"
 #include "tree.h"
@@ -669,7 +666,7 @@ static int fault_take(struct hd_faults *f, struct hd_env *env)
     f->v = hd_arena_take(env->arena, entries, sizeof *f->v);
     f->wait =
         hd_arena_take(env->arena, f->w.treqs->numbers.room, sizeof *f->wait);
-    f->ask = calloc(4 * most, sizeof *f->ask);
+    f->ask = hd_env_take(env, 4 * most, sizeof *f->ask);
     return f->s == NULL || f->v == NULL || f->wait == NULL || f->ask == NULL ||
                    hd_mshr_open(&f->open, env->arena, entries, 0) != 0
                ? -1
@@ -679,18 +676,15 @@ static int fault_take(struct hd_faults *f, struct hd_env *env)
 struct hd_faults *hd_faults_open(struct hd_env *env,
                                  const struct hd_fault_wiring *w)
 {
-    struct hd_faults *f = calloc(1, sizeof *f);
+    struct hd_faults *f = hd_env_take(env, 1, sizeof *f);
 
-    if (f != NULL) {
-        f->env = env;
-        f->w = *w;
-        f->cfg = *w->cfg;
-    }
-    if (f == NULL || fault_take(f, env) < 0) {
-        hd_err_memory(env->err);
-        hd_faults_close(f);
+    if (f == NULL)
         return NULL;
-    }
+    f->env = env;
+    f->w = *w;
+    f->cfg = *w->cfg;
+    if (fault_take(f, env) < 0)
+        return NULL;
     f->how = f->driver != NULL && w->driver->prefetch ? HD_PREFETCH_DRIVER
                                                       : f->cfg.prefetch;
     f->base = hd_ticks_ns(env->clk, w->driver->base);
@@ -722,13 +716,4 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
 void hd_faults_client(struct hd_faults *f, struct hd_fault_client c)
 {
     f->user = c;
-}
-
-void hd_faults_close(struct hd_faults *f)
-{
-    if (f == NULL)
-        return;
-    hd_driver_close(f->driver);
-    free(f->ask);
-    free(f);
 }

@@ -97,7 +97,6 @@ struct hd_fault_client {
 /* Builds the far-fault unit in the simulation's arena; NULL on error. */
 struct hd_faults *hd_faults_open(struct hd_env *env,
                                  const struct hd_fault_wiring *w);
-void hd_faults_close(struct hd_faults *f);
 
 /* Memory has been compacted for a page that found no frame. */
 void hd_faults_again(struct hd_faults *f, hd_time now, uint32_t fault);

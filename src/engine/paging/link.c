@@ -55,7 +55,6 @@
 #include "link.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "points/slots.h"
 
@@ -352,29 +351,23 @@ static void link_check(void *self, uint32_t dir, struct heddle_error *err)
 struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
                              uint32_t room)
 {
-    struct hd_link *l = calloc(1, sizeof *l);
-    int bad = l == NULL;
+    struct hd_link *l = hd_env_take(env, 1, sizeof *l);
 
-    if (!bad) {
-        l->env = env;
-        l->cfg = *cfg;
-        l->room = room;
-        l->rate[HD_LINK_IN] = cfg->bandwidth;
-        l->rate[HD_LINK_OUT] =
-            cfg->out_bandwidth != 0 ? cfg->out_bandwidth : cfg->bandwidth;
-        l->latency =
-            hd_edge(env->clk, HD_CLK_LINK, hd_ticks_ns(env->clk, cfg->latency));
-        l->q = hd_arena_take(env->arena, HD_LINK_DIRS, sizeof *l->q);
-        bad = l->q == NULL;
-    }
-    for (int d = 0; d < HD_LINK_DIRS && !bad; d++) {
-        l->ring[d] = hd_arena_take(env->arena, room, sizeof *l->ring[d]);
-        bad = l->ring[d] == NULL;
-    }
-    if (bad) {
-        hd_err_memory(env->err);
-        free(l);
+    if (l == NULL)
         return NULL;
+    l->env = env;
+    l->cfg = *cfg;
+    l->room = room;
+    l->rate[HD_LINK_IN] = cfg->bandwidth;
+    l->rate[HD_LINK_OUT] =
+        cfg->out_bandwidth != 0 ? cfg->out_bandwidth : cfg->bandwidth;
+    l->latency =
+        hd_edge(env->clk, HD_CLK_LINK, hd_ticks_ns(env->clk, cfg->latency));
+    l->q = hd_arena_take(env->arena, HD_LINK_DIRS, sizeof *l->q);
+    for (int d = 0; d < HD_LINK_DIRS; d++) {
+        l->ring[d] = hd_arena_take(env->arena, room, sizeof *l->ring[d]);
+        if (l->q == NULL || l->ring[d] == NULL)
+            return NULL;
     }
     l->stat = hd_stats_group(env->stats, &hd_rows_link, HD_LINK_DIRS);
     l->time = hd_stats_hist(env->stats, &hd_rows_link, LATENCY);
@@ -386,9 +379,4 @@ struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
                                       .stuck = link_stuck,
                                       .check = link_check});
     return l;
-}
-
-void hd_link_close(struct hd_link *l)
-{
-    free(l);
 }

@@ -39,7 +39,6 @@ struct hd_link;
  * arena; NULL on error. */
 struct hd_link *hd_link_open(struct hd_env *env, const struct hd_link_cfg *cfg,
                              uint32_t room);
-void hd_link_close(struct hd_link *l);
 
 /* Makes a component a client, which gets event `what` with the word of a
  * transfer when that is over; before the first event.  Returns its number. */

@@ -55,7 +55,6 @@
  */
 #include "remote.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "points/slots.h"
@@ -473,15 +472,12 @@ static void remote_check(void *self, uint32_t instance, struct heddle_error *err
 struct hd_remote *hd_remote_open(struct hd_env *env,
                                  const struct hd_remote_wiring *w)
 {
-    struct hd_remote *r = calloc(1, sizeof *r);
+    struct hd_remote *r = hd_env_take(env, 1, sizeof *r);
     struct granule *p = hd_arena_take(env->arena, FIRST_GRANULES, sizeof *p);
     struct state *s = hd_arena_take(env->arena, 1, sizeof *s);
 
-    if (r == NULL || p == NULL || s == NULL) {
-        hd_err_memory(env->err);
-        free(r);
+    if (r == NULL || p == NULL || s == NULL)
         return NULL;
-    }
     r->env = env;
     r->w = *w;
     r->cfg = *w->cfg;
@@ -503,9 +499,4 @@ struct hd_remote *hd_remote_open(struct hd_env *env,
                                       .look = remote_look,
                                       .check = remote_check});
     return r;
-}
-
-void hd_remote_close(struct hd_remote *r)
-{
-    free(r);
 }

@@ -65,7 +65,6 @@ struct hd_remote_wiring {
 /* Builds it in the simulation's arena; NULL on error. */
 struct hd_remote *hd_remote_open(struct hd_env *env,
                                  const struct hd_remote_wiring *w);
-void hd_remote_close(struct hd_remote *r);
 
 /* Takes requests for lines of the host's memory: struct hd_below's. */
 struct hd_below hd_remote_below(struct hd_remote *r);

@@ -55,7 +55,6 @@
  */
 #include "thrash.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kit/bits.h"
@@ -750,18 +749,15 @@ static int thrash_take(struct hd_thrash *t)
 struct hd_thrash *hd_thrash_open(struct hd_env *env,
                                  const struct hd_thrash_wiring *w)
 {
-    struct hd_thrash *t = calloc(1, sizeof *t);
+    struct hd_thrash *t = hd_env_take(env, 1, sizeof *t);
     uint64_t lapse = w->cfg->lapse;
 
-    if (t != NULL) {
-        t->env = env;
-        t->w = *w;
-    }
-    if (t == NULL || thrash_take(t) < 0) {
-        hd_err_memory(env->err);
-        hd_thrash_close(t);
+    if (t == NULL)
         return NULL;
-    }
+    t->env = env;
+    t->w = *w;
+    if (thrash_take(t) < 0)
+        return NULL;
     for (uint32_t app = 0; app < HD_MAX_APPS; app++)
         t->s->lapse[app] = thrash_us(t, lapse);
     t->nap = thrash_us(t, lapse * w->cfg->nap);
@@ -780,9 +776,4 @@ struct hd_thrash *hd_thrash_open(struct hd_env *env,
                                       .look = thrash_look,
                                       .check = thrash_check});
     return t;
-}
-
-void hd_thrash_close(struct hd_thrash *t)
-{
-    free(t);
 }

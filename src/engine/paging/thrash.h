@@ -50,7 +50,6 @@ struct hd_thrash_wiring {
 /* Builds it in the simulation's arena; NULL on error. */
 struct hd_thrash *hd_thrash_open(struct hd_env *env,
                                  const struct hd_thrash_wiring *w);
-void hd_thrash_close(struct hd_thrash *t);
 
 /* A page is sent to the GPU; before: it has been resident before.  A page goes
  * back because the application's host touches it. */

@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kit/bits.h"
@@ -85,7 +84,7 @@ static void registry_check(void *self, uint32_t instance, struct heddle_error *e
 int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
                   const struct heddle_place *machine)
 {
-    struct hd_slots_registry *r = calloc(1, sizeof *r);
+    struct hd_slots_registry *r = hd_env_take(env, 1, sizeof *r);
     struct hd_part part = {.name = "policy",
                            .instances = 1,
                            .self = r,
@@ -94,15 +93,11 @@ int hd_slots_open(struct hd_slots *s, struct hd_env *env, heddle_sim *sim,
 
     memset(s, 0, sizeof *s);
     s->steer = hd_arena_take(env->arena, 1, sizeof *s->steer);
-    if (r == NULL || s->steer == NULL) {
-        free(r);
+    if (r == NULL || s->steer == NULL)
         return HEDDLE_ENOMEM;
-    }
     r->state = hd_arena_take(env->arena, 1, sizeof *r->state);
-    if (r->state == NULL) {
-        free(r);
+    if (r->state == NULL)
         return HEDDLE_ENOMEM;
-    }
     s->registry = r;
     s->epoch = &r->state->next;
     r->slots = s;
@@ -133,10 +128,6 @@ void hd_slots_close(struct hd_slots *s)
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         if (r->bound[i].policy)
             hd_bind_release(r, &r->bound[i]);
-    for (uint32_t i = 0; i < r->offers; i++)
-        free(r->offer[i]);
-    free(r->offer);
-    free(r);
     s->registry = NULL;
 }
 
@@ -195,19 +186,20 @@ static uint32_t count_words(const char *choices)
 /* Enters an offer; NULL when out of memory. */
 static struct hd_offer *registry_enter(struct hd_slots_registry *r)
 {
-    struct hd_offer *o = calloc(1, sizeof *o);
+    struct hd_offer *o = hd_env_take(r->env, 1, sizeof *o);
 
-    if (o && r->offers == r->offer_room) {
+    if (r->offers == r->offer_room) {
         uint32_t room = r->offer_room ? 2 * r->offer_room : 64;
-        struct hd_offer **v = realloc(r->offer, room * sizeof(*v));
-        if (v == NULL) {
-            free(o);
+        struct hd_offer **v = hd_env_take(r->env, room, sizeof *v);
+
+        if (v == NULL)
             return NULL;
-        }
+        for (uint32_t i = 0; i < r->offers; i++)
+            v[i] = r->offer[i];
         r->offer = v;
         r->offer_room = room;
     }
-    if (o)
+    if (o != NULL)
         r->offer[r->offers++] = o;
     return o;
 }

@@ -11,7 +11,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 
 #include "pages/contig.h"
 #include "unit.h"
@@ -267,7 +266,7 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
 {
     static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
     uint32_t n = w->walk->per_core ? w->cores : 1;
-    struct hd_mmu *m = calloc(1, sizeof *m + n * sizeof m->unit[0]);
+    struct hd_mmu *m = hd_env_take(env, 1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
     size_t who = hd_max_u64(treqs, 5ull * (w->walk->queue + w->walk->batch));
 
@@ -308,15 +307,13 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->requesters_of =
         hd_arena_take(env->arena, treqs, sizeof *m->requesters_of);
     m->requesters = hd_arena_take(env->arena, treqs, sizeof *m->requesters);
-    m->who = calloc(who, sizeof *m->who);
-    m->port = calloc(w->cores, sizeof *m->port);
+    m->who = hd_env_take(env, who, sizeof *m->who);
+    m->port = hd_env_take(env, w->cores, sizeof *m->port);
     if (m->who == NULL || m->port == NULL || m->recent == NULL ||
         m->requesters_of == NULL || m->requesters == NULL ||
         hd_numbers_open(&m->requester_numbers, env->arena,
-                        w->treqs->numbers.room) < 0) {
-        hd_mmu_close(m);
+                        w->treqs->numbers.room) < 0)
         return NULL;
-    }
     return m;
 }
 
@@ -394,14 +391,8 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     if (mmu_check_settings(w, env->err) < 0)
         return NULL;
     m = mmu_make(env, w);
-    if (m == NULL) {
-        hd_err_memory(env->err);
+    if (m == NULL || mmu_open_units(m) < 0)
         return NULL;
-    }
-    if (mmu_open_units(m) < 0) {
-        hd_mmu_close(m);
-        return NULL;
-    }
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
                    hd_bypass_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step,
@@ -425,13 +416,4 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     hd_contig_client(w->tables, mmu_contig_changed, m);
     mmu_bound(m);
     return m;
-}
-
-void hd_mmu_close(struct hd_mmu *m)
-{
-    if (m == NULL)
-        return;
-    free(m->who);
-    free(m->port);
-    free(m);
 }

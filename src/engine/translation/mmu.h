@@ -73,7 +73,6 @@ struct hd_mmu_wiring {
 
 /* Builds the units in the simulation's arena; returns NULL on error. */
 struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w);
-void hd_mmu_close(struct hd_mmu *m);
 
 /* Where core `core` sends its L1 TLB misses. */
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core);

@@ -368,7 +368,7 @@ static int part_dram_build(heddle_part_dram *d)
     d->client = (struct hd_client){part_dram_reply, d};
     d->dram = hd_dram_open(&d->env, cfg, &d->reqs, &d->client);
     if (d->dram == NULL)
-        return d->err.code;
+        return hd_err_memory(&d->err);
     if (!any_read(d)) /* only then the writes' end is of interest */
         hd_dram_watch(d->dram, watch, d);
     d->id = hd_events_component(&d->ev, "driver", part_dram_handle, d);
@@ -437,7 +437,7 @@ static int results(heddle_part_dram *d, struct heddle_part_dram_result *out)
 
 static void tear_down(heddle_part_dram *d)
 {
-    hd_dram_close(d->dram);
+    hd_env_free(&d->env);
     hd_arena_close(&d->arena);
     free(d->fifo);
     free(d->order);

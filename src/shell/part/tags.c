@@ -100,6 +100,7 @@ heddle_part_tags *heddle_part_cache_new(void)
 static void close_part(heddle_part_tags *t)
 {
     hd_slots_close(&t->slots);
+    hd_env_free(&t->env);
     if (t->arena.base != NULL)
         hd_arena_close(&t->arena);
 }
