@@ -278,7 +278,7 @@ class("heddle.watch", "What a policy watches.")
 for _, n in ipairs(core.notes()) do
     field(n.name .. "?",
         ("table|fun(note: heddle.note.%s, state: table, params: table)"):format(n.name),
-        "Told when " .. n.when .. ".")
+        "Reported when " .. n.when .. ".")
 end
 class("heddle.policy", "A policy, see heddle_policy(7).")
 field("name", "string")
@@ -374,7 +374,7 @@ run:run()
 shape(run:results(), "heddle.results")
 run:close()
 field("rounded?", "table[]", "Sizes that are not as they were set.")
-field("told?", "string[]", "What would go unnoticed.")
+field("told?", "string[]", "What a reader of the results should know.")
 field("error?", "string", "With keep = true: why there is nothing else.")
 
 -- ---- machines, applications, simulations ---------------------------------------

@@ -127,7 +127,7 @@ add ".Ss Notes"
 add ".Bl -tag -width Ds"
 for _, n in ipairs(core.notes()) do
     add(".It Ic %s", n.name)
-    text("Told when " .. n.when .. ".")
+    text("Reported when " .. n.when .. ".")
     fields(n.fields, "n_" .. n.name)
 end
 add ".El"

@@ -1,5 +1,5 @@
 /*
- * points.h - what policies are asked and told, and the words of choices.
+ * points.h - what policies are asked, what is reported to them, and words.
  *
  * Written by src/dev/points-header from points.def, notes.def and words.def;
  * policy.h includes it.
@@ -258,7 +258,7 @@ struct heddle_q_frame_place {
 };
 
 /* region_coalesce (cold, memory): asked when the 512 pages of an aligned 2
- * MB lie in one 2 MB frame; with vm.paging=fault: one has arrived, and the
+ * MB are in one 2 MB frame; with vm.paging=fault: one has arrived, and the
  * others are there or can be placed there. Answer (BOOL, 1 or 0): whether
  * they become one page; those still on the host fault one by one. */
 struct heddle_q_region_coalesce {
@@ -269,15 +269,15 @@ struct heddle_q_region_coalesce {
 };
 
 /* region_split (cold, memory): asked when a coalesced page has lost some of
- * its pages, or some are about to leave for the host. Answer (BOOL, 1 or 0):
- * whether it is split into base pages; if not, the places of the lost pages
- * stay empty, or all of it leaves for the host. */
+ * its pages, or some are about to be evicted to the host. Answer (BOOL, 1 or
+ * 0): whether it is split into base pages; if not, the places of the lost
+ * pages stay empty, or all of it is evicted. */
 struct heddle_q_region_split {
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of 512 */
     uint64_t frame; /* first base frame */
     /* pages that the application still has there, resident or not; when
-     * pages leave for the host, those that would stay */
+     * pages are evicted, those that would stay */
     uint64_t left;
 };
 
@@ -395,7 +395,7 @@ struct heddle_q_tlb_merge {
  * Answer (CHOICE, of enum heddle_cache_insert): insert as the newest, do not
  * insert, or insert as the next victim. */
 struct heddle_q_tlb_insert {
-    /* 1: L1 TLB, 2: L2 TLB or bypass cache, 0: buffer beside an L1 TLB
+    /* 1: L1 TLB, 2: L2 TLB or bypass cache, 0: buffer next to an L1 TLB
      * (l1side) */
     uint64_t level;
     /* a walk, a hit in the level below or the buffer, a kept entry
@@ -411,7 +411,7 @@ struct heddle_q_tlb_insert {
 };
 
 /* tlb_keep (warm): asked when an entry is evicted from a TLB that has a
- * buffer beside it (l1side.entries, bypass.entries). Answer (BOOL, 1 or 0):
+ * buffer next to it (l1side.entries, bypass.entries). Answer (BOOL, 1 or 0):
  * whether it goes to that buffer. */
 struct heddle_q_tlb_keep {
     uint64_t level; /* 1: L1 TLB, 2: L2 TLB */
@@ -709,7 +709,8 @@ struct heddle_q_core_partition {
 /* evict_trigger (warm, evict): asked when frames were taken or freed, no
  * eviction is under way, and no page waits for frames; or one does, and
  * pages are in flight from the host. Answer (BOOL, 1 or 0): whether to evict
- * a unit now, ahead of need, or while those pages are in flight. */
+ * a unit now, before a page waits for frames, or while those pages are in
+ * flight. */
 struct heddle_q_evict_trigger {
     uint64_t free; /* base frames that are free */
     uint64_t frames; /* base frames of the machine */
@@ -720,11 +721,11 @@ struct heddle_q_evict_trigger {
     uint64_t waiting;
 };
 
-/* evict_victim (warm, evict): asked when pages have to be evicted, or are
- * evicted ahead of need. Answer (INDEX, 0 to n - 1): unit to evict; by
- * default the first. */
+/* evict_victim (warm, evict): asked when a page waits for frames, or an
+ * eviction starts before one does. Answer (INDEX, 0 to n - 1): unit to
+ * evict; by default the first. */
 struct heddle_q_evict_victim {
-    uint64_t waiting; /* 1: a page waits for frames; 0: this is ahead of need */
+    uint64_t waiting; /* 1: a page waits for frames; 0: none waits yet */
     /* units with pages that can be evicted, by their latest arrival, oldest
      * first */
     uint64_t n;
@@ -745,7 +746,7 @@ struct heddle_q_evict_victim {
 struct heddle_q_page_prefetch {
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of the fault */
-    uint64_t pages; /* base pages that it brings in */
+    uint64_t pages; /* base pages that it migrates */
     uint64_t free; /* base frames that are free */
     uint64_t most; /* base pages after it in its allocation, at most 512 */
     /* first page of its allocation in the aligned 2 MB around it, 0 to 511;
@@ -762,13 +763,13 @@ struct heddle_q_page_prefetch {
     const uint64_t *sent;
     /* [words]: pages that thrash (fault.thrashing): they are not prefetched */
     const uint64_t *thrashes;
-    /* pages of the 2 MB brought in by faults so far, these included */
+    /* pages of the 2 MB migrated by faults so far, these included */
     uint64_t faults;
     uint64_t last; /* largest answer: 1024 * 512 + 512 */
 };
 
-/* page_compress (warm, compress): asked when a base page comes to memory for
- * the first time (compress.enable). Answer (BOOL, 1 or 0): whether it is
+/* page_compress (warm, compress): asked when a base page arrives in memory
+ * for the first time (compress.enable). Answer (BOOL, 1 or 0): whether it is
  * stored compressed. */
 struct heddle_q_page_compress {
     uint64_t app; /* application */
@@ -785,21 +786,21 @@ struct heddle_q_page_compress {
  * migrate; else they are mapped remotely, on the host, and this is asked
  * again after so many accesses to their granule. */
 struct heddle_q_migrate {
-    /* an absent page was touched; or one mapped remotely, on the host, has
+    /* a page that is not resident was touched; or one mapped remotely has
      * had as many accesses as the last answer; enum heddle_migrate_cause */
     uint64_t cause;
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of the fault, or of the granule */
-    uint64_t pages; /* base pages that it brings in */
+    uint64_t pages; /* base pages that it migrates */
     uint64_t writes; /* 1: a store waits for it */
     /* where its buffer should be used, as the program's host advised; enum
      * heddle_migrate_advice */
     uint64_t advice;
     uint64_t accesses; /* remote accesses to its granule, while counted */
-    uint64_t trips; /* times that pages of its granule have left memory */
+    uint64_t trips; /* times that pages of its granule have been evicted */
     uint64_t free; /* base frames that are free */
     uint64_t frames; /* base frames of memory */
-    uint64_t evicted; /* 1: pages have left memory */
+    uint64_t evicted; /* 1: pages have been evicted */
     uint64_t most; /* the answer for good: 65536 */
 };
 
@@ -841,8 +842,8 @@ struct heddle_q_thrash {
     /* preferred location of its buffer, as the program's host advised; enum
      * heddle_processor */
     uint64_t place;
-    /* times it came back after an eviction, within fault.refault_lapse of
-     * the first */
+    /* times it returned after an eviction, within fault.refault_lapse of the
+     * first */
     uint64_t returns;
 };
 
@@ -919,7 +920,7 @@ struct heddle_n_tlb_hit {
     uint64_t filler_pc;
 };
 
-/* tlb_miss (l1tlb, l2tlb): a TLB look-up missed; told once. */
+/* tlb_miss (l1tlb, l2tlb): a TLB look-up missed; reported once. */
 struct heddle_n_tlb_miss {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -957,7 +958,7 @@ struct heddle_n_tlb_evict {
     uint64_t filler_pc;
 };
 
-/* translated (l1tlb): a translation came back to an L1 TLB. */
+/* translated (l1tlb): a translation returned to an L1 TLB. */
 struct heddle_n_translated {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -997,7 +998,8 @@ struct heddle_n_walk_done {
     uint64_t pc; /* program counter of the first request's instruction */
 };
 
-/* page_fault (fault): an absent page was touched: a new far fault. */
+/* page_fault (fault): a page that is not resident was touched: a new far
+ * fault. */
 struct heddle_n_page_fault {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1019,7 +1021,8 @@ struct heddle_n_page_arrived {
     uint64_t cycles;
 };
 
-/* page_evicted (evict): a page was unmapped and is leaving for the host. */
+/* page_evicted (evict): a page was unmapped and is being evicted to the
+ * host. */
 struct heddle_n_page_evicted {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1057,7 +1060,7 @@ struct heddle_n_cache_hit {
     uint64_t pc; /* program counter of the instruction; 0 where none is known */
 };
 
-/* cache_miss (l1cache, l2cache): a cache look-up missed; told once. */
+/* cache_miss (l1cache, l2cache): a cache look-up missed; reported once. */
 struct heddle_n_cache_miss {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1104,7 +1107,7 @@ struct heddle_n_dram_command {
     uint64_t bursts; /* how many bursts it has */
 };
 
-/* line_back (l1cache): a missing line came back to a core. */
+/* line_back (l1cache): a missing line returned to a core. */
 struct heddle_n_line_back {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1133,7 +1136,7 @@ struct heddle_n_kernel_end {
     uint64_t run; /* 0: first execution, 1: relaunch, ... */
 };
 
-/* epoch (policy): an epoch of a policy has ended; told before it acts. */
+/* epoch (policy): an epoch of a policy has ended; reported before it acts. */
 struct heddle_n_epoch {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
