@@ -3,25 +3,25 @@
  *
  * Programs launch the same kernel many times on as many threads; one launch of
  * each kind says what the others take (Baddouh et al., Principal Kernel
- * Analysis, MICRO 2021; Naderan-Tahan et al., Sieve, ISPASS 2023).  A cluster is
- * launches of a kernel with equal grid and block whose instruction mixes differ
- * by no more than sample.mix: numbers of warp instructions, thread
+ * Analysis, MICRO 2021; Naderan-Tahan et al., Sieve, ISPASS 2023).  A cluster
+ * is launches of a kernel with equal grid and block whose instruction mixes
+ * differ by no more than sample.mix: numbers of warp instructions, thread
  * instructions, loads, stores and atomics, each against the cluster's first
- * launch.  The first launch of a kernel on a grid stands for itself alone: it finds
- * TLBs and caches as others have left them, and is often the one to touch pages
- * first.  No profile is made beforehand: the second is simulated, too, and a later
- * one that looks like it runs without time (core/functional.c), which leaves in
- * buffers what it would, and counts.  If its mix turns out to be another, its
- * source is put back to where it was and the launch is simulated, as the first
- * of a cluster of its own.  A source that keeps nothing to be put back, a
- * trace, cannot do that: then the launch counts as one of the first that it
- * looks like, and as unlike.
+ * launch.  The first launch of a kernel on a grid stands for itself alone: it
+ * finds TLBs and caches as others have left them, and is often the one to touch
+ * pages first.  No profile is made beforehand: the second is simulated, too,
+ * and a later one that looks like it runs without time (core/functional.c),
+ * which leaves in buffers what it would, and counts.  If its mix turns out to
+ * be another, its source is put back to where it was and the launch is
+ * simulated, as the first of a cluster of its own.  A source that keeps nothing
+ * to be put back, a trace, cannot do that: then the launch counts as one of the
+ * first that it looks like, and as unlike.
  *
  * Weights are instructions, as in Sieve: a cluster's first launch of n
  * instructions stands for all, with a weight of their instructions by n.
  *
- * Left out: warming of TLBs and caches by launches that do not run in time; they
- * hold what the last one left that did.
+ * Left out: warming of TLBs and caches by launches that do not run in time;
+ * they hold what the last one left that did.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -26,8 +26,8 @@ struct hd_cluster {
     uint64_t unlike;       /* of them, those whose mix differs */
 };
 
-/* Of those clusters whose launches look like this one: the one whose mix differs
- * by at most `permille`, or HD_NONE; mix NULL: the first. */
+/* Of those clusters whose launches look like this one: the one whose mix
+ * differs by at most `permille`, or HD_NONE; mix NULL: the first. */
 uint32_t hd_cluster_find(const struct hd_cluster *v, uint32_t n,
                          const struct hd_launch *l, const struct hd_mix *mix,
                          uint32_t permille);

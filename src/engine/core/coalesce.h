@@ -27,9 +27,9 @@ struct hd_lsu_page {
 
 /*
  * What one instruction touches.  An instruction of up to eight lines in one
- * page, as most are, is in one line of the host's cache: so the lines lie
- * backwards (hd_lines_at), before what is asked of all, and the pages behind
- * it.
+ * page, as most are, is in one line of the host's cache: so the lines are
+ * stored backwards (hd_lines_at), before what is asked of all, and the pages
+ * behind it.
  */
 struct hd_lines {
     _Alignas(64) uint8_t spare[32];
@@ -69,7 +69,8 @@ void hd_coalesce(const struct hd_access *acc, uint64_t mask, uint32_t lanes,
                  uint32_t bytes, uint32_t shift, struct hd_lines *out);
 
 /* hd_coalesce where all lanes are active and their addresses are next to each
- * other, or one address, in one line; false: they are not, and nothing was done. */
+ * other, or one address, in one line; false: they are not, and nothing was
+ * done. */
 static inline bool hd_coalesce_one(const struct hd_access *acc, uint32_t lanes,
                                    uint32_t bytes, uint32_t shift,
                                    struct hd_lines *out)

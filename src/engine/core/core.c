@@ -4,7 +4,7 @@
  *
  * A wake-up event at `now` serves messages, load/store unit and issue port in
  * order of time (messages first, then the unit, then the port, within one
- * instant) as long as that time lies before now + `ahead`, the shortest latency
+ * instant) as long as that time is before now + `ahead`, the shortest latency
  * of an answer: nothing that is sent from now on can arrive earlier, so
  * the core may run ahead of the rest of the machine that far, unless a budget
  * is nearly used up (core/marks.c).  How a run is cut into steps plays no
@@ -457,7 +457,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
 {
     const struct hd_machine *m = g->m;
     struct hd_core *c = &g->core[id];
-    uint32_t lent = 0;
+    uint32_t detached = 0;
     int bad = 0;
 
     c->gpu = g;
@@ -481,7 +481,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->hand = HD_NEVER;
     c->lsu = core_alloc(g, m->core.queue, sizeof *c->lsu, &bad);
     if (m->vm.paging == HD_PAGING_FAULT) {
-        lent = c->targets + 1; /* each has a line, but for one that is next */
+        /* each has a line, but for one that is next */
+        detached = c->targets + 1;
         c->fault = core_alloc(g, c->memops, sizeof *c->fault, &bad);
     }
     c->parked = core_alloc(g, c->targets, sizeof *c->parked, &bad);
@@ -500,7 +501,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
         open_line(c, &c->s->acks))
         return -1;
-    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, lent) != 0 ||
+    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs,
+                     detached) != 0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs, 0) != 0)
         return -1;
     c->s->wake = c->s->fill_at = HD_NEVER;

@@ -221,7 +221,8 @@ struct hd_core_state {
     uint64_t ages;                 /* arrivals so far */
 };
 
-/* Why a core issues nothing: pages are being moved, or core_throttle says so. */
+/* Why a core issues nothing: pages are being moved, or core_throttle says
+ * so. */
 enum { HD_STILL_HALTED = 1, HD_STILL_STOPPED = 2 };
 
 enum hd_lsu_block {
@@ -282,7 +283,7 @@ struct hd_core {
     struct hd_mshr tlb_mshr; /* flags: the last memop that joined and which
                                 of its pages; live: the request that it sent,
                                 + 1; last: misses that joined; first: the parked
-                                lines, the newest first; lent: the pages
+                                lines, the newest first; detached: the pages
                                 wait for far faults */
     struct hd_mshr l1_mshr;  /* flags: the first requester's memop; lists of
                                 parked entries: the other ones' */
@@ -372,7 +373,8 @@ struct hd_gpu {
     struct hd_faults *faults; /* NULL: every page is mapped */
     uint64_t *dirty;          /* arena: of frames, set by stores (pages/frame.h);
                                  NULL: nothing leaves memory */
-    /* An application has issued as many instructions as hd_dispatch_tell said. */
+    /* An application has issued as many instructions as hd_dispatch_tell
+     * said. */
     void (*reached)(void *self, uint32_t app, hd_time now);
     /* While instructions are skipped: their counts are taken back. */
     void (*forget)(void *self);
@@ -471,8 +473,8 @@ void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
 /* Whether an instruction looks up no TLB. */
 bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o);
-/* The warp whose page i of an instruction is: with core.compact the one in which
- * the thread of its lowest lane began. */
+/* The warp whose page i of an instruction is: with core.compact the one in
+ * which the thread of its lowest lane began. */
 static inline uint32_t hd_lsu_origin(const struct hd_core *c,
                                      const struct hd_lines *op, uint32_t i)
 {
@@ -581,8 +583,8 @@ void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
 
 /* These are asked all the time by those that have the core's state at hand. */
 
-/* The next step of the load/store unit; never before s->local.  Lines that go
- * on have precedence, and only the L1 can hold them up. */
+/* The next step of the load/store unit; never before s->local.  Lines that are
+ * replayed have precedence, and only the L1 can hold them up. */
 static inline hd_time hd_lsu_next(const struct hd_core *c,
                                   const struct hd_core_state *s)
 {
@@ -650,6 +652,7 @@ struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
 struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g);
 
 /* What two settings of a core can get wrong: 0, or an error that names them. */
-int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err);
+int hd_core_cfg_check(const void *cfg, const char *name,
+                      struct heddle_error *err);
 
 #endif

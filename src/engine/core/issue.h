@@ -43,7 +43,7 @@ static inline uint8_t *hd_warp_later(struct hd_core_state *s, uint32_t i)
     return &s->later[(s->later_first + i) % HD_MAX_WARPS];
 }
 
-/* Its time `at` lies ahead; mostly all others' come before. */
+/* Its time `at` is later than now; mostly all others' are before it. */
 static inline void hd_warp_wait_turn(const struct hd_core *c,
                                      struct hd_core_state *s, uint32_t w,
                                      hd_time at)

@@ -3,21 +3,21 @@
  *
  * The first line of each page of an instruction looks it up.  A miss takes an
  * MSHR and asks the level below; later misses of the page join it.  The lines
- * park at the MSHR until the translation has come, and then proceed to the L1
- * before newer instructions.
+ * park at the MSHR until the translation has arrived, and then proceed to the
+ * L1 before newer instructions.
  *
- * That the answer has been used reaches the unit below at once, without an
- * instant (hd_tbelow.notified ends the account of the walk, with the misses
- * that joined up to then): a message would be counted after an epoch that is
- * between.  So would the most misses that one translation ended
- * (hd_gpu.stalled, which a policy's epoch reads).
+ * The unit below is notified of an answer's use by a call, without an event
+ * (hd_tbelow.notified closes the account of the walk, with the misses that
+ * joined up to then): as a message it could be counted after an epoch that ends
+ * in between.  For the same reason hd_gpu.stalled, the most misses that one
+ * translation answered, which a policy's epoch reads, is written directly.
  *
- * What others add is off by default and stands in files of its own: what
- * proceeds while a miss is in flight (blocking.c), look-ups ahead of lines
+ * Mechanisms of later proposals are off by default and have files of their own:
+ * what proceeds while a miss is in flight (blocking.c), look-ups ahead of lines
  * (overlap.c), the buffer next to the L1 TLB and prefetched translations
  * (l1side.c), shootdowns and answers that a new mapping has overtaken
- * (remap.c), pages that come from the host (farfault.c), runs without time
- * (warm.c), looking and checking (look.c).
+ * (remap.c), pages that migrate from the host (farfault.c), functional warming
+ * (warm.c), inspection and checks (look.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -112,9 +112,10 @@ static void l1tlb_await(struct hd_core *c, struct hd_lines *op, uint32_t i,
 }
 
 /* The MSHR of a page that was missed a short while ago, as most that miss were,
- * or HD_NONE: not known.  Where entries are of one page, what is in flight is
- * not in the TLB, and need not be looked for if no watcher hears of it.  An
- * ideal TLB has a page as soon as it has come, though its answer has not. */
+ * or HD_NONE: not known.  Where an entry is of one page, a page in flight is
+ * not in the TLB, and the look-up can be skipped if no watcher is notified of
+ * it.  An ideal TLB holds a page as soon as it is resident, before its answer
+ * arrives. */
 static inline uint32_t l1tlb_in_flight(const struct hd_core *c, uint64_t vpn)
 {
     uint32_t e = c->flying[hd_l1tlb_recent(vpn)];
@@ -225,7 +226,7 @@ uint32_t hd_l1tlb_sender(const struct hd_core *c, const struct hd_mshr_entry *x)
 {
     uint32_t p = x->first;
 
-    if (p == HD_NONE) /* there was no room for it */
+    if (p == HD_NONE) /* its line found no parking place */
         return c->s->lsu_n > 0 ? c->lsu[c->s->lsu_first].memop : HD_NONE;
     while (c->parked[p].next != HD_NONE)
         p = c->parked[p].next;

@@ -72,9 +72,9 @@ void hd_l1side_filled(struct hd_core *c, hd_vpn vpn, bool in);
 
 /* ---- remap.c ----------------------------------------------------------- */
 
-/* An answer that left before a mapping changed and comes after it is what the
- * page table says now.  False: its page has left memory, and what waits for it
- * continues at its old frame, but the translation holds for no other access. */
+/* An answer sent before a mapping changed, and arriving after it, becomes what
+ * the page table says now.  False: its page has been evicted, and lines that
+ * wait for it continue at its old frame, but no other access may use it. */
 bool hd_remap_refresh(const struct hd_core *c, struct hd_treq *q);
 
 /* ---- look-ups, misses and answers --------------------------------------- */

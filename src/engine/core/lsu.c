@@ -3,15 +3,15 @@
  *
  * Memory instructions enter in issue order, as lines (coalesce.c).  The unit
  * serves one line a cycle and L1 port: the first line of a page looks up the
- * L1 TLB (its own port), then the line looks up the L1.  A line whose page is
- * missing is parked at the TLB's MSHR and comes back, with priority, when the
- * translation has come; a line that misses the L1 becomes a target of an MSHR
- * of the L1 (l1tlb.c, l1d.c).  An MSHR, store queue or parking place that is
- * full blocks the head of the line, and the unit sleeps until what it waits for
- * is freed.
+ * L1 TLB (its own port), then the line looks up the L1.  A line whose page
+ * misses is parked at the TLB's MSHR and replayed, with priority, when the
+ * translation has arrived; a line that misses the L1 becomes a target of an L1
+ * MSHR (l1tlb.c, l1d.c).  Where there is no MSHR, store queue entry or parking
+ * place left, the instruction at the head of the queue is blocked, and the unit
+ * sleeps until one is freed.
  *
  * An instruction whose lanes diverge has up to a line for each of them.  They
- * are served in a row, as long as nothing else of the core comes between
+ * are served in one call, as long as nothing else of the core is due earlier
  * (hd_lsu_serve): until an instruction has left, its lines concern nothing but
  * the two ports, the arrays and the load itself.  A warp's next instruction
  * mostly touches the same lines and pages as its last one, in the same order:
@@ -62,8 +62,9 @@ static struct hd_lines *lsu_enter(struct hd_core *c, uint32_t w)
     return op;
 }
 
-static HD_APART void note_access(struct hd_core *c, uint32_t w, const struct hd_op *o,
-                        const struct hd_lines *l)
+static HD_APART void note_access(struct hd_core *c, uint32_t w,
+                                 const struct hd_op *o,
+                                 const struct hd_lines *l)
 {
     struct heddle_n_access n = {.core = c->id,
                                 .app = c->app,
@@ -77,8 +78,8 @@ static HD_APART void note_access(struct hd_core *c, uint32_t w, const struct hd_
         hd_slots_note(c->gpu->env->slots, HEDDLE_NOTE_access, &n);
 }
 
-/* Whose the pages of an instruction are (hd_lsu_origin); they are in the order
- * of the lanes that touch them first. */
+/* The warp that each page of an instruction is counted for (hd_lsu_origin);
+ * pages are in the order of the lanes that touch them first. */
 static HD_APART void find_origins(struct hd_core *c, uint32_t w,
                                   const struct hd_access *acc,
                                   const struct hd_lines *op)
@@ -158,7 +159,7 @@ void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)
                                             .kind = HD_OP_SHARED};
 }
 
-/* ---- what the stations behind the unit say to it ------------------------- */
+/* ---- calls from the L1 TLB and the L1 ------------------------------------ */
 
 void hd_lsu_block(struct hd_core *c, uint32_t why, uint64_t *stalls)
 {
@@ -172,7 +173,7 @@ HD_HOT void hd_lsu_line_done(struct hd_core *c, uint32_t memop, hd_time t)
     struct hd_memop *m = &c->memop[memop];
 
     if (--m->left > 0) {
-        if (t > c->s->local) /* the last one is not done before now */
+        if (t > c->s->local) /* the last line is not done before now */
             m->done = hd_max_u64(m->done, t);
         return;
     }
@@ -191,7 +192,7 @@ void hd_lsu_give_parked(struct hd_core *c, uint32_t p)
 
 /* ---- serving ------------------------------------------------------------- */
 
-/* Uses the L1's port without the L1. */
+/* Takes a slot of the L1's port without a look-up. */
 static void lsu_pass_port(struct hd_core *c, hd_time t)
 {
     hd_lsu_use_port(&c->s->lsu_free, &c->s->lsu_used, c->gpu->m->l1cache.ports,

@@ -13,11 +13,11 @@
  * source says; 0 is one group of all.  Those of a group are independent and
  * issue back to back, if no other warp takes the port between; what follows it,
  * the next group or another instruction, depends on it and waits for the ALU
- * latency after its last instruction.  So a run of n in groups of k is the
- * same as ceil(n / k) runs, one of each group, and takes n slots and at least
- * ceil(n / k) - 1 gaps of what the latency is longer than a slot.  In a gap the
- * warp has stalled like any other: GTO takes the oldest that can issue, and
- * comes back when that one stalls in its turn.
+ * latency after its last instruction.  So a run of n in groups of k behaves as
+ * ceil(n / k) runs, one of each group, and takes n slots and at least
+ * ceil(n / k) - 1 gaps, each the ALU latency less one slot.  In a gap the warp
+ * is stalled like any other: GTO takes the oldest warp that can issue, and
+ * chooses again when that one stalls in its turn.
  *
  * Schedulers: GTO stays with the warp that issued last until it stalls, then
  * takes the ready warp that has been resident longest (Rogers, O'Connor,
@@ -26,13 +26,12 @@
  * in cyclic order after each instruction.
  *
  * A load's wait is split when it ends: up to the last translation of its lines
- * it is TLB time, of which the part that it waited for pages from the host is
- * fault time and the part that a walker worked is walk time, and the rest is
- * data time.
+ * it is TLB time, except that waiting for pages from the host is fault time and
+ * waiting while a walker works is walk time; the rest is data time.
  *
  * Elsewhere: several issues in one step (turns.c); which warps may load
  * (limit.c); thread block compaction (compact.c); time that is not counted yet
- * (waits.c); instructions that sampling skips (skip.c); looking (look.c).
+ * (waits.c); instructions that sampling skips (skip.c); inspection (look.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -211,7 +210,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
 
 /* ---- which warp ---------------------------------------------------------- */
 
-/* A policy's. */
+/* The policy's answer to warp_pick. */
 HD_APART static uint32_t warp_pick_asked(struct hd_core *c, uint64_t can,
                                          uint32_t *one)
 {
@@ -336,7 +335,7 @@ static HD_INLINE void issue_alu(struct hd_core *c, struct hd_core_state *s,
         hd_warp_make_ready(c, s, x, w, end);
 }
 
-/* Issues its load, store or atomic. */
+/* Issues the load, store or atomic of warp w. */
 static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
                                    uint32_t w, hd_time t)
 {
@@ -358,8 +357,9 @@ static HD_INLINE void issue_memory(struct hd_core *c, struct hd_core_state *s,
     hd_warp_fetch(c, s, x, w, kind, end);
 }
 
-/* Issues its access to shared memory, which goes through the load/store unit, a
- * barrier, a meeting, which takes no time, or its exit. */
+/* Issues what else warp w has: an access to shared memory that goes through the
+ * load/store unit, a barrier, a meeting (core.compact), which takes no time, or
+ * its exit. */
 HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
 {
     struct hd_core_state *s = c->s;
