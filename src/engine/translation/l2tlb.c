@@ -1,6 +1,6 @@
 /*
- * l2tlb.c - the shared L2 TLB: requests come to it, are looked up, miss, and
- * are answered.
+ * l2tlb.c - the shared L2 TLB: requests arrive, are looked up, miss, and are
+ * answered.
  *
  * Times of a request: it is born where its L1 TLB missed, has arrived here
  * `transit` later, waits for the input (a blocked head, a port), is looked up
@@ -14,17 +14,18 @@
  * event of the arrival: the port is reserved, the arrays are probed, the
  * answer of a hit is given with its later instant.  A miss that finds no free
  * MSHR, or no room in the walk queue, stays at the head of the input queue
- * and holds up all behind it, hits too; what frees an MSHR or a place in the
+ * and blocks all behind it, hits included; what frees an MSHR or a place in the
  * walk queue looks at the head again.
  *
  * MSHRs are kept by page as the page table knows it (4 KB, 64 KB or 2 MB):
  * two requests for one page make one walk.  A real TLB does not know the size
  * before the walk; papers that use one size throughout do.
  *
- * What others add stands in files of their own: where a walk's result goes, and
- * the bypass cache (bypass.c); pages that are not resident (nonresident.c);
- * entries of subregions (subregions.c); translations that policies start
- * (prefetch.c); runs without time (warm.c); looking and checking (look.c).
+ * Mechanisms of later proposals have files of their own: where a walk's result
+ * goes, and the bypass cache (bypass.c); pages that are not resident
+ * (nonresident.c); entries of subregions (subregions.c); translations that
+ * policies start (prefetch.c); functional warming (warm.c); inspection and
+ * checks (look.c).
  *
  * Without an L2 TLB (MASK's PWCache design) a request is a miss on arrival
  * and the MSHRs are the walk queue, where misses to one page merge.
@@ -87,7 +88,7 @@ HD_HOT void hd_l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
                    q->app, (unsigned long long)q->vpn.v);
 }
 
-/* Answers a request for the instant `at`; as account. */
+/* Answers a request for the instant `at`; x and joined as for the account. */
 static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
                                const struct hd_xlate *x, hd_time joined,
                                hd_time at)
@@ -107,8 +108,8 @@ static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
     c->reply(c->self, at, treq);
 }
 
-/* A request that needs no walk: it hits with x at `at`, or its page is on the
- * host although an entry covers it (or, NULL, is not mapped). */
+/* A request that needs no walk: it hits with x at `at`, or its page is not
+ * resident although an entry covers it (or, NULL, is not mapped). */
 static void l2tlb_settle(struct hd_unit *u, uint32_t treq,
                          const struct hd_xlate *x, hd_time at)
 {
@@ -143,7 +144,7 @@ hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now)
     return hd_max_u64(now, s->port_at);
 }
 
-/* Has a page walked for; its request takes an MSHR.  False: no room. */
+/* Starts or queues a walk; its request takes an MSHR.  False: no room. */
 static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
                                     uint32_t treq, uint64_t key)
 {
@@ -180,8 +181,8 @@ static HD_HOT bool l2tlb_start_walk(struct hd_unit *u, hd_time now,
     return true;
 }
 
-/* Enters a request that missed into the MSHR of its page, under which a walk
- * is.  False: it needs one, and there is no room. */
+/* Enters a request that missed into the MSHR of its page, which has a walk.
+ * False: it needs a new one, and there is no room. */
 static HD_HOT bool l2tlb_miss(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     struct hd_treq *q = &u->treq[treq];
@@ -381,7 +382,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         struct hd_treq *q = &u->treq[t];
         uint32_t next = q->next;
         hd_time joined = q->walk;
-        struct hd_xlate own = x; /* unless the page was split under the walk */
+        struct hd_xlate own = x; /* unless the page was split during the walk */
 
         if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages &&
                       hd_l2tlb_resident(u, q, &x)) ||

@@ -232,7 +232,8 @@ static const char *against_sub(const struct hd_mmu_wiring *w)
     return w->walk->per_core != 0 ? "walk.per_core = false" : NULL;
 }
 
-static int mmu_check_settings(const struct hd_mmu_wiring *w, struct heddle_error *err)
+static int mmu_check_settings(const struct hd_mmu_wiring *w,
+                              struct heddle_error *err)
 {
     if (w->walk->mode.kind == HD_OFF)
         return hd_err_set(

@@ -22,9 +22,9 @@
  * leaf does nothing but send the next read.  That read is then sent as soon as
  * the instant of the answer is known, at the later instant and in the place
  * among the reads of that instant that its event would have had: reads are
- * numbered like the events that send them (hd_ptw_answer).  Those that leave
- * between two L2 edges, or with the arrival of a request, go before those of
- * the edge.  A read counts from the instant at which it leaves.
+ * numbered like the events that send them (hd_ptw_answer).  Those sent between
+ * two L2 edges, or with the arrival of a request, precede those of the edge.  A
+ * read is counted at the instant at which it is sent.
  *
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
@@ -32,10 +32,10 @@
  * A walk that ends at a page that is not resident is over like any other; its
  * requests go to the far-fault station (nonresident.c, paging/fault.c).
  *
- * What papers add stands in files of its own: several walks a walker at once
- * (batch.c), head PTEs and extra reads after the answer (subregions.c), whom a
- * walk has answered (requesters.c); runs without time (warm.c), looking and
- * checking (look.c).
+ * Mechanisms of later proposals have files of their own: several walks a walker
+ * at once (batch.c), head PTEs and extra reads after the answer (subregions.c),
+ * the requesters that a walk has answered (requesters.c); functional warming
+ * (warm.c), inspection and checks (look.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -267,7 +267,7 @@ HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
-/* Goes on from w->level at t, not before now: passes the levels that need no
+/* Continues from w->level at t, not before now: passes the levels that need no
  * read, then has the read sent, or the walk done. */
 static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
                              hd_time t)
@@ -301,7 +301,7 @@ static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_time t = now;
 
     w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
-    if (w->leaf == 0) { /* no tables: the answer is an error, in words */
+    if (w->leaf == 0) { /* no page table: the answer is an error */
         walk_done(u, now, walk);
         return;
     }
@@ -337,7 +337,7 @@ HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     u->starting = outer;
 }
 
-/* The entry that a walk, and those that share its read, were after has come. */
+/* An entry has been read, for a walk and for those that share its read. */
 static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *of = &u->walk[walk];

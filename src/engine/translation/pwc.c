@@ -44,7 +44,8 @@ static uint32_t pwc_line(const struct hd_pwc_cfg *cfg)
     return cfg->line == 0 ? 8 : cfg->line;
 }
 
-int hd_pwc_check(const void *settings, const char *name, struct heddle_error *err)
+int hd_pwc_check(const void *settings, const char *name,
+                 struct heddle_error *err)
 {
     const struct hd_pwc_cfg *cfg = settings;
     uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways);

@@ -33,7 +33,8 @@ struct hd_pwc {
 };
 
 /* What two settings of a walk cache can get wrong: 0, or an error. */
-int hd_pwc_check(const void *settings, const char *name, struct heddle_error *err);
+int hd_pwc_check(const void *settings, const char *name,
+                 struct heddle_error *err);
 
 /* `stat` is the group of hd_rows_pwc, row `instance`.  0 or an error. */
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,

@@ -48,15 +48,17 @@ struct hd_walk;
 /* 0 or an error. */
 int hd_subregions_open(struct hd_unit *u, struct hd_stat stat);
 
-/* A walk has the entry of level 3, and is about to read one of level 4: which. */
+/* A walk has the entry of level 3, and is about to read one of level 4:
+ * which. */
 void hd_subregions_aim(struct hd_unit *u, struct hd_walk *w);
 
 /* What a walk with bits knows, which has read a head. */
 bool hd_subregions_found(const struct hd_unit *u, const struct hd_walk *w,
                          struct hd_xlate *x);
 
-/* The walk is answered, and its result goes to the L2 TLB: a region does at once
- * (false), subregions when their links are known: the walker stays busy. */
+/* The walk is answered, and its result goes to the L2 TLB: a region does at
+ * once (false), subregions when their links are known: the walker stays
+ * busy. */
 bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
                         const struct hd_treq *first);
 
@@ -68,8 +70,8 @@ void hd_subregions_missed(struct hd_unit *u, uint32_t app, hd_vpn vpn);
 void hd_subregions_read(struct hd_unit *u, hd_time now, uint32_t extra);
 void hd_subregions_back(struct hd_unit *u, hd_time at, uint32_t extra);
 
-/* Nothing that was read of the regions of [vpn, vpn + pages) holds any more; app
- * HD_APP_NONE: of any. */
+/* Nothing that was read of the regions of [vpn, vpn + pages) holds any more;
+ * app HD_APP_NONE: of any. */
 void hd_subregions_forget(struct hd_unit *u, uint32_t app, hd_vpn vpn,
                           uint64_t pages);
 

@@ -29,8 +29,8 @@ struct hd_tlb_cfg {
     uint32_t overlap;                   /* L1: enum hd_overlap */
     uint32_t serial;      /* L2: the base array is probed after the large one */
     uint32_t merge_pages; /* aligned group that a merged entry may cover */
-    uint32_t group_index; /* 1: pages of 4 KB lie in the set of their group */
-    uint32_t ranges;      /* L1: 1: merged runs lie in the large array */
+    uint32_t group_index; /* 1: pages of 4 KB use the set of their group */
+    uint32_t ranges;      /* L1: 1: merged runs are in the large array */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
 };
@@ -106,8 +106,8 @@ struct hd_tlb {
     uint32_t base_mask, large_mask; /* sets - 1 if a power of two, else 0 */
     uint32_t base_n;                /* entries of the base array */
     uint32_t instance;              /* core, or 0 */
-    struct hd_stat stat; /* the owner's group of hd_rows_l2tlb or its like, row `instance`;
-                            not counted while stat.v is NULL */
+    struct hd_stat stat; /* the owner's group of hd_rows_l2tlb or its like, row
+                            `instance`; not counted while stat.v is NULL */
     struct hd_stat prefetched; /* .. of what policies prefetch; likewise */
     struct hd_assoc base, large;
     const uint32_t *watched; /* [note] watchers */
@@ -178,14 +178,14 @@ static inline bool hd_tlb_plain(const struct hd_tlb *t)
 bool hd_tlb_peek(const struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                  struct hd_xlate *x);
 
-/* Enters a translation (replacing what covers the same pages) if tlb_insert lets
- * it, which is the result; asks tlb_merge when `x->pages` exceeds its page.
- * `cause` as in tlb_insert.  Of a run, n pages
- * answered are the first n, or the n that end with `wanted` where those do not
- * reach it.  Where there are entries of subregions and x has a whole one around
- * `wanted`, all of x is offered, and the entry holds the whole subregions of what
- * was answered; else x's part of the aligned group is.  Without a policy an entry
- * holds all of the former, one page of the latter. */
+/* Enters a translation (replacing what covers the same pages) if tlb_insert
+ * lets it, which is the result; asks tlb_merge when `x->pages` exceeds its
+ * page.  `cause` as in tlb_insert.  Of a run, n pages answered are the first n,
+ * or the n that end with `wanted` where those do not reach it.  Where there are
+ * entries of subregions and x has a whole one around `wanted`, all of x is
+ * offered, and the entry holds the whole subregions of what was answered; else
+ * x's part of the aligned group is.  Without a policy an entry holds all of the
+ * former, one page of the latter. */
 bool hd_tlb_fill(struct hd_tlb *t, uint32_t app, uint32_t core, uint32_t warp,
                  hd_vpn wanted, const struct hd_xlate *x, uint32_t cause);
 
@@ -197,7 +197,8 @@ bool hd_tlb_prefetched(struct hd_tlb *t, uint32_t app, uint32_t core,
 /* Drops what covers a page of [vpn, vpn + pages); nothing is counted. */
 void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages);
 
-/* Invalidates every entry that covers a page of [vpn, vpn + pages): how many. */
+/* Invalidates every entry that covers a page of [vpn, vpn + pages): how
+ * many. */
 uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                            uint64_t pages);
 

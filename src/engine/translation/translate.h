@@ -122,8 +122,8 @@ struct hd_tbelow {
     void *self;
     /* Answers at once, without time, and leaves what an answered request would
      * in its arrays (functional warming).  Of q it takes vpn, core, warp, app
-     * and pc; *x is the answer, and the result is an hd_treq_hit.  Where there is
-     * no such page it records the error. */
+     * and pc; *x is the answer, and the result is an hd_treq_hit.  Where there
+     * is no such page it records the error. */
     uint32_t (*warm)(void *self, const struct hd_treq *q, struct hd_xlate *x);
 };
 

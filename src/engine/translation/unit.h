@@ -308,7 +308,8 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);
 void hd_prefetch_serve(void *unit, hd_time now, uint32_t what, uint32_t a,
                        uint64_t vpn);
-/* Requests and misses are served: what they leave free is for those that wait. */
+/* Requests and misses are served: what they leave free is for those that
+ * wait. */
 void hd_prefetch_go(struct hd_unit *u, hd_time now);
 /* A miss joins a walk that a policy began. */
 void hd_prefetch_joined(const struct hd_unit *u, const struct hd_walk *w);
