@@ -29,9 +29,9 @@
  * repl_fill for the newcomer.  It is never asked while the set has an invalid
  * way.
  *
- * Ways may be shared out among applications (static partitions): what one
- * brings in then replaces only what is in its own ways, which each question
- * tells the policy.  Narrow layout only.
+ * Ways may be shared out among applications (static partitions): an
+ * application then replaces only entries in its own ways, which each question
+ * has for the policy.  Narrow layout only.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -113,7 +113,8 @@ void hd_assoc_bound(struct hd_assoc *a);
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted);
 
-/* hd_assoc_place among the first `ways` ways of the set alone; narrow layout. */
+/* hd_assoc_place among the first `ways` ways of the set alone; narrow
+ * layout. */
 uint32_t hd_assoc_place_among(struct hd_assoc *a, uint32_t set, uint64_t key,
                               struct hd_who who, uint32_t ways,
                               uint64_t *evicted);
@@ -198,8 +199,8 @@ static inline uint32_t hd_assoc_find(const struct hd_assoc *a, uint32_t set,
                           : hd_assoc_find_wide(a, set, key);
 }
 
-/* hd_assoc_find where it may be the entry *guess, of any set; what is found is the
- * next guess.  Guesses are no part of the results.  NULL: there is none. */
+/* hd_assoc_find where it may be the entry *guess, of any set; what is found is
+ * the next guess.  Guesses are no part of the results.  NULL: there is none. */
 static inline uint32_t hd_assoc_find_at(const struct hd_assoc *a, uint32_t set,
                                         uint64_t key, uint16_t *guess)
 {

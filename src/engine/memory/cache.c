@@ -9,14 +9,14 @@
  * Sets may be any number.  Two megabytes in 12 slices of 16 ways is 85.3
  * sets; the third is dropped, and the set is the index modulo 85.
  *
- * Write policies.  `through`: a store updates a line that is present and goes
- * on.  `evict`: a store continues and drops the line (Fermi's L1 for global
- * memory).  `back`: a store makes the line dirty, and allocates one if it is
- * missing.  A partial write allocates without reading the rest: real L2
+ * Write policies.  `through`: a store updates a line that is present and
+ * is sent on.  `evict`: a store drops the line and is sent on (Fermi's L1 for
+ * global memory).  `back`: a store makes the line dirty, and allocates one if
+ * it is missing.  A partial write allocates without reading the rest: real L2
  * slices keep a bit for each byte or sector and read what a later read finds
- * missing.  These bits are not modelled.  The effect: a read of a line of
- * which only a part was stored hits where hardware would read DRAM once, and
- * a partial line is written back whole, up to line / sector times the bytes.
+ * missing.  These bits are not modelled.  The effect: a read of a line of which
+ * only a part was stored hits where hardware would read DRAM once, and a
+ * partial line is written back whole, up to line / sector times the bytes.
  *
  * Source of the defaults: Mosaic (MICRO 2017) Table 1, MASK (ASPLOS 2018)
  * Table 1; what both leave open is called a guess.
@@ -222,7 +222,8 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     sets = hd_cache_sets(cfg, bytes);
     *c = (struct hd_cache){.env = env, .cfg = *cfg, .instance = instance};
     c->level = strcmp(at, "l1cache") == 0 ? 1 : 2;
-    c->watched = env->slots != NULL ? env->slots->told[c->level - 1] : unwatched;
+    c->watched =
+        env->slots != NULL ? env->slots->told[c->level - 1] : unwatched;
     c->line = hd_arena_take(env->arena, sets * ways, sizeof *c->line);
     if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
                                          sets, ways) != 0)

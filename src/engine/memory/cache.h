@@ -187,7 +187,8 @@ bool hd_cache_fill(struct hd_cache *c, uint64_t line, uint32_t kind,
 bool hd_cache_drop(struct hd_cache *c, uint64_t line);
 void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v);
 
-/* What two settings of a cache can get wrong: 0, or an error that names them. */
+/* What two settings of a cache can get wrong: 0, or an error that names
+ * them. */
 int hd_cache_check(const void *cfg, const char *name, struct heddle_error *err);
 
 #endif

@@ -413,8 +413,7 @@ static void compress_on_event(void *self, hd_time now, uint32_t what,
         c->outgrown(c->outgrown_self, now);
 }
 
-/* ---- lines ----------------------------------------------------------------
- */
+/* ---- lines --------------------------------------------------------------- */
 
 /* Whether a page's metadata are in the cache; from now on they are. */
 static bool metadata(struct hd_compress *c, uint32_t app, uint32_t number)
@@ -511,7 +510,8 @@ static void compress_look(void *self, uint32_t instance,
     v->number(v->ud, "most", c->granules);
 }
 
-static void compress_check(void *self, uint32_t instance, struct heddle_error *err)
+static void compress_check(void *self, uint32_t instance,
+                           struct heddle_error *err)
 {
     const struct hd_compress *c = self;
     uint64_t used = 0, pages = 0, behind = 0;

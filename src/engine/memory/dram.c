@@ -8,8 +8,8 @@
  *
  * An arrival changes only what issues after it, so it gets an entry and a place
  * in the channel's inbox, and joins its bank when commands are decided next:
- * up to its cycle, then it arrives, and so on.  That cannot be seen, except by
- * a sender that waits, a policy, or a request that is not normal; then commands
+ * up to its cycle, then it arrives, and so on.  This is observable only to a
+ * sender that waits, a policy, or a request that is not normal; then commands
  * are decided at once.
  *
  * A channel posts one event at a time.  While no sender waits for room it comes
@@ -57,7 +57,7 @@ enum {
 #include "kit/rows.h"
 };
 
-/* What an entry takes from its request. */
+/* Sets the fields of an entry that follow from its request. */
 static inline void dram_describe(const struct hd_dram *d,
                                  const struct hd_req *r, struct hd_dramentry *v)
 {
@@ -105,7 +105,7 @@ static void dram_wait_push(struct hd_dram *d, struct hd_dramchan *ch,
     ch->waiters++;
 }
 
-/* Wakes the first of those who wait for a place, at `at`. */
+/* Wakes the first sender that waits for a place, at `at`. */
 static void dram_wait_pop(struct hd_dram *d, struct hd_dramchan *ch, uint32_t k,
                           hd_time at)
 {
@@ -169,7 +169,7 @@ static inline void dram_answer(struct hd_dram *d, hd_time at, uint32_t req)
         d->clients[r->client].reply(d->clients[r->client].self, at, req);
 }
 
-/* Sees to it that commands are decided at `at` or before, for watchers. */
+/* Makes sure that commands are decided at `at` or before, for watchers. */
 static void dram_tell_by(struct hd_dram *d, const struct hd_dramlane *l,
                          hd_time at)
 {
@@ -363,7 +363,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
         ch->offered = 0;
         hd_dram_advance(d, l, cycle);
         dram_pass_on(d, l);
-        /* time alone brings nothing forward for those who wait */
+        /* time alone frees no place earlier for senders that wait */
         if (d->pick.bound != 0 || (ch->waiters != 0 && ch->offered))
             dram_schedule(d, l, now);
         if ((d->pick.bound | ch->waiters) != 0)
@@ -374,7 +374,7 @@ HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
     dram_wake_by(d, l, (cycle + 1 + d->t.data[0]) * d->tick);
 }
 
-/* What is stale is wiped, so that state which is the same has the same bits. */
+/* Wipes stale entries, so that equal states have equal bits (snapshots). */
 static void dram_sync(void *self, hd_time now)
 {
     struct hd_dram *d = self;
@@ -452,7 +452,7 @@ static void dram_offer_slot(struct hd_dram *d, enum heddle_point p,
         hd_slots_offer(d->env->slots, p, "dram", slot, fn, d);
 }
 
-/* Policies and watchers have come or gone. */
+/* Policies and watchers were bound or unbound. */
 static void dram_bound(void *self)
 {
     struct hd_dram *d = self;

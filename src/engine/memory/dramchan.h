@@ -149,8 +149,8 @@ struct hd_dramtime {
     uint16_t rcd[2];      /* activate to column */
     uint16_t rcd_least;   /* the smaller */
     uint16_t tras, trc, trrd, tfaw, trp;
-    /* by direction, for memory/fast/dram.c: a column of the other one cannot come
-     * between two bursts of a request; two requests can take turns */
+    /* by direction, for memory/fast/dram.c: a column of the other one cannot
+     * come between two bursts of a request; two requests can take turns */
     bool runs[2], pairs[2];
 };
 

@@ -10,8 +10,8 @@
  *
  * Golden requests go before all others: that is checked too, against the same
  * distances.  While a copy inside DRAM holds a bank (hd_dram_block) no command
- * goes there, so that a golden request of that bank delays no other; a column of
- * a row that stays open is legal afterwards, the slower direction by the
+ * goes there, so that a golden request of that bank delays no other; a column
+ * of a row that stays open is legal afterwards, the slower direction by the
  * difference of the two tRCD later.
  *
  * Besides distances it checks what the banks must be (open, closed, the right
@@ -256,7 +256,8 @@ static void column(struct hd_dramcheck *k, struct history *h,
 }
 
 static void dramcheck_refresh(struct hd_dramcheck *k, struct history *h,
-                              const struct hd_dramcmd *cmd, struct heddle_error *err)
+                              const struct hd_dramcmd *cmd,
+                              struct heddle_error *err)
 {
     uint64_t due = (h->refreshes + 1) * k->cfg.trefi;
 

@@ -2,8 +2,8 @@
  * l2.c - the crossbar and the L2 slices behind it: station of every request
  * that misses a core's L1, and of every entry that a walker reads.
  *
- * The crossbar is a latency each way and a port at each end: the requester's
- * reservation is its own business, a slice's input and output are reserved
+ * The crossbar is a latency each way and a port at each end: requesters
+ * reserve their own ports, and a slice's input and output are reserved
  * here.  Contention inside the switch is left out: with one flit a cycle and
  * port, the ports at the ends bind first.  The input buffer of a slice is
  * unbounded; what the cores may have in flight bounds it.  The walkers are the
@@ -29,11 +29,12 @@
  *   down     The miss queue of the slice: reads of missing lines, bypassed
  *            requests, stores of a cache that is not write-back, and dirty
  *            victims, one FIFO that empties into its DRAM channel while that
- *            has room; it is woken when it has again.  A place is promised
- *            when a request is sure to come, so that the input is blocked in
- *            time.
- *   fill     The line has come from DRAM: it enters the tags, a dirty victim
- *            joins the miss queue, and all who wait are answered.
+ *            has room; it is woken when it has again.  A place is reserved
+ *            as soon as a request is sure to need it, so that the input is
+ *            blocked in time.
+ *   fill     The line has arrived from DRAM: it enters the tags, a dirty
+ *            victim joins the miss queue, and all requests that wait for the
+ *            line are answered.
  *
  * Ports are reserved in these events.  The input port's order is therefore
  * that in which requests leave the tags' pipeline, which all enter with the
@@ -322,7 +323,7 @@ static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
     return s->look_at;
 }
 
-/* The line is in flight: join those who wait for it. */
+/* The line is in flight: the request joins its MSHR. */
 static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
                             uint32_t m)
 {
@@ -526,7 +527,7 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_l2_peak(sl, HD_L2_PEAK_INPUT, s->in.n);
 }
 
-/* ---- the answer of the DRAM ------------------------------------------- */
+/* ---- answers from DRAM ------------------------------------------------ */
 
 static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
 {
@@ -552,7 +553,7 @@ static HD_APART void l2_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m)
         hd_l2_resume(sl, now);
 }
 
-/* DRAM has answered d, which was of use until now. */
+/* DRAM has answered the slice's own request d, which is freed here. */
 static HD_HOT void l2_answer(void *self, hd_time at, uint32_t d)
 {
     struct hd_l2 *l2 = self;
@@ -711,8 +712,8 @@ static int l2_settle(struct hd_l2 *l2)
         l2->w.interleave = c->line;
     if (c->slices == 0 || c->slices % l2->channels != 0)
         return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.slices: %u is not a multiple of dram.channels, "
-                          "%u",
+                          "l2cache.slices: %u is not a multiple of "
+                          "dram.channels, %u",
                           c->slices, l2->channels);
     l2->req = w->reqs->v;
     l2->ev = env->ev;

@@ -94,8 +94,8 @@ static inline void hd_req_give(struct hd_reqs *p, uint32_t r)
 
 /* The level below: takes requests.  `warm` leaves in its tags what a request
  * that was sent and answered would, at once and without time (functional
- * warming): of q it takes pa, kind, level, app, warp, bytes and pc, and it needs
- * no place in the pool. */
+ * warming): of q it takes pa, kind, level, app, warp, bytes and pc, and it
+ * needs no place in the pool. */
 struct hd_below {
     void (*send)(void *self, hd_time now, uint32_t req);
     void *self;
