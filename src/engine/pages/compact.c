@@ -17,10 +17,10 @@
  *
  * Caches are physical, so lines of a page that moves are removed from them: the
  * L2's, and the L1s' of the cores of its owner.  Dirty ones are written back to
- * the old place before the page is copied; where the copy costs nothing, so does
- * that.  What caches hold of the new place is of a page that is gone, and is
- * dropped.  Left out: lines that are in flight come in under the old address,
- * and age away.
+ * the old place before the page is copied; where the copy costs nothing, so
+ * does that.  What caches hold of the new place is of a page that is gone, and
+ * is dropped.  Left out: lines that are in flight come in under the old
+ * address, and age away.
  *
  * A coalesced frame that is to be emptied is split first.  Pages of 64 KB and
  * 2 MB do not move; the frame keeps them and what follows them.

@@ -5,8 +5,8 @@
  * and maps the applications' allocations.  While the machine runs, allocations
  * go when their application says so and come back when it starts again.  All
  * that changes a mapping happens in one event, at an instant that no core has
- * simulated to and that none may pass before the event is over (the barrier), so
- * that the page tables and all TLBs change at once for all cores.
+ * simulated to and that none may pass before the event is over (the barrier),
+ * so that the page tables and all TLBs change at once for all cores.
  *
  * With vm.paging=fault an allocation is reserved, and its pages come one by one
  * (fault.c) and make no translation wrong, so they need no barrier.  One that
@@ -18,9 +18,9 @@
  * disabled bits are set in place, no page moves, nothing is flushed.  Pages
  * from the host need not all be there: it is asked whenever one comes and the
  * others can be next to it (coalesced.c keeps their places then).  When a
- * coalesced region loses pages, region_split is asked; then memory is compacted,
- * if a policy does that (compact.c).  What demand paging asks for is in
- * managepaging.c.
+ * coalesced region loses pages, region_split is asked; then memory is
+ * compacted, if a policy does that (compact.c).  What demand paging asks for is
+ * in managepaging.c.
  *
  * Costs.  Coalescing and splitting write the entry of level 3 and the leaf
  * table: 1 + 32 lines of 128 bytes, by the mover, off the critical path.

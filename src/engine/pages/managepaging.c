@@ -4,8 +4,8 @@
  * taken back, compaction for a page that faults, hints.
  *
  * Each changes mappings, so it waits for an instant that no core can be ahead
- * of (manage.c) and is done there, in the order in which it was asked for.  What
- * it means is in the file that asks: paging/fault.c, evict.c, remote.c.
+ * of (manage.c) and is done there, in the order in which it was asked for.
+ * What it means is in the file that asks: paging/fault.c, evict.c, remote.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -107,7 +107,8 @@ void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
 void hd_manage_prefetch(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                         uint32_t pages)
 {
-    hd_faults_migrate(((struct hd_manage *)manage)->faults, now, app, vpn, pages);
+    hd_faults_migrate(((struct hd_manage *)manage)->faults, now, app, vpn,
+                      pages);
 }
 
 bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)

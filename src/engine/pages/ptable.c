@@ -673,7 +673,8 @@ static int ptable_take_state(struct hd_ptables *t)
     return 0;
 }
 
-static int ptable_check_memory(const struct hd_vm_cfg *cfg, struct heddle_error *err)
+static int ptable_check_memory(const struct hd_vm_cfg *cfg,
+                               struct heddle_error *err)
 {
     unsigned long long bytes = cfg->memory_bytes;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;

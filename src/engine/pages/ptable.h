@@ -94,8 +94,9 @@ bool hd_ptables_page(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x);
 
 /* A present page of a region that is not coalesced is evicted: it is not
- * resident from now on, and keeps its frame until its data have gone, too.  Base
- * pages whose frames are free by that, 0: its allocation has gone meanwhile. */
+ * resident from now on, and keeps its frame until its data have gone, too.
+ * Base pages whose frames are free by that, 0: its allocation has gone
+ * meanwhile. */
 void hd_ptables_evict(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
 uint32_t hd_ptables_evicted(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
@@ -239,9 +240,9 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to);
 int hd_ptables_fragment(struct hd_ptables *t, uint32_t index,
                         uint32_t occupancy, uint64_t seed);
 
-/* Takes frames for a hog that was there before: `torn` blocks of 4 MB of which it
- * has kept `kept` percent of the pages, at random places, and whole ones until
- * `percent` percent of all frames are taken. */
+/* Takes frames for a hog that was there before: `torn` blocks of 4 MB of which
+ * it has kept `kept` percent of the pages, at random places, and whole ones
+ * until `percent` percent of all frames are taken. */
 enum { HD_HOG_PAGES = 1024 };
 int hd_ptables_hog(struct hd_ptables *t, uint32_t percent, uint32_t torn,
                    uint32_t kept, uint64_t seed);

@@ -132,8 +132,9 @@ static void check_big(const struct hd_ptables *t, struct heddle_error *err)
 
 /* Counts the present leaf pages below a table from the root down; checks each
  * against the hash of regions, the frame's owner and the table's count. */
-static uint64_t check_table(const struct hd_ptables *t, struct heddle_error *err,
-                            uint32_t n, uint64_t vpn, uint64_t *large)
+static uint64_t check_table(const struct hd_ptables *t,
+                            struct heddle_error *err, uint32_t n, uint64_t vpn,
+                            uint64_t *large)
 {
     const struct hd_pt_table *x = &t->table[n];
     const uint64_t *e = hd_pt_entry(t, x->at);

@@ -171,7 +171,8 @@ void hd_pt_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
 }
 
 int hd_pt_occupy(struct hd_ptables *t, const struct hd_pt_slot *h, uint32_t app,
-                 uint64_t vpn, uint64_t f, uint32_t pages, struct heddle_error *err)
+                 uint64_t vpn, uint64_t f, uint32_t pages,
+                 struct heddle_error *err)
 {
     uint32_t owner = hd_pt_number_of(h, vpn) + 1;
 

@@ -279,7 +279,8 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 /* ---- ptcheck.c -------------------------------------------------------- */
 
 /* For struct hd_part; hd_ptables_look is in ptable.h. */
-void hd_ptables_check(void *tables, uint32_t instance, struct heddle_error *err);
+void hd_ptables_check(void *tables, uint32_t instance,
+                      struct heddle_error *err);
 
 /* ---- coalesced.c ------------------------------------------------------ */
 
@@ -323,7 +324,8 @@ void hd_pt_settle(struct hd_ptables *t, uint64_t f, uint32_t app,
                   uint32_t pages);
 /* Takes the frames of a page from f on.  0, or an error in `err`. */
 int hd_pt_occupy(struct hd_ptables *t, const struct hd_pt_slot *h, uint32_t app,
-                 uint64_t vpn, uint64_t f, uint32_t pages, struct heddle_error *err);
+                 uint64_t vpn, uint64_t f, uint32_t pages,
+                 struct heddle_error *err);
 /* A page has no memory any more; its frame is free. */
 void hd_pt_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
                        const struct hd_xlate *x);

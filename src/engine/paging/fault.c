@@ -17,8 +17,8 @@
  * Each is mapped when its data have arrived; requests are replayed when the
  * whole batch has (the driver's policy "batch"), or each with its page
  * (fault.replay=page).  What migrates for a fault is its page, of whatever
- * size; with fault.transfer=64K or 2M all pages of so much around it, aligned,
- * that are not resident, in the order of their addresses, in one transfer: they
+ * size; with fault.transfer=64K or 2M all pages of the aligned 64 KB or 2 MB
+ * around it that are not resident, in order of address, in one transfer: they
  * share one entry, which is what their requests wait for, and are mapped one by
  * one as their data arrive.  By default every fault is a batch of its own as
  * soon as it is raised, so latencies overlap and the link is what faults share
@@ -27,8 +27,8 @@
  *
  * A core may run ahead of this file's events, but not past the mapping of a
  * page, which it could see: the instant of the next one is always known
- * (hd_faults_next), since the link is a FIFO.  Of that instant cores come
- * first, so they see the page one tick later.
+ * (hd_faults_next), since the link is a FIFO.  At that instant cores are
+ * served first, so they see the page one tick later.
  *
  * This is the plain station.  Each of its mechanisms is a file of its own
  * (faultstate.h lists them) and leaves a line here: hd_framewait_ where memory
@@ -112,7 +112,7 @@ void hd_fault_note(struct hd_faults *f, enum heddle_note note, uint32_t entry,
 
 static void fault_serve(struct hd_faults *f, hd_time now);
 
-/* Its core is notified, the first time. */
+/* A request waits for its page; its core is notified, the first time. */
 void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
 {
     struct hd_treq *q = &f->w.treqs->v[treq];
@@ -174,7 +174,7 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 
     hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_nonresident(f->w.tables, q->app, q->vpn, &page))
-        hd_assert(!"a fault of a page that is there");
+        hd_assert(!"a fault of a page that is resident");
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
     if (f->driver != NULL) {
@@ -360,7 +360,7 @@ static void fault_expect(struct hd_faults *f, uint32_t e)
     x->due = x->link_end;
     if (!fault_next_page(f, x, &page))
         return;               /* its allocation has been freed */
-    x->crossed += page.pages; /* whether or not it goes before it is mapped */
+    x->crossed += page.pages; /* even if it is freed before it is mapped */
     if (x->crossed >= x->total)
         return;
     x->due = x->link_begin + hd_link_part(f->w.link, HD_LINK_IN,
@@ -434,7 +434,7 @@ bool hd_fault_transfer(struct hd_faults *f, hd_time now, uint32_t e, bool again)
         if (how == HD_MAP_HOST_CAN)
             continue;
         n = how == HD_MAP_HOST_LATER ? HD_FAULT_WANTS_EVICT
-                                : hd_fault_place(f, &f->v[e], again);
+                                     : hd_fault_place(f, &f->v[e], again);
         if (n >= HD_FAULT_WANTS_COMPACT)
             hd_framewait_block(f, now, e, n);
         if (n == 0 && !hd_err_ends(f->env->err->code)) {

@@ -447,7 +447,8 @@ static void remote_look(void *self, uint32_t instance, struct heddle_visitor *v)
     }
 }
 
-static void remote_check(void *self, uint32_t instance, struct heddle_error *err)
+static void remote_check(void *self, uint32_t instance,
+                         struct heddle_error *err)
 {
     const struct hd_remote *r = self;
     const struct state *s = r->s;

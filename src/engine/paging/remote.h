@@ -22,7 +22,7 @@ enum hd_remote_access { HD_REMOTE_MIGRATE, HD_REMOTE_MAP };
 
 /* Access counters; settings of the group uvm (driver.c). */
 struct hd_counter_cfg {
-    uint32_t migrate;   /* 1: what is accessed often from afar comes */
+    uint32_t migrate;   /* 1: what is accessed often remotely migrates */
     uint32_t granule;   /* 0: 64 KB, 1: 2 MB */
     uint32_t threshold; /* accesses */
     uint32_t batch;     /* notifications that the host serves together */

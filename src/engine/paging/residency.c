@@ -88,7 +88,8 @@ static enum heddle_thrash residency_control(struct hd_faults *f, hd_time now,
     return HEDDLE_THRASH_MIGRATE;
 }
 
-enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t e)
+enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now,
+                                     uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
     enum hd_map_host can = HD_MAP_HOST_NEVER;
@@ -98,13 +99,14 @@ enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now, uint32_t 
         x->prefetched)
         return HD_MAP_HOST_NEVER;
     for (uint32_t i = 0; i < x->pages && can != HD_MAP_HOST_LATER; i++) {
-        enum hd_map_host c =
-            hd_ptables_can_map_host(f->w.tables, x->app, (hd_vpn){x->vpn.v + i});
+        enum hd_map_host c = hd_ptables_can_map_host(f->w.tables, x->app,
+                                                     (hd_vpn){x->vpn.v + i});
         can = c == HD_MAP_HOST_NEVER ? can : c;
     }
     if (HD_UNLIKELY(f->w.thrash != NULL) && x->remote == 0) {
+        bool mappable = can != HD_MAP_HOST_NEVER;
         hd_time until;
-        switch (residency_control(f, now, e, can != HD_MAP_HOST_NEVER, &until)) {
+        switch (residency_control(f, now, e, mappable, &until)) {
         case HEDDLE_THRASH_THROTTLE:
             residency_throttle(f, now, hd_max_u64(until, now + 1), e);
             return HD_MAP_HOST_CAN;
@@ -142,8 +144,9 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
         if (!hd_ptables_in_flight(f->w.tables, x->app, vpn) ||
             !hd_ptables_nonresident(f->w.tables, x->app, vpn, &page))
             continue;
-        hd_thrash_to_gpu(f->w.thrash, now, x->app, page.vpn,
-                         hd_ptables_evicted_before(f->w.tables, x->app, page.vpn));
+        hd_thrash_to_gpu(
+            f->w.thrash, now, x->app, page.vpn,
+            hd_ptables_evicted_before(f->w.tables, x->app, page.vpn));
         i += page.pages - 1;
     }
 }
@@ -168,7 +171,8 @@ void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)
     for (uint32_t i = 0; i < x->pages; i++) {
         struct hd_xlate page;
         hd_vpn vpn = {x->vpn.v + i};
-        if (hd_ptables_can_map_host(f->w.tables, x->app, vpn) != HD_MAP_HOST_CAN ||
+        if (hd_ptables_can_map_host(f->w.tables, x->app, vpn) !=
+                HD_MAP_HOST_CAN ||
             !hd_ptables_nonresident(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation was freed, or its region is coalesced */
         residency_map(f, now, x->app, &page, x->remote - 1);
@@ -186,7 +190,8 @@ void hd_faults_map_range(struct hd_faults *f, hd_time now, uint32_t app,
         uint32_t answer;
         if ((evicted &&
              !hd_ptables_evicted_before(f->w.tables, app, (hd_vpn){v})) ||
-            hd_ptables_can_map_host(f->w.tables, app, (hd_vpn){v}) != HD_MAP_HOST_CAN ||
+            hd_ptables_can_map_host(f->w.tables, app, (hd_vpn){v}) !=
+                HD_MAP_HOST_CAN ||
             !hd_ptables_nonresident(f->w.tables, app, (hd_vpn){v}, &page))
             continue;
         all = hd_fault_unit(f, &page);

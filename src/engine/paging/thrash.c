@@ -691,7 +691,8 @@ static void thrash_look(void *self, uint32_t instance, struct heddle_visitor *v)
         }
 }
 
-static void thrash_check(void *self, uint32_t instance, struct heddle_error *err)
+static void thrash_check(void *self, uint32_t instance,
+                         struct heddle_error *err)
 {
     const struct hd_thrash *t = self;
     const struct state *s = t->s;
