@@ -3,7 +3,7 @@
  *
  * A simulation reserves a range of addresses once and takes from its front.
  * The range never moves, so parts may keep pointers into it in their wiring;
- * what lies inside the arena must refer to itself by index or by 32-bit
+ * what is inside the arena must refer to itself by index or by 32-bit
  * handle, never by pointer.  Then a snapshot is a copy of the used part, and
  * it can be restored here or into a fork.
  *

@@ -63,8 +63,8 @@ typedef uint64_t hd_time;
 /* A function that is not inlined: a caller that calls it last of all, and
  * seldom, then needs no frame where it does not. */
 #define HD_APART __attribute__((noinline))
-/* A function on the way of every line: these lie side by side in the program,
- * so that the host's instruction cache holds them. */
+/* A function on the path of every line: these are placed together in the
+ * program, so that the host's instruction cache holds them. */
 #define HD_HOT __attribute__((hot))
 /* A static function that is inlined wherever it is called. */
 #define HD_INLINE inline __attribute__((always_inline))

@@ -98,7 +98,8 @@ static int read_bool(const char *text)
 }
 
 static int config_set_number(const char *full, const struct hd_setting *s,
-                             void *p, const char *value, struct heddle_error *err)
+                             void *p, const char *value,
+                             struct heddle_error *err)
 {
     uint64_t v;
 
@@ -239,7 +240,8 @@ void hd_machine_defaults(struct hd_machine *m)
         const struct hd_rows *g = hd_parts[i].rows;
         for (uint32_t k = 0; k < g->n; k++)
             set_value(g->settings[k].name, &g->settings[k],
-                      field(m, &hd_parts[i], &g->settings[k]), g->settings[k].def, &err);
+                      field(m, &hd_parts[i], &g->settings[k]),
+                      g->settings[k].def, &err);
     }
     hd_assert(err.code == 0);
 }
@@ -259,8 +261,8 @@ void hd_choice_print(const char *choices, uint64_t i, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)strcspn(c, "|"), c);
 }
 
-/* A value as text that hd_machine_set reads back; of what a file has, "?" for what
- * is none. */
+/* A value as text that hd_machine_set reads back; of what a file has, "?" for
+ * what is none. */
 static void config_print(const struct hd_setting *s, const void *part,
                          char *out, size_t room)
 {

@@ -2,9 +2,9 @@
  * diag.h - errors as values: a code and a text that says what was expected.
  *
  * Nothing in the library prints or exits.  A function that can fail on input
- * takes a struct heddle_error, fills it once (the first error wins) and returns its
- * negative code.  The codes are the public HEDDLE_E values; the command line
- * maps them to sysexits.
+ * takes a struct heddle_error, fills it once (the first error wins) and returns
+ * its negative code.  The codes are the public HEDDLE_E values; the command
+ * line maps them to sysexits.
  *
  * Want of memory is told in one way, wherever it is noticed and through however
  * many hands it goes: the code HEDDLE_ENOMEM has the text HEDDLE_NO_MEMORY and

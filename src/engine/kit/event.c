@@ -8,7 +8,7 @@
  * is through.
  *
  * What does not fit into the wheel goes to a heap: events beyond its end, and
- * those of the bucket being served or of one before it.  (That bucket may lie
+ * those of the bucket being served or of one before it.  (That bucket may be
  * ahead of `now`: it is taken up to see whether its events are within the
  * run.)  They are served from the heap, so its first event is compared with
  * the first one that is ready.  `limit` makes that rare: what is ready and

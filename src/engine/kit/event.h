@@ -10,10 +10,10 @@
  * Ranks are given in the order of registration, which the wiring fixes.
  *
  * The queue is a timing wheel of buckets a quarter of a core cycle wide, and a
- * heap for what lies beyond the wheel or comes late for it.  A bucket is an
+ * heap for what is beyond the wheel or comes late for it.  A bucket is an
  * unsorted list until it comes up, and is sorted then.  Posting into the wheel
  * is all that happens often, and is here to be inlined; event.c has the rest,
- * and the essay.  All of it lies in the arena.
+ * and the essay.  All of it is in the arena.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -119,12 +119,12 @@ static inline struct hd_event *hd_event_at(const struct hd_events *q, hd_node n)
 }
 
 /* hd_post_numbered where the wheel does not do: it has no free node, or `at`
- * lies beyond it, in the bucket being served, or before that. */
+ * is beyond it, in the bucket being served, or before that. */
 void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
                    hd_time at, uint32_t what, uint32_t a, uint64_t b);
 
 /*
- * Posts an event.  `at` must not lie before the instant being served.  Events
+ * Posts an event.  `at` must not be before the instant being served.  Events
  * of one instant from src to dst are served in the order of `number`, then of
  * posting; numbers that meet in one instant differ by less than 2^31.
  */
@@ -154,8 +154,8 @@ static inline void hd_post_numbered(struct hd_events *q, uint32_t src,
     s->used[slot] = 1;
 }
 
-/* hd_post_numbered for a sender whose events of one instant come in the order in
- * which it posts them. */
+/* hd_post_numbered for a sender whose events of one instant come in the order
+ * in which it posts them. */
 static inline void hd_post(struct hd_events *q, uint32_t src, uint32_t dst,
                            hd_time at, uint32_t what, uint32_t a, uint64_t b)
 {

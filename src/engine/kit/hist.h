@@ -2,7 +2,7 @@
  * hist.h - histograms of latencies and counts, with percentiles.
  *
  * Buckets are exact up to 31 and then 16 to an octave (at most 6 % wide), so
- * a histogram has a fixed size and lies in the arena.  Mean, minimum and
+ * a histogram has a fixed size and is in the arena.  Mean, minimum and
  * maximum are exact; percentiles are the upper edge of their bucket.
  *
  * SPDX-License-Identifier: MIT
@@ -63,7 +63,7 @@ static inline void hd_hist_add(struct hd_hist *h, uint64_t v)
 uint64_t hd_hist_low(unsigned b);
 uint64_t hd_hist_high(unsigned b);
 
-/* The value at or below which p (0..100) percent of the samples lie. */
+/* The value at or below which p (0..100) percent of the samples are. */
 uint64_t hd_hist_percentile(const struct hd_hist *h, double p);
 
 #endif

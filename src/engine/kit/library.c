@@ -64,12 +64,14 @@ bool hd_library_takes(uint32_t abi, uint32_t oldest, uint32_t newest,
 {
     if (abi > newest)
         snprintf(out, room,
-                 "it was built for interface %" PRIu32 " of %s, and this heddle "
+                 "it was built for interface %" PRIu32
+                 " of %s, and this heddle "
                  "has %" PRIu32 ": it needs a later heddle",
                  abi, header, newest);
     else if (abi < oldest)
         snprintf(out, room,
-                 "it was built for interface %" PRIu32 " of %s, and this heddle "
+                 "it was built for interface %" PRIu32
+                 " of %s, and this heddle "
                  "takes none before %" PRIu32 ": build it again",
                  abi, header, oldest);
     return abi >= oldest && abi <= newest;

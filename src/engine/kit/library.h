@@ -22,7 +22,7 @@ hd_entry_fn *hd_library_entry(const char *path, const char *entry, char *out,
 bool hd_library_takes(uint32_t abi, uint32_t oldest, uint32_t newest,
                       const char *header, char *out, size_t room);
 
-/* Hash of the file of the shared object in which something lies; 0: heddle's own,
+/* Hash of the file of the shared object in which something is; 0: heddle's own,
  * or one that cannot be read. */
 uint64_t hd_library_code(const void *in);
 

@@ -34,7 +34,8 @@ static uint32_t choices(const struct heddle_param *q)
     return n;
 }
 
-int hd_param_check(const struct hd_param_of *of, int code, struct heddle_error *err)
+int hd_param_check(const struct hd_param_of *of, int code,
+                   struct heddle_error *err)
 {
     char what[128];
 
@@ -98,7 +99,8 @@ static int param_set(const struct hd_param_of *of, const char *name,
 
 int hd_param_values(const struct hd_param_of *of, const char *const *names,
                     const uint64_t *given, uint32_t n,
-                    uint64_t values[HEDDLE_MAX_PARAMS], struct heddle_error *err)
+                    uint64_t values[HEDDLE_MAX_PARAMS],
+                    struct heddle_error *err)
 {
     for (uint32_t i = 0; i < hd_param_count(of->params); i++)
         values[i] = of->params[i].def;

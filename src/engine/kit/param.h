@@ -18,12 +18,14 @@ uint32_t hd_param_count(const struct heddle_param *params);
 
 /* Whether the table itself is right: not too long, defaults in their ranges,
  * choices with all their names.  0, or `code` recorded. */
-int hd_param_check(const struct hd_param_of *of, int code, struct heddle_error *err);
+int hd_param_check(const struct hd_param_of *of, int code,
+                   struct heddle_error *err);
 
 /* All values: defaults, and those of names[0..n) over them.  0 or
  * HEDDLE_ECONFIG, which names the nearest known one. */
 int hd_param_values(const struct hd_param_of *of, const char *const *names,
                     const uint64_t *given, uint32_t n,
-                    uint64_t values[HEDDLE_MAX_PARAMS], struct heddle_error *err);
+                    uint64_t values[HEDDLE_MAX_PARAMS],
+                    struct heddle_error *err);
 
 #endif

@@ -2,7 +2,7 @@
  * places.h - the free places of a pool, of which the lowest is taken first.
  *
  * A bit for each place, and a bit for each word of those that is not 0.  What
- * is taken in a row then mostly lies in a row, and what is in use lies
+ * is taken in a row then mostly is in a row, and what is in use is
  * together, however long the pool has been in use; a list of free places would
  * have them in the order in which they were given back.  And a place that is
  * free is not touched before it is filled.

@@ -5,7 +5,7 @@
  * which fits in 64 bits, x m / 2^(63 + s) is x / d and x e / 2^(63 + s) / d
  * more.  That is less than 1 / d while x < 2^62, because e < d < 2^(s + 1), so
  * its whole part is the quotient: one multiplication and two shifts instead of
- * a division, on the way of every request.  All times of a simulation are
+ * a division, on the path of every request.  All times of a simulation are
  * below 2^62 ticks, which is an hour at the finest time base.
  *
  * SPDX-License-Identifier: MIT

@@ -26,7 +26,8 @@ int hd_save_open(struct hd_save *s, const char *path, struct heddle_error *err);
 int hd_save_keep(struct hd_save *s, struct heddle_error *err);
 /* Forgets a file that was not kept; frees what *s holds in any case. */
 void hd_save_drop(struct hd_save *s);
-/* Writes a file of n bytes; bytes NULL: says whether one could be made there. */
+/* Writes a file of n bytes; bytes NULL: says whether one could be made
+ * there. */
 int hd_save_whole(const char *path, const void *bytes, size_t n,
                   struct heddle_error *err);
 

@@ -98,7 +98,8 @@ void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);
 struct hd_stat hd_stats_group(struct hd_stats *st, const struct hd_rows *rows,
                               uint32_t instances);
 
-/* Registers a histogram of a part, one for each application (index with app). */
+/* Registers a histogram of a part, one for each application (index with
+ * app). */
 struct hd_hist *hd_stats_hist(struct hd_stats *st, const struct hd_rows *rows,
                               uint32_t index);
 
