@@ -119,7 +119,7 @@ static uint64_t *ask_counters(const struct hd_offer *o, const void *q)
     return hd_count(&o->r->stat, 0, app, HD_ASKS * o->point);
 }
 
-/* The default's bookkeeping goes on, so that the policy may pass later. */
+/* The default's bookkeeping is kept up, so that the policy may pass later. */
 static int64_t ask_none(void *self, const void *q)
 {
     const struct hd_offer *o = self;

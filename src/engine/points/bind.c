@@ -338,7 +338,8 @@ static struct hd_watcher watcher(const struct heddle_policy *p,
     return w;
 }
 
-/* Which levels have watchers: one that filters them is no burden to the other. */
+/* Which levels have watchers: one that filters them is no burden to the
+ * other. */
 static void count_told(struct hd_slots_registry *r)
 {
     memset(r->slots->told, 0, sizeof r->slots->told);
@@ -384,7 +385,8 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
 }
 
 static int check_watchers(const struct hd_slots_registry *r,
-                          const struct heddle_policy *p, struct heddle_error *err)
+                          const struct heddle_policy *p,
+                          struct heddle_error *err)
 {
     uint32_t many[HEDDLE_NOTE_COUNT] = {0};
 

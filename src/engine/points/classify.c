@@ -6,7 +6,8 @@
  * ASPLOS 2019, section 4.1).  It is told what ETC's coalescing factor is made
  * of: lanes and lines of all loads so far.  What it says is kept here and told
  * to core_throttle and page_compress, so that policies of these need not
- * classify themselves.  While no policy answers, every application is "unknown".
+ * classify themselves.  While no policy answers, every application is
+ * "unknown".
  *
  * SPDX-License-Identifier: MIT
  */

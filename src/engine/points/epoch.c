@@ -7,9 +7,9 @@
  * been unbound does nothing.
  *
  * A counter only grows; a policy that wants what was counted in an epoch takes
- * the difference.  The values here are live: they go on when an application
- * has finished once and runs again only as load for the others, unlike those
- * of results.
+ * the difference.  The values here are live: they keep counting when an
+ * application has finished once and runs again only as load for the others,
+ * unlike those of results.
  *
  * A fact is what no difference of counters gives: a maximum, or a set.  The
  * part that knows it keeps it from one restart to the next.  A policy owns the
@@ -21,8 +21,8 @@
  * which application, the DRAM class of each kind of request, which warps may
  * fill the L2 TLB, which may load.  Then nothing is asked and a request costs
  * what it costs without a policy.  A table belongs to the policy that set it
- * first; a second one is an error.  It goes back to the default when that policy
- * is unbound.
+ * first; a second one is an error.  It goes back to the default when that
+ * policy is unbound.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -307,7 +307,7 @@ static uint64_t below(const struct hd_slots_registry *r, enum index i)
     }
 }
 
-/* Integers of one, two and eight bytes, wherever they lie. */
+/* Integers of one, two and eight bytes, wherever they are. */
 static void epoch_put(unsigned char *at, size_t bytes, uint64_t value)
 {
     uint8_t byte = (uint8_t)value;

@@ -71,7 +71,8 @@ int hd_slots_check(struct hd_slots *s, struct heddle_error *err)
     return err->code;
 }
 
-static void registry_check(void *self, uint32_t instance, struct heddle_error *err)
+static void registry_check(void *self, uint32_t instance,
+                           struct heddle_error *err)
 {
     struct hd_slots_registry *r = self;
 

@@ -4,7 +4,7 @@
  * An offer is one slot of one copy of a structure.  A binding is one
  * heddle_use; it has a cell, that is a state, for each structure (a pure
  * replacement policy) or one cell in all.  Offers, bindings and cells are
- * wiring; only the states of cells, the epochs and the steering tables lie in
+ * wiring; only the states of cells, the epochs and the steering tables are in
  * the arena.
  *
  * SPDX-License-Identifier: MIT
@@ -145,8 +145,8 @@ struct hd_slots_registry {
     struct hd_bound *current; /* whose init or epoch is running */
     struct hd_bound *told;    /* to whom a note is being told */
     bool muted;               /* those who only watch are told nothing */
-    struct heddle_error *sink;      /* where heddle_policy_fail writes; NULL: env */
-    struct heddle_error error;      /* of heddle_use and heddle_steer */
+    struct heddle_error *sink; /* where heddle_policy_fail writes; NULL: env */
+    struct heddle_error error; /* of heddle_use and heddle_steer */
 };
 
 /* own.c: names for what a policy counts; 0 or an error. */
@@ -162,7 +162,7 @@ void hd_listen_end(struct hd_slots_registry *r);
 uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
                         bool add);
 
-/* bind.c: whether a policy has done nothing but watch, with a state that lies
+/* bind.c: whether a policy has done nothing but watch, with a state that is
  * outside the arena: then whatever is simulated is the same without it. */
 bool hd_bind_watches(const struct hd_bound *b);
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);

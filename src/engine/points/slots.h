@@ -81,7 +81,7 @@ static inline bool hd_steered(const struct hd_steer *s, enum hd_table t)
 }
 
 /* What a cell of l2_bypass says of a set: 0 no, 1 yes, n yes but for one set
- * of n, where look-ups go on and show what hits. */
+ * of n, where look-ups continue and show what hits. */
 static inline bool hd_steer_bypasses(uint32_t cell, uint64_t set)
 {
     return cell == 1 || (cell > 1 && set % cell != 0);
@@ -108,7 +108,8 @@ struct hd_slots {
     void *limit_self;
     /* Called when a policy was unbound; may be NULL. */
     void (*released)(heddle_sim *sim);
-    /* Starts a translation (translation/prefetch.c); NULL: nothing is translated. */
+    /* Starts a translation (translation/prefetch.c); NULL: nothing is
+     * translated. */
     int (*translate)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);
     void *translate_self;
@@ -219,10 +220,10 @@ void hd_slots_marks(const struct hd_slots *s, struct hd_slots_mark *m);
 int hd_slots_same(const struct hd_slots *s, const struct hd_slots_mark *m,
                   struct heddle_error *err);
 
-/* State of scripts, which lies outside the arena.  Save writes at most `room`
+/* State of scripts, which is outside the arena.  Save writes at most `room`
  * bytes and returns the bytes needed (0: there is none); a failing script
- * records its error in env->err.  Load puts it back after the arena was, for those
- * whose marks are what they were when it was saved. */
+ * records its error in env->err.  Load puts it back after the arena was, for
+ * those whose marks are what they were when it was saved. */
 size_t hd_slots_save(const struct hd_slots *s, void *out, size_t room);
 int hd_slots_load(struct hd_slots *s, const struct hd_slots_mark *m,
                   const void *saved, size_t bytes);

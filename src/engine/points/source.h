@@ -6,7 +6,7 @@
  * core sees all of them through this table of functions: it asks for launches,
  * starts thread blocks, and takes the instructions of each warp one at a time,
  * in order.  Whatever changes while a simulation runs (registers, positions)
- * lies in the simulation's arena; what does not (bytecode, decoded blocks) lies
+ * is in the simulation's arena; what does not (bytecode, decoded blocks) is
  * outside and is found again after a restore.
  *
  * SPDX-License-Identifier: MIT
@@ -64,7 +64,7 @@ struct hd_op {
     uint8_t space;  /* enum hd_space */
     uint32_t wait;  /* bit set of slots that must be empty */
     uint32_t count; /* instructions in an ALU run, >= 1; else 1, or 0: part
-                       of the instruction before (a bulk copy goes on), an
+                       of the instruction before (a bulk copy continues), an
                        exit that a trace does not have, or a meeting; not
                        counted then */
     uint32_t pc;    /* of the (first) instruction, for traces and tables */
@@ -87,7 +87,7 @@ struct hd_group {
                      uint64_t members);
     void *self;
     /* What comes of it: */
-    uint32_t ctx;     /* the block's, for the warps that go on */
+    uint32_t ctx;     /* the block's, for the warps that continue */
     uint32_t threads; /* in them */
     bool moved;       /* they are others than those that stopped */
 };
@@ -99,7 +99,7 @@ static inline uint64_t hd_access_lane(const struct hd_access *a, unsigned lane)
                            : a->base.v + (uint64_t)a->stride * lane;
 }
 
-/* Where the buffers of programs and works lie, one after the other. */
+/* Where the buffers of programs and works are, one after the other. */
 #define HD_VA_FIRST UINT64_C(0x7f0000000000)
 #define HD_VA_BYTES UINT64_C(0x8000000000) /* room: 512 GB */
 
@@ -178,16 +178,15 @@ struct hd_source_ops {
     void (*access)(void *self, uint32_t ctx, uint32_t warp,
                    struct hd_access *acc);
     /* All warps of a block have stopped at a meeting, or are done: takes it,
-     * and says which warps go on (bit set), of which context; 0: the block is
-     * over, or there was an error.  A formed warp is in the context's k-th
-     * place. NULL: the source knows no threads, so that nothing is compacted.
-     */
+     * and says which warps continue (bit set), of which context; 0: the block
+     * is over, or there was an error.  A formed warp is in the context's k-th
+     * place.  NULL: the source knows no threads, and nothing is compacted. */
     uint64_t (*regroup)(void *self, uint32_t ctx, struct hd_group *g);
     /* The warp that had a thread of a block at first. */
     uint32_t (*origin)(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
     /* After a snapshot was restored: find outside data again.  0 or error. */
     int (*restored)(void *self);
-    /* Contents that lie outside the arena, for snapshots; NULL, all five,
+    /* Contents that are outside the arena, for snapshots; NULL, all five,
      * where there are none.  What is saved shares with the source what is
      * counted by reference and points to nothing else of it: it may outlive
      * the source, and be loaded into another of the same hash.  Between two

@@ -167,7 +167,8 @@ static void tokens_over(void *self)
 
 /* ---- checking --------------------------------------------------------- */
 
-static void tokens_check(void *self, uint32_t instance, struct heddle_error *err)
+static void tokens_check(void *self, uint32_t instance,
+                         struct heddle_error *err)
 {
     const struct hd_tokens *t = self;
     const struct hd_tokens_state *s = t->s;
