@@ -119,6 +119,7 @@ HEDDLE_API int heddle_config_set(heddle_config *c, const char *name,
 HEDDLE_API int heddle_config_check(heddle_config *c);
 HEDDLE_API const struct heddle_error *
 heddle_config_error(const heddle_config *c);
+
 /* ---- workloads --------------------------------------------------------
  *
  * A workload is given to heddle_new(), which shares it until heddle_free().  It
@@ -277,12 +278,12 @@ struct heddle_counter_info {
 HEDDLE_API int heddle_counter(const heddle_sim *s, uint32_t i,
                               struct heddle_counter_info *out);
 /* A counter by its name, "l2tlb.hits": of one application, or of all and none
- * with UINT32_MAX, over all copies of the component.  HEDDLE_EINVAL: there is no
- * such counter. */
+ * with UINT32_MAX, over all copies of the component.  HEDDLE_EINVAL: there is
+ * no such counter. */
 HEDDLE_API int heddle_counter_total(const heddle_sim *s, const char *name,
                                     uint32_t app, uint64_t *out);
-/* The i-th one's value for one instance and application; app == heddle_apps(s): what
- * belongs to no application. */
+/* The i-th one's value for one instance and application; app == heddle_apps(s):
+ * what belongs to no application. */
 HEDDLE_API uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
                                          uint32_t instance, uint32_t app);
 struct heddle_hist_info {
@@ -338,8 +339,8 @@ HEDDLE_API int heddle_sample(const heddle_sim *s,
 /* The i-th window; HEDDLE_EINVAL past the last. */
 HEDDLE_API int heddle_sample_window(const heddle_sim *s, uint32_t i,
                                     struct heddle_window_info *out);
-/* The i-th counter (heddle_counter) of the application, as it was before cycle 0,
- * and what it gained in all windows. */
+/* The i-th counter (heddle_counter) of the application, as it was before cycle
+ * 0, and what it gained in all windows. */
 HEDDLE_API int heddle_sample_counter(const heddle_sim *s, uint32_t i,
                                      uint64_t *before, uint64_t *windows);
 
@@ -387,12 +388,12 @@ HEDDLE_API int heddle_translate(heddle_sim *s, uint32_t app, uint64_t va,
 
 /* Copies the state into *k: NULL, and then it is made (returns owned), or a
  * snapshot of any simulation, whose memory is used again.  On an error *k is
- * freed and NULL; without memory (HEDDLE_ENOMEM) the simulation goes on as it
+ * freed and NULL; without memory (HEDDLE_ENOMEM) the simulation stays as it
  * was. */
 HEDDLE_API int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **k);
 /* Puts the state back.  The simulation must have the configuration, the
- * workloads and the policies of the one that was copied, and have found room for
- * its state (ulimit -v); HEDDLE_EINVAL if not, and then it goes on as it was.
+ * workloads and the policies of the one that was copied, and have found room
+ * for its state (ulimit -v); HEDDLE_EINVAL if not, and then it stays as it was.
  * Where memory ends on the way, it has failed until a snapshot is restored. */
 HEDDLE_API int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k);
 HEDDLE_API void heddle_snapshot_free(heddle_snapshot *k);
@@ -406,8 +407,8 @@ struct heddle_checkpoint {
     size_t bytes;
 };
 
-/* Writes a file that is there whole or not at all: settings, hashes of workloads
- * and policies, and the state, compressed and with a checksum. */
+/* Writes a file that is there whole or not at all: settings, hashes of
+ * workloads and policies, and the state, compressed and with a checksum. */
 HEDDLE_API int heddle_snapshot_write(const heddle_snapshot *k, const char *path,
                                      const struct heddle_checkpoint *c,
                                      struct heddle_error *error);

@@ -6,9 +6,9 @@
  * clocks'.  A setting's own range is checked when it is set (kit/config.c).
  * What only two settings together can get wrong is checked once they are all
  * known, before anything is built, with words that name both: by the part, or
- * here for those of two parts.  What sizes come to where they are no whole number of
- * sets is told by hd_machine_shape; t/601 holds it against what parts have
- * built.
+ * here for those of two parts.  What sizes come to where they are no whole
+ * number of sets is told by hd_machine_shape; t/601 holds it against what parts
+ * have built.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,14 +36,15 @@
 #define HD_PART_OF "sample.def"
 #include "kit/rows.h"
 
-static int machine_check_sim(const void *cfg, const char *name, struct heddle_error *err)
+static int machine_check_sim(const void *cfg, const char *name,
+                             struct heddle_error *err)
 {
     const struct hd_sim_cfg *s = cfg;
 
     (void)name;
     if (s->last_kernel != 0 && s->last_kernel < s->first_kernel)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "sim.last_kernel: %u lies before sim.first_kernel "
+                          "sim.last_kernel: %u is before sim.first_kernel "
                           "(%u)",
                           s->last_kernel, s->first_kernel);
     if (s->stop_cycles != 0 && s->stop_cycles <= s->warmup)
@@ -74,7 +75,8 @@ static const char *against_driver(const struct hd_fault_cfg *f)
                                              : NULL;
 }
 
-static int check_translation(const struct hd_machine *m, struct heddle_error *err)
+static int check_translation(const struct hd_machine *m,
+                             struct heddle_error *err)
 {
     uint32_t k = m->sim.translation.kind;
 
@@ -138,9 +140,9 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
     if (m->compress.enable && (m->memory.fragment_index != 0 ||
                                m->memory.hog != 0 || m->memory.hog_torn != 0))
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "memory.%s: pages of nobody's take frames, which "
-                          "compress.enable has more of than memory; one of "
-                          "both is expected",
+                          "memory.%s: pages of no application take frames, "
+                          "and with compress.enable there are more frames "
+                          "than memory; one of both is expected",
                           m->memory.fragment_index != 0 ? "fragment_index"
                           : m->memory.hog != 0          ? "hog"
                                                         : "hog_torn");

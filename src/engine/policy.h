@@ -3,20 +3,20 @@
  *
  * A policy is one const struct with a function for each point that it
  * answers; all are optional.  The question is borrowed: it is valid during
- * the call only, and `holds` of warp_limit is the one field that may be written.
- * The answer is a number whose meaning points.h gives, or HEDDLE_PASS to let
- * the engine's default decide.
+ * the call only, and `holds` of warp_limit is the one field that may be
+ * written.  The answer is a number whose meaning points.h gives, or HEDDLE_PASS
+ * to let the engine's default decide.
  *
- * State lies in the simulation's arena so that snapshots contain it: the
+ * State is in the simulation's arena, so that snapshots contain it: the
  * engine asks state_bytes() once, provides zeroed memory, and calls init().
  * State must not hold pointers into itself or anything else that changes.
- * A policy whose state cannot lie there (a script) gives open() instead.
+ * A policy whose state cannot be there (a script) gives open() instead.
  *
  * A policy is bound to a whole machine or to one structure of it (heddle_use).
  * One that only replaces (answers nothing but repl_ points) gets a state for
  * each structure; any other policy has one state, whatever it answers.  Where
- * a point's answer is NONE, the default's bookkeeping goes on beside the
- * policy, so that a policy may always pass.
+ * a point's answer is NONE, the default's bookkeeping is kept up next to the
+ * policy's, so that a policy may always pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,12 +31,12 @@ extern "C" {
 #endif
 
 /*
- * The interface that a plug-in was compiled for, which it states, and the oldest
- * that is still taken; a later one than heddle's own is refused.  Between these
- * two, what is asked and told has only grown at its ends: points and notes keep
- * their numbers, and what is added to a question, a note, heddle_place or
- * heddle_policy comes after the rest.  A policy answers nothing that was added
- * after it was compiled.
+ * The interface that a plug-in was compiled for, which it states, and the
+ * oldest that is still taken; a later one than heddle's own is refused.
+ * Between these two, what is asked and told has only grown at its ends: points
+ * and notes keep their numbers, and what is added to a question, a note,
+ * heddle_place or heddle_policy comes after the rest.  A policy answers nothing
+ * that was added after it was compiled.
  */
 #define HEDDLE_POLICY_ABI        4
 #define HEDDLE_POLICY_ABI_OLDEST 4
@@ -190,9 +190,9 @@ HEDDLE_API int heddle_steer(heddle_sim *s, const char *table, uint32_t i,
                             uint32_t j, uint64_t value);
 
 /*
- * For policies: what was answered to warp_limit for a core is over, and the core
- * asks again: at once where a note of its L1 cache or L1 TLB is being told,
- * else as soon as anything can reach it.  HEDDLE_EINVAL: no such core.
+ * For policies: what was answered to warp_limit for a core is over, and the
+ * core asks again: at once where a note of its L1 cache or L1 TLB is being
+ * told, else as soon as anything can reach it.  HEDDLE_EINVAL: no such core.
  */
 HEDDLE_API int heddle_renew_limit(heddle_sim *s, uint64_t core);
 
@@ -202,8 +202,8 @@ HEDDLE_API int heddle_renew_limit(heddle_sim *s, uint64_t core);
 HEDDLE_API int heddle_policy_setting(const heddle_sim *s, const char *name,
                                      uint64_t *number, char *text, size_t room);
 
-/* For policies: the number of what a policy of that name has declared as its own
- * (`own`), or -1; and counting it: so many more, the greatest, a value of a
+/* For policies: the number of what a policy of that name has declared as its
+ * own (`own`), or -1; and counting it: so many more, the greatest, a value of a
  * histogram, or the next of a series; of an application, or UINT32_MAX: of
  * none. */
 HEDDLE_API int heddle_own_number(const heddle_sim *s, const char *policy,
@@ -213,11 +213,11 @@ HEDDLE_API void heddle_count(heddle_sim *s, int number, uint32_t app,
 
 /*
  * For policies, from any point or note: has a page of an application translated
- * by the walkers, behind what cores ask for, and put into the L2 TLB, or into the
- * L1 TLB of a core or the buffer beside it (whatever it is for, `core` says whose
- * port of the L2 TLB, or unit, it goes by).  What comes of it is in the counters
- * `prefetch`.  HEDDLE_EINVAL: there is no such application, core or page;
- * HEDDLE_ECONFIG: no such TLB.
+ * by the walkers, behind what cores ask for, and put into the L2 TLB, or into
+ * the L1 TLB of a core or the buffer beside it (whatever it is for, `core` says
+ * whose port of the L2 TLB, or unit, it goes by).  What comes of it is in the
+ * counters `prefetch`.  HEDDLE_EINVAL: there is no such application, core or
+ * page; HEDDLE_ECONFIG: no such TLB.
  */
 HEDDLE_API int heddle_start_translation(heddle_sim *s, uint64_t app,
                                         uint64_t vpn,
@@ -225,9 +225,9 @@ HEDDLE_API int heddle_start_translation(heddle_sim *s, uint64_t app,
                                         uint64_t core);
 
 /*
- * For policies: a counter's live value, "mmu.misses", summed over all copies
- * of the part: of one application, or of all and none with UINT32_MAX.  It
- * goes on when an application has finished once, and begins again at 0 when
+ * For policies: a counter's live value, "mmu.misses", summed over all copies of
+ * the part: of one application, or of all and none with UINT32_MAX.  It keeps
+ * counting when an application has finished once, and begins again at 0 when
  * warm-up ends.  HEDDLE_EINVAL: there is no such counter.
  */
 HEDDLE_API int heddle_policy_counter(const heddle_sim *s, const char *name,

@@ -5,8 +5,8 @@
  * are mapped (policies have been bound by then).  A run serves events in
  * slices; between slices it looks for a stop request, for the end of warm-up,
  * for lack of progress, with sim.check for broken invariants, and for
- * instructions to be skipped (sample.c).  Slices end at fixed instants, whatever
- * the pieces in which a run is asked for.
+ * instructions to be skipped (sample.c).  Slices end at fixed instants,
+ * whatever the pieces in which a run is asked for.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,26 +13,26 @@
  * caches, caches with their replacement, and which pages are present, sees
  * every skipped access, in no time.  A skipped instruction goes through the
  * stations of a simulated one by their verb `warm` (core/skip.c, core/warm.c,
- * translation/warm.c, l2.c), in rounds: each warp of each core goes on to
+ * translation/warm.c, l2.c), in rounds: each warp of each core runs to
  * its next memory instruction (hd_warp_skip), as in functional.c with a crowd.
  *
- * A line that a skipped load misses comes into the L1 when its warp goes on,
+ * A line that a skipped load misses comes into the L1 when its warp resumes,
  * not at once: the warp uses it again before others' lines take its place, as
  * it would under GTO.
  *
  * Instructions are skipped between two events, in one instant of the clock,
- * which goes on behind them as if nothing had been.  What is in flight stays
- * so: loads of warps that have gone on, walks, fills, rows of DRAM.  A warp
- * that waited for a load does so still, for the same load, before the
+ * which continues behind them as if nothing had been.  What is in flight stays
+ * so: loads of warps that have run past them, walks, fills, rows of DRAM.  A
+ * warp that waited for a load does so still, for the same load, before the
  * instruction at which it stood, which it has come to again; so does the warp
  * that has taken its place, where its block has ended.  Warps that stood at a
- * memory instruction, since the load/store unit had no room, stand at it
- * again, too: if they were left anywhere, a window would begin with a burst of
+ * memory instruction, since the load/store unit had no room, stand at it again,
+ * too: if they were left anywhere, a window would begin with a burst of
  * arithmetic that a run does not have.  The pipeline is then as full as it was,
- * and warps are as spread in time: after a drain all would issue at once, and
- * a warm-up of many times the length would have to outlast that.  Blocks that
- * end make room for others, and launches follow each other, in that instant
- * too (hd_gpu.skips).
+ * and warps are as spread in time: after a drain all would issue at once, and a
+ * warm-up of many times the length would have to outlast that.  Blocks that end
+ * make room for others, and launches follow each other, in that instant too
+ * (hd_gpu.skips).
  *
  * What skipped instructions would count is taken back, so that counters are
  * those of what was simulated in detail; windows have sums of their own, of

@@ -3,9 +3,9 @@
  * freed.  How it runs is run.c.
  *
  * Parts are built bottom up, each with its own table of settings, and are
- * joined by the contracts of memory/request.h and translation/translate.h.  The order in
- * which they register with the event queue is their rank in an instant, so it
- * is fixed here.
+ * joined by the contracts of memory/request.h and translation/translate.h.  The
+ * order in which they register with the event queue is their rank in an
+ * instant, so it is fixed here.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -226,7 +226,8 @@ static int build_paging(heddle_sim *s)
 
     if (m->vm.paging == HD_PAGING_NONE)
         return 0;
-    s->link = hd_link_open(s->env, &m->link, w.room + HD_FAULT_PREFETCHES + s->apps);
+    s->link =
+        hd_link_open(s->env, &m->link, w.room + HD_FAULT_PREFETCHES + s->apps);
     s->gpu.link = w.link = s->link;
     if (s->link == NULL)
         return no_memory(s);

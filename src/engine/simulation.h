@@ -83,8 +83,8 @@ struct heddle_sim {
     struct heddle_alloc alloc;
 };
 
-/* run.c: a policy was unbound.  If one has broken a rule, the run goes on: the
- * default has answered. */
+/* run.c: a policy was unbound.  If one has broken a rule, the run continues:
+ * the default has answered. */
 void hd_sim_released(heddle_sim *s);
 
 /*
@@ -97,7 +97,7 @@ int hd_sample_check(heddle_sim *s);
 void hd_sample_start(heddle_sim *s);
 void hd_sample_look(heddle_sim *s);
 void hd_sample_over(heddle_sim *s);
-/* The instant until which it may go on without a look. */
+/* The instant until which it may run without a look. */
 hd_time hd_sample_next(const heddle_sim *s);
 /* err.code when it wants one at once: the event loop looks at it. */
 enum { HD_SAMPLE_CALLS = 64 };

@@ -8,11 +8,12 @@
  * fork); it names them by hash and refuses others.
  *
  * On disk it is one file, which begins with lines for people: what it is, the
- * build, a note.  Behind them is one frame of zstd, with what it belongs to (all
- * settings, hashes of workloads and policies), the arena, and what was outside
- * of it, and then the XXH64 of all before.  A build has one layout of these, so
- * that another build's are refused by that line and not converted.  Since the
- * arena refers to itself by handles, its bytes are good in any process.
+ * build, a note.  Behind them is one frame of zstd, with what it belongs to
+ * (all settings, hashes of workloads and policies), the arena, and what was
+ * outside of it, and then the XXH64 of all before.  A build has one layout of
+ * these, so that another build's are refused by that line and not converted.
+ * Since the arena refers to itself by handles, its bytes are good in any
+ * process.
  *
  * A snapshot owns all that it needs: copies, and its references to pages that
  * are counted.  It knows no simulation, workload or policy, so that these and
@@ -165,7 +166,7 @@ int heddle_snapshot_take(heddle_sim *s, heddle_snapshot **out)
         return 0;
     heddle_snapshot_free(k);
     *out = NULL;
-    if (rc == HEDDLE_ENOMEM) { /* the simulation goes on as it was */
+    if (rc == HEDDLE_ENOMEM) { /* the simulation stays as it was */
         hd_err_memory(&s->err);
         s->err.code = code;
     }
@@ -277,7 +278,7 @@ int heddle_snapshot_restore(heddle_sim *s, const heddle_snapshot *k)
     hd_err_clear(&s->err);
     if (fits(s, k) != 0) {
         int code = hd_slots_told(&s->slots, &s->err);
-        s->err = before; /* it goes on as it was, or failed as it has */
+        s->err = before; /* it stays as it was, or failed as it has */
         s->refused = true;
         return code;
     }
@@ -380,7 +381,8 @@ static int read_file(heddle_sim *s, const char *path, struct hd_bytes *in)
     return 0;
 }
 
-/* The line that begins so, which ends with a zero from now on; NULL: another. */
+/* The line that begins so, which ends with a zero from now on; NULL:
+ * another. */
 static char *take_line(struct hd_cursor *c, const char *begin)
 {
     const char *p = (const char *)c->p;
@@ -503,7 +505,7 @@ int heddle_snapshot_read(heddle_sim *s, const char *path, heddle_snapshot **k,
     s->refused = rc != 0;
     if (rc != 0)
         hd_slots_told(&s->slots, &s->err);
-    s->err = before; /* it goes on as it was */
+    s->err = before; /* it stays as it was */
     return rc;
 }
 

@@ -93,9 +93,9 @@ int heddle_save(const char *path, const void *bytes, size_t n, char *error,
 int heddle_line_check(const char *what, const char *text, size_t n,
                       char *error, size_t room);
 /*
- * Writes a text of n bytes as it can be shown: each byte of what cannot stand in
- * a line is \xNN, but for the control characters of `keep`.  What there is no
- * room for is left off, whole characters at a time.  Returns the length.
+ * Writes a text of n bytes as it can be shown: each byte of what cannot stand
+ * in a line is \xNN, but for the control characters of `keep`.  What there is
+ * no room for is left off, whole characters at a time.  Returns the length.
  */
 size_t heddle_line_escape(const char *text, size_t n, const char *keep,
                           char *out, size_t room);
