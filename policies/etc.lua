@@ -5,8 +5,8 @@
 --
 --   regular    if its loads have `threshold` lanes a line or more, by samples of
 --              `sample` cycles, all of them so far together: pages are
---              evicted ahead of need, below `free_bytes` of free memory, and beside those that
---              come;
+--              evicted proactively, below `free_bytes` of free memory, and
+--              while others migrate;
 --   sharing    the same where its kernels share data: its pages are compressed
 --              in memory, too (compress.enable);
 --   irregular  else: its pages are compressed, and cores stop if the policy
@@ -33,7 +33,7 @@ end
 
 return {
     name = "etc",
-    summary = "eviction ahead of need, or compression, by kind of program",
+    summary = "proactive eviction, or compression, by kind of program",
     source = "Li et al. (ETC), ASPLOS 2019, section 4",
     params = {
         classes = { default = 0, max = 1000000000000000000,
@@ -53,7 +53,8 @@ return {
                    source = "ETC 4.1" },
         free_bytes = { default = 2097152, min = 4096, max = 1 << 44,
                        unit = "bytes", meaning = "free memory below which "
-                           .. "pages are evicted ahead of need", source = "ETC 4.2" },
+                           .. "pages are evicted proactively",
+                       source = "ETC 4.2" },
     },
 
     init = function(s)

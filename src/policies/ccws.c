@@ -4,12 +4,12 @@
  *
  * policies/ccws.lua is the same as both, and tells the rules.
  *
- * A score decays by `decay` a cycle down to the base; nothing is done each cycle.
- * Of each warp the instant is kept at which it is back at the base, on a clock
- * of points that runs at decay times the core's: so scores above the base keep
- * their order, and how far one is above is what is left of its time.  From it
- * follows the first cycle at which decay alone can change the set of those that
- * may load (choose), which is how long an answer holds.
+ * A score decays by `decay` a cycle down to the base; nothing is done each
+ * cycle.  Of each warp the instant is kept at which it is back at the base, on
+ * a clock of points that runs at decay times the core's: so scores above the
+ * base keep their order, and how far one is above is what is left of its time.
+ * From it follows the first cycle at which decay alone can change the set of
+ * those that may load (choose), which is how long an answer holds.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * delayed.c - a page comes when it has been accessed from afar often enough:
+ * delayed.c - a page migrates when it has been accessed remotely often enough:
  * delayed migration, static and adaptive, after Ganguly et al. (DATE 2020).
  * policies/delayed.lua is the same and tells the rules.
  *
@@ -65,7 +65,8 @@ static const struct heddle_param params[] = {
 const struct heddle_policy hd_policy_delayed = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "delayed",
-    .summary = "pages come when they have been accessed from afar often enough",
+    .summary =
+        "pages migrate when they have been accessed remotely often enough",
     .source = "Ganguly et al., DATE 2020",
     .params = params,
     .state_bytes = delayed_bytes,

@@ -105,14 +105,14 @@ static const struct heddle_param params[] = {
     {"sample", "cycles", 50000, 100, 1000000000, "time between two samples",
      "ETC 4.1"},
     {"free_bytes", "bytes", 2097152, 4096, 1ull << 44,
-     "free memory below which pages leave ahead of need", "ETC 4.2"},
+     "free memory below which pages are evicted proactively", "ETC 4.2"},
     {0},
 };
 
 const struct heddle_policy hd_policy_etc = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "etc",
-    .summary = "eviction ahead of need, or compression, by kind of program",
+    .summary = "proactive eviction, or compression, by kind of program",
     .source = "Li et al. (ETC), ASPLOS 2019, section 4",
     .params = params,
     .state_bytes = etc_bytes,

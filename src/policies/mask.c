@@ -78,8 +78,8 @@ static const struct heddle_param params[] = {
     {"band", "percentage points", 2, 0, 100,
      "change of the miss rate that is ignored", "MASK 5.2"},
     {"token_rule", "text|hillclimb", TEXT, TEXT, HILLCLIMB,
-     "text: fewer when the miss rate rose, more when it fell; hillclimb: goes "
-     "on while it falls, turns when it rose",
+     "text: fewer when the miss rate rose, more when it fell; hillclimb: "
+     "continues while it falls, turns when it rose",
      "MASK 5.2; 7.4 for hillclimb"},
     {"bypass_rule", "text|released", RATES, RATES, RELEASED,
      "text: levels that hit less often than data did; released: levels 2 to 4, "

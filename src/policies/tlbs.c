@@ -1,7 +1,8 @@
 /*
- * tlbs.c - what has been proposed for TLBs, in small: a next-page and a distance
- * prefetcher, a predictor of dead entries, a victim TLB.  policies/next_page.lua,
- * distance.lua, dead_entry.lua and victim_tlb.lua are the same and tell the rules.
+ * tlbs.c - what has been proposed for TLBs, in small: a next-page and a
+ * distance prefetcher, a predictor of dead entries, a victim TLB.
+ * policies/next_page.lua, distance.lua, dead_entry.lua and victim_tlb.lua are
+ * the same and tell the rules.
  *
  * SPDX-License-Identifier: MIT
  */

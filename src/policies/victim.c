@@ -2,10 +2,10 @@
  * victim.c - which unit leaves memory: three answers to evict_victim.
  *
  * The engine's own is the unit into which a page came longest ago (NVIDIA's
- * driver, ETC's "age-based LRU").  lru_accessed goes by the last walk that found
- * a page of the unit, which is what accessed bits can know; lfu by how many did.
- * random_unit takes any.  Of equals the one goes into which a page came first:
- * they are offered in that order.
+ * driver, ETC's "age-based LRU").  lru_accessed goes by the last walk that
+ * found a page of the unit, which is what accessed bits can know; lfu by how
+ * many did.  random_unit takes any.  Of equals the one goes into which a page
+ * came first: they are offered in that order.
  *
  * SPDX-License-Identifier: MIT
  */
