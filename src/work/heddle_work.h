@@ -74,9 +74,9 @@ heddle_trace_open(const char *path, const struct heddle_trace_options *o,
 
 /* ---- works --------------------------------------------------------------- */
 
-/* The interface that a plug-in was compiled for, which it states, and the oldest
- * that is still taken; a later one than heddle's own is refused.  Between these
- * two, the structures below have only grown at their ends. */
+/* The interface that a plug-in was compiled for, which it states, and the
+ * oldest that is still taken; a later one than heddle's own is refused.
+ * Between these two, the structures below have only grown at their ends. */
 #define HEDDLE_WORK_ABI        3
 #define HEDDLE_WORK_ABI_OLDEST 3
 

@@ -684,8 +684,8 @@ static void work_block_end(void *self, uint32_t ctx)
 
 /* ---- instructions ------------------------------------------------------- */
 
-/* A warp whose state is there, and not what it keeps: it starts again, and gives
- * what it had given.  0, or an error that is recorded. */
+/* A warp whose state is there, and not what it keeps: it starts again, and
+ * gives what it had given.  0, or an error that is recorded. */
 static int work_again(struct work *w, struct heddle_work_call *c,
                       const struct warp *x)
 {

@@ -452,7 +452,8 @@ static void rmat_draw(struct graph *g, const struct heddle_graph_spec *r,
         memcpy(g->start + 2, have, g->n * sizeof *have);
 }
 
-static int rmat_check(const struct heddle_graph_spec *r, struct heddle_error *err)
+static int rmat_check(const struct heddle_graph_spec *r,
+                      struct heddle_error *err)
 {
     if (r->scale < 1 || r->scale > 28)
         return hd_err_set(err, HEDDLE_EINVAL,

@@ -100,7 +100,8 @@ static int repair(struct hd_container *b, const struct heddle_trace_options *o,
 }
 
 /* Nothing that is most likely wrong. */
-static int check_strict(const struct hd_trace_context *x, struct heddle_error *err)
+static int check_strict(const struct hd_trace_context *x,
+                        struct heddle_error *err)
 {
     for (uint32_t i = 0; i < x->notes; i++) {
         const struct hd_trace_note_row *r = &x->note[i];
@@ -358,7 +359,8 @@ static int dump_frame(struct dump *d, size_t frame, struct heddle_error *err)
     return rc;
 }
 
-static int dump_container(struct dump *d, uint32_t context, struct heddle_error *err)
+static int dump_container(struct dump *d, uint32_t context,
+                          struct heddle_error *err)
 {
     uint32_t number = 0;
     int rc = 0;

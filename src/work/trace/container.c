@@ -143,7 +143,8 @@ static struct hd_container *container_new(const char *path, int level,
     return hd_err_no_memory(err);
 }
 
-struct hd_container *hd_container_memory(uint64_t keep, struct heddle_error *err)
+struct hd_container *hd_container_memory(uint64_t keep,
+                                         struct heddle_error *err)
 {
     struct hd_container *b = container_new(NULL, LEVEL_SPILL, err);
 
@@ -152,7 +153,8 @@ struct hd_container *hd_container_memory(uint64_t keep, struct heddle_error *err
     return b;
 }
 
-struct hd_container *hd_container_create(const char *path, struct heddle_error *err)
+struct hd_container *hd_container_create(const char *path,
+                                         struct heddle_error *err)
 {
     struct hd_container *b = container_new(path, LEVEL_FILE, err);
 
@@ -806,7 +808,8 @@ static int read_head(struct hd_container *b, struct heddle_error *err)
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
-struct hd_container *hd_container_open(const char *path, struct heddle_error *err)
+struct hd_container *hd_container_open(const char *path,
+                                       struct heddle_error *err)
 {
     struct hd_container *b = container_new(path, 0, err);
 

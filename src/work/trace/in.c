@@ -104,7 +104,8 @@ static ssize_t read_some(struct hd_trace_in *in, void *p, size_t n,
     return sum;
 }
 
-static int xz_error(struct hd_trace_in *in, lzma_ret r, struct heddle_error *err)
+static int xz_error(struct hd_trace_in *in, lzma_ret r,
+                    struct heddle_error *err)
 {
     const char *why = r == LZMA_BUF_ERROR ? "the file is cut off"
                       : r == LZMA_MEMLIMIT_ERROR

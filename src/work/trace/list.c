@@ -59,7 +59,8 @@ static char *path_join(const char *dir, size_t dir_len, const char *name,
     return s;
 }
 
-static int add_path(struct hd_trace_input *in, char *path, struct heddle_error *err)
+static int add_path(struct hd_trace_input *in, char *path,
+                    struct heddle_error *err)
 {
     char **p = hd_grow(&in->path, in->n, &in->room, sizeof *p);
 

@@ -12,7 +12,8 @@
 struct hd_trace_in;
 
 /* Opens a file; `path` is copied.  NULL on error. */
-struct hd_trace_in *hd_trace_in_open(const char *path, struct heddle_error *err);
+struct hd_trace_in *hd_trace_in_open(const char *path,
+                                     struct heddle_error *err);
 void hd_trace_in_close(struct hd_trace_in *in);
 
 /*
@@ -26,7 +27,8 @@ int hd_trace_in_more(struct hd_trace_in *in, const char **p, const char **end,
 
 /* The text of a .tracez, of which fd and path are borrowed (z.c). */
 struct hd_tracez;
-struct hd_tracez *hd_tracez_open(int fd, const char *path, struct heddle_error *err);
+struct hd_tracez *hd_tracez_open(int fd, const char *path,
+                                 struct heddle_error *err);
 void hd_tracez_close(struct hd_tracez *z);
 /* Appends about so many bytes of text.  1, 0 at the end, or an error. */
 int hd_tracez_more(struct hd_tracez *z, struct hd_bytes *out, size_t least,

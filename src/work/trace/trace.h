@@ -281,11 +281,14 @@ struct hd_container {
  * A container to be written: in memory up to `keep` bytes and beyond that in
  * a nameless temporary file.  NULL: out of memory.
  */
-struct hd_container *hd_container_memory(uint64_t keep, struct heddle_error *err);
+struct hd_container *hd_container_memory(uint64_t keep,
+                                         struct heddle_error *err);
 /* A container in a file, which takes its name when it is finished. */
-struct hd_container *hd_container_create(const char *path, struct heddle_error *err);
+struct hd_container *hd_container_create(const char *path,
+                                         struct heddle_error *err);
 /* Opens a file for reading. */
-struct hd_container *hd_container_open(const char *path, struct heddle_error *err);
+struct hd_container *hd_container_open(const char *path,
+                                       struct heddle_error *err);
 /* An unfinished file is removed. */
 void hd_container_free(struct hd_container *b);
 /* Does the file begin as a container does?  < 0: it cannot be opened. */

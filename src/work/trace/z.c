@@ -160,7 +160,8 @@ static int read_frame(struct hd_tracez *z, struct heddle_error *err)
     return 0;
 }
 
-struct hd_tracez *hd_tracez_open(int fd, const char *path, struct heddle_error *err)
+struct hd_tracez *hd_tracez_open(int fd, const char *path,
+                                 struct heddle_error *err)
 {
     struct hd_tracez *z = calloc(1, sizeof *z);
     struct stat st;
