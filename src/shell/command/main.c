@@ -10,8 +10,8 @@
  * stays so.  SIGPIPE keeps its default, so that `heddle ... | head` ends
  * quietly.
  *
- * Exit: what cli.lua returns (sysexits; 128 and the signal), 71 without
- * memory, 74 when standard output cannot be written.
+ * Exit: what cli.lua returns (sysexits; 128 and the signal), 71 without memory,
+ * 74 when standard output cannot be written.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -19,8 +19,8 @@
  * it is sent has 10 seconds for each piece that it takes; MOST of them are
  * served at a time, side by side, and further ones wait in the kernel; of what
  * is answered apart, APART at a time, and further ones are asked to come again.
- * An answer that raises is status 500 with the error's text, and the loop goes
- * on.
+ * An answer that raises is status 500 with the error's text, and the loop
+ * continues.
  *
  * Ctrl-C, SIGTERM and SIGHUP come through only where the loop waits, so they
  * never tear an answer, and end it; the caller's next line then raises

@@ -249,8 +249,8 @@ static size_t lbridge_offset_of(const struct heddle_field_info *field,
     return 0;
 }
 
-/* Puts words, "a|b|c", into the table at index t, from place `at` on; returns how
- * many, and which. */
+/* Puts words, "a|b|c", into the table at index t, from place `at` on; returns
+ * how many, and which. */
 static int put_words(lua_State *L, int t, lua_Integer at, const char *words,
                      const char *word[WORDS])
 {
@@ -264,8 +264,8 @@ static int put_words(lua_State *L, int t, lua_Integer at, const char *words,
     return k;
 }
 
-/* Pushes a new view of a question or note with these fields.  Its user value has
- * at i * WORDS the array that field i is, or the first of its words. */
+/* Pushes a new view of a question or note with these fields.  Its user value
+ * has at i * WORDS the array that field i is, or the first of its words. */
 static struct view *push_view(lua_State *L, const char *name,
                               const struct heddle_field_info *field, uint32_t n)
 {
@@ -752,8 +752,8 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
     }
 }
 
-/* Pushes function i of one of the spec's lists, the spec at index t; whether there
- * is one. */
+/* Pushes function i of one of the spec's lists, the spec at index t; whether
+ * there is one. */
 static int get_function(lua_State *L, int t, const char *list, uint32_t i)
 {
     lua_getfield(L, t, list);

@@ -799,7 +799,8 @@ static int buffer(void *self, uint32_t i, struct heddle_work_buffer *out)
     return 1;
 }
 
-/* [1] the functions with locals [2] generator: raises if a local has changed. */
+/* [1] the functions with locals [2] generator: raises if a local has
+ * changed. */
 static int lgen_find_changed(lua_State *L)
 {
     const struct lg *g = lua_touserdata(L, 2);

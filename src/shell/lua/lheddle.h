@@ -61,8 +61,8 @@ void hl_push_where(lua_State *L, const char *but);
  * (hl_shown).  It does not raise, whatever the value's __tostring does. */
 const char *hl_error_text(lua_State *L, int i);
 
-/* The text at index i, a path or a name that C takes: a NUL in it, where C would
- * end it, is an error. */
+/* The text at index i, a path or a name that C takes: a NUL in it, where C
+ * would end it, is an error. */
 const char *hl_text(lua_State *L, int i);
 /* That, or NULL where there is none. */
 const char *hl_opt_text(lua_State *L, int i);
@@ -70,7 +70,8 @@ const char *hl_opt_text(lua_State *L, int i);
 int hl_path(lua_State *L);
 /* Pushes the text at index i with escapes (heddle_line_escape). */
 const char *hl_escape(lua_State *L, int i, const char *keep);
-/* Pushes it as a message has it, with its lines and tabs.  It does not raise. */
+/* Pushes it as a message has it, with its lines and tabs.  It does not
+ * raise. */
 const char *hl_shown(lua_State *L, int i);
 
 /* A message handler: the error's text, with a traceback. */
@@ -123,8 +124,8 @@ void hl_push_fields(lua_State *L, const struct hl_field *f, const void *from);
  * are any; raises where one is not of its kind or out of range.  Texts are
  * those of the table. */
 void hl_get_fields(lua_State *L, int i, const struct hl_field *f, void *to);
-/* hl_get_fields of what a user gives `whose` call as options (nil: none): a name
- * that is no option is an error. */
+/* hl_get_fields of what a user gives `whose` call as options (nil: none): a
+ * name that is no option is an error. */
 void hl_options(lua_State *L, int i, const char *whose,
                 const struct hl_field *f, void *to);
 
@@ -183,7 +184,8 @@ heddle_workload **hl_workload_box(lua_State *L);
 /* The workload at index i, or an argument error. */
 heddle_workload *hl_workload_check(lua_State *L, int i);
 
-/* f(workload, fn [, { kernel =, block = }]): its memory instructions.  (lsurvey.c)
+/* f(workload, fn [, { kernel =, block = }]): its memory instructions.
+ * (lsurvey.c)
  */
 int hl_dump(lua_State *L);
 
@@ -214,8 +216,8 @@ struct hl_interrupt {
     sigset_t signals;
 };
 
-/* Notes a signal; false where it changes nothing: timeout(1) sends SIGTERM twice,
- * and what is printed after the first is not to be lost. */
+/* Notes a signal; false where it changes nothing: timeout(1) sends SIGTERM
+ * twice, and what is printed after the first is not to be lost. */
 bool hl_interrupt_by(struct hl_interrupt *in, int sig);
 
 /* The host's, or NULL. */

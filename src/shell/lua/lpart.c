@@ -1,7 +1,7 @@
 /*
- * lpart.c - the module "heddle.parts", below heddle.part (part.lua): tool_part.h
- * for Lua.  The tables of methods are had as dram_methods and tags_methods, for
- * part.lua to add to.
+ * lpart.c - the module "heddle.parts", below heddle.part (part.lua):
+ * tool_part.h for Lua.  The tables of methods are had as dram_methods and
+ * tags_methods, for part.lua to add to.
  *
  * SPDX-License-Identifier: MIT
  */

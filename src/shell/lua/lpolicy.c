@@ -435,8 +435,8 @@ static void no_more(lua_State *L, uint32_t i)
     }
 static LIST(tables, heddle_table_info, table_fields, no_more)
 static LIST(facts, heddle_fact_info, fact_fields, no_more)
-    LIST(lp_points, heddle_point_info, point_fields, point_more)
-        LIST(lp_notes, heddle_note_info, note_fields, note_more)
+LIST(lp_points, heddle_point_info, point_fields, point_more)
+LIST(lp_notes, heddle_note_info, note_fields, note_more)
 
 /* ---- the sandbox --------------------------------------------------------- */
 

@@ -500,8 +500,8 @@ static int lib_raise(lua_State *L)
     return lua_error(L);
 }
 
-/* counted(f [, count]): Lua's function f, for whose arguments count() counts; or
- * whose text is counted. */
+/* counted(f [, count]): Lua's function f, for whose arguments count() counts;
+ * or whose text is counted. */
 static int lib_counted(lua_State *L)
 {
     lua_settop(L, 2);

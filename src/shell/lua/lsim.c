@@ -103,14 +103,14 @@ static const struct hl_field hist_fields[] = {
 /* core.settings(), core.counters(), core.histograms(): all that the library
  * knows, in order. */
 static HL_LIST(settings, struct heddle_setting_info, heddle_setting(i, &x),
-        setting_fields)
+               setting_fields)
 /* A description begins with its size. */
 #define SIZED(get) (x.size = sizeof x, (get))
 
-static HL_LIST(counters, struct heddle_counter_info, SIZED(heddle_counter_known(i, &x)),
-        counter_fields)
-static HL_LIST(histograms, struct heddle_hist_info, SIZED(heddle_hist_known(i, &x)),
-        hist_fields)
+static HL_LIST(counters, struct heddle_counter_info,
+               SIZED(heddle_counter_known(i, &x)), counter_fields)
+static HL_LIST(histograms, struct heddle_hist_info,
+               SIZED(heddle_hist_known(i, &x)), hist_fields)
 
 /* ---- configurations ------------------------------------------------------- */
 
@@ -177,7 +177,7 @@ static const struct hl_field shape_fields[] = {
     SHAPE(name), SHAPE(unit),   SHAPE(copies),      SHAPE(sets),    SHAPE(ways),
     SHAPE(size), SHAPE(set_to), SHAPE(ways_set_to), SHAPE(rounded), HL_END};
 static HL_LIST(config_shapes, struct heddle_shape_info,
-        heddle_config_shape(config_at_1(L), i, &x), shape_fields)
+               heddle_config_shape(config_at_1(L), i, &x), shape_fields)
 
 /* core.config() */
 static int config_new(lua_State *L)
@@ -384,8 +384,8 @@ static struct heddle_visitor push_rows(lua_State *L)
 #define OBJECT(m) HL_FIELD(struct heddle_object_info, m)
 static const struct hl_field object_fields[] = {OBJECT(name), OBJECT(instances),
                                                 HL_END};
-static HL_LIST(sim_objects, struct heddle_object_info, SIZED(heddle_object(lsim_self(L), i, &x)),
-        object_fields)
+static HL_LIST(sim_objects, struct heddle_object_info,
+               SIZED(heddle_object(lsim_self(L), i, &x)), object_fields)
 
 /* sim:look(object [, instance]) -> rows */
 static int sim_look(lua_State *L)
@@ -464,8 +464,8 @@ static int sim_count(lua_State *L)
     return 1;
 }
 
-/* sim:total(counter [, application]): over all copies of its part; nil: there is
- * no such counter */
+/* sim:total(counter [, application]): over all copies of its part; nil: there
+ * is no such counter */
 static int sim_total(lua_State *L)
 {
     uint32_t app = (uint32_t)luaL_optinteger(L, 3, UINT32_MAX);
@@ -576,8 +576,8 @@ static const struct hl_field sample_fields[] = {
 static const struct hl_field window_fields[] = {
     WINDOW(first), WINDOW(instructions), WINDOW(cycles), HL_END};
 
-/* sim:sample() -> {windows=, instructions=, launches=, skipped=}; nil: nothing is
- * sampled */
+/* sim:sample() -> {windows=, instructions=, launches=, skipped=}; nil: nothing
+ * is sampled */
 static int sim_sample(lua_State *L)
 {
     struct heddle_sample_info x = {.size = sizeof x};

@@ -13,8 +13,8 @@
  *     trace.ranges(w)                 allocations: { name =, base =, bytes = }
  *     trace.verify(w)                 unpacks every block
  *
- * dump calls fn(e) for each memory instruction, as survey.each does (lsurvey.c), with
- * opcode, space and lanes besides.
+ * dump calls fn(e) for each memory instruction, as survey.each does
+ * (lsurvey.c), with opcode, space and lanes besides.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,8 +8,9 @@
  * and in that cycle another may take its place; a slot that a command frees in
  * a cycle can be taken in the same one.
  *
- * The engine is the GPU's own (memory/dram.c), with a clock of one tick a cycle.
- * The driver posts an event only for a cycle in which its head could be sent.
+ * The engine is the GPU's own (memory/dram.c), with a clock of one tick a
+ * cycle.  The driver posts an event only for a cycle in which its head could be
+ * sent.
  *
  * SPDX-License-Identifier: MIT
  */

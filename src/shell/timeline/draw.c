@@ -485,8 +485,7 @@ static void draw_translation(struct pen *p)
     free(r);
 }
 
-/* ---- events
- * ------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------- */
 
 static int by_begin(const void *x, const void *y)
 {
@@ -645,8 +644,7 @@ static void draw_events(struct pen *p)
     free(r);
 }
 
-/* ---- samples
- * ----------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------ */
 
 static uint64_t column_track(struct pen *p, const struct hd_tl_column *c)
 {
@@ -699,8 +697,7 @@ static void draw_column(struct pen *p, uint32_t column)
     }
 }
 
-/* ---- the file
- * ---------------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------- */
 
 static void draw_root(struct pen *p)
 {
