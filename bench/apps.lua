@@ -11,7 +11,7 @@
 -- graph is made and its pages are mapped before the first cycle, and that is
 -- not timed.
 --
--- The other applications are measured with app=NAME.  Those whose lanes lie in
+-- The other applications are measured with app=NAME.  Those whose lanes are in
 -- a line each (GUP, GESUMMV, ATAX) issue fewer instructions in a second, of
 -- more lines; host time a line is much the same.
 --

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     lua_State *L = lua_machine();
     const char *e;
 
-    row("ask.default", measure(n * 10), "nobody bound");
+    row("ask.default", measure(n * 10), "no policy bound");
     heddle_use(fake_sim(fake), &native, "", NULL, NULL, 0, 0);
     row("ask.c", measure(n * 10), "a C policy, its answers checked");
     heddle_unuse(fake_sim(fake), NULL, NULL);

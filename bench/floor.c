@@ -14,10 +14,10 @@
  * set compared at once, its order in one word (lru.h), nothing allocated, no
  * call.
  * What it leaves out is only what has to do with time (ports, queues, MSHRs,
- * events) and with being general (policies, counters by application).  So that
- * nobody has to believe that, the misses of both at every level are printed
- * side by side; they differ by what time does to the order (requests for the
- * same line in flight, DRAM requests that wait for a row that is open).
+ * events) and with being general (policies, counters by application).  As
+ * evidence for that, the misses of both at every level are printed side by
+ * side; they differ by what time does to the order (requests for the same line
+ * in flight, DRAM requests that wait for a row that is open).
  *
  * Printed: host time a line of the timing simulation over that of the floor.
  * Both do the same work in every turn; both are cut into slices, and the sum
@@ -28,9 +28,9 @@
  *   stream     vecadd: two loads and a store of new lines
  *   column     two warps a core walk along their rows, 32 lanes one row apart.
  *              The pitch is 16 KB and 128 bytes, as a padded matrix has: the
- *              64 lines of a core then lie two in each set of its L1 and stay
+ *              64 lines of a core then are two in each set of its L1 and stay
  *              for the 32 steps that use them.  At a pitch of 16 KB they would
- *              all lie in one set of four ways, and each access would miss.
+ *              all be in one set of four ways, and each access would miss.
  *   random     an index, then 32 lines out of 256 MB
  *   column16k  the column at a pitch of 16 KB: no goal, for comparison
  *
@@ -104,7 +104,7 @@ static void recorded_access(void *self, uint32_t ctx, uint32_t warp,
 /* ---- page tables, as arrays ---------------------------------------------- */
 
 /* Of the one allocation: frames of its pages, and for each level where the
- * table lies that covers a page, divided by the bytes of a line. */
+ * table is that covers a page, divided by the bytes of a line. */
 static struct {
     uint64_t first, pages;
     uint32_t *pfn;

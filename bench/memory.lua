@@ -10,7 +10,7 @@
 --                 its own.  The pages that are touched are the same, so it is
 --                 1 if memory does not depend on how much is run:
 --   text.blocks   a trace under xz; its blocks are packed, and what exceeds a
---                 cap (64 KB here) lies in a nameless file
+--                 cap (64 KB here) is in a nameless file
 --   text.kernels  the same file listed 4 times
 --   box.blocks    the same as a container
 --   box.kernels

@@ -3,7 +3,7 @@
  *
  *     make path
  *
- * One warp loads one line of an untouched page: it misses in every TLB and
+ * One warp loads one line that was never touched: it misses in every TLB and
  * cache, a walk reads four entries, DRAM opens five rows.  The program is built
  * with gcc's counters (VARIANT=coverage), which are cleared when the first
  * cycle is over and kept when the run is, so that building the machine and
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", heddle_config_error(c)->text);
         return 70;
     }
-    heddle_run(s, 0); /* pages are mapped, the block lies in its core */
+    heddle_run(s, 0); /* pages are mapped, the block is in its core */
     __gcov_reset();
     status = heddle_run(s, UINT64_MAX);
     __gcov_dump();

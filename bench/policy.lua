@@ -6,7 +6,7 @@
 -- return of a walk to the L2 TLB (it reads four fields and answers as the
 -- default does, so the machine does the same work), with the steered form, and
 -- with a policy on cold points and an epoch.  The time of the run over that of
--- the run with nobody bound; mapping pages is not timed.
+-- the run with no policy bound; mapping pages is not timed.
 --
 --   gather.*   the trace, whole
 --   demo.*     the demo's three pairs, the first `cycles` cycles of each; the

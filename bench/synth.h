@@ -5,8 +5,8 @@
  *   stream   vecadd: 14 instructions a warp, two loads and a store, every
  *            line new
  *   column   32 lanes one row apart, walking along their rows; rows of 16 KB
- *            and 128 bytes, so that neighbouring rows lie in different sets of
- *            the L1 (at a power of two, all lie in one set and nothing stays)
+ *            and 128 bytes, so that neighbouring rows are in different sets of
+ *            the L1 (at a power of two, all are in one set and nothing stays)
  *   random   a coalesced index load, then 32 independent lines of 256 MB
  *   cold     one warp, one load, and an instruction that waits for it
  *

@@ -5,7 +5,7 @@
  *
  * Without one it writes two of its own: a streaming kernel, whose lines are
  * short and alike, and random gathers of 32 addresses a line.  A trace is named
- * by the directory that it lies in.
+ * by the directory that it is in.
  *
  *   parse.NAME        text from a plain file, parsed and packed
  *   text.NAME         the same with decompression
@@ -117,7 +117,7 @@ static void replay(const char *what, const char *name, const char *path)
     row(what, name, (double)n / best * 1e-6, "M warp instr/s", best);
 }
 
-/* The directory that a file lies in, without what is above. */
+/* The directory that a file is in, without what is above. */
 static void name_of(const char *path, char *name, size_t room)
 {
     const char *end = strrchr(path, '/'), *from = end;
