@@ -55,8 +55,7 @@ static void open_with(struct rig *r, uint32_t how, uint32_t lapse,
                                  .how = how,
                                  .refaults = 2,
                                  .refault_ns = 1000 * US,
-                                 .unpin = unpin,
-                                 .manager = r};
+                                 .manager = {.self = r, .unpin = unpin}};
 
     memset(r, 0, sizeof *r);
     r->cfg = (struct hd_thrash_cfg){.threshold = 3,

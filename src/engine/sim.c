@@ -180,6 +180,7 @@ static int build_manager(heddle_sim *s)
 static int build_paging(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
+    struct hd_manager manager = hd_manage_paging_calls(s->memory);
     struct hd_fault_wiring w = {.cfg = &m->fault,
                                 .driver = &m->uvm,
                                 .tables = s->tables,
@@ -188,41 +189,23 @@ static int build_paging(heddle_sim *s)
                                 .cores = s->fclient,
                                 .replay_client = HD_MAX_CORES,
                                 .core_count = m->core.count,
-                                .arrived = hd_manage_arrived,
-                                .make_room = hd_manage_room,
-                                .map_remote = hd_manage_ask_map_host,
-                                .hinted = hd_manage_hinted,
-                                .manager = s->memory};
+                                .manager = manager};
     struct hd_remote_wiring r = {.cfg = &m->remote,
                                  .counters = &m->uvm.counters,
                                  .tables = s->tables,
                                  .reqs = &s->reqs,
                                  .clients = s->client,
-                                 .ask = hd_manage_ask_recall,
-                                 .drop = hd_manage_drop,
-                                 .shoot = hd_manage_shoot,
-                                 .migrate = hd_manage_prefetch,
-                                 .notified = m->uvm.mode == HD_DRIVER_DRIVER
-                                                 ? hd_manage_notified
-                                                 : NULL,
-                                 .manager = s->memory};
+                                 .manager = manager};
     struct hd_thrash_wiring t = {.cfg = &m->uvm.thrash,
                                  .how = m->fault.thrashing,
                                  .refaults = m->fault.refaults,
                                  .refault_ns = m->fault.refault_lapse,
                                  .tables = s->tables,
-                                 .unpin = hd_manage_ask_unpin,
-                                 .manager = s->memory};
+                                 .manager = manager};
     struct hd_evict_wiring e = {.cfg = &m->evict,
                                 .tables = s->tables,
                                 .pins = w.room,
-                                .ask = hd_manage_ask_evict,
-                                .split = hd_manage_split,
-                                .drop = hd_manage_drop,
-                                .shoot = hd_manage_shoot,
-                                .map_evicted = hd_manage_evicted,
-                                .hinted = hd_manage_hinted,
-                                .manager = s->memory};
+                                .manager = manager};
 
     if (m->vm.paging == HD_PAGING_NONE)
         return 0;
@@ -234,6 +217,8 @@ static int build_paging(heddle_sim *s)
     if (m->vm.paging == HD_PAGING_LAUNCH)
         return 0;
     r.link = e.link = s->link;
+    if (m->uvm.mode != HD_DRIVER_DRIVER)
+        r.manager.notified = NULL;
     if (m->fault.thrashing != HD_THRASH_NONE &&
         (s->thrash = hd_thrash_open(s->env, &t)) == NULL)
         return no_memory(s);

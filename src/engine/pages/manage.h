@@ -75,35 +75,14 @@ void hd_manage_ask(struct hd_manage *g, hd_time now, uint32_t app,
  * cores' hinted() when that is over.  Only where pages come from the host. */
 void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
                     uint64_t bytes, const struct hd_hint *h);
-void hd_manage_hinted(void *manage, hd_time now, uint32_t app);
 
 /* Says whose pages come from the host; before the first does. */
 void hd_manage_faulting(struct hd_manage *g, struct hd_faults *f);
 
-/* A page that comes from the host has found no frame: memory is compacted as
- * soon as no core can be ahead of it, and hd_faults_again(fault) called. */
-void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault);
-
-/* Names the parts that evict pages, that map them on the host, and that detect
- * thrashing (NULL: there is none), which ask for what evict.h, fault.h,
- * remote.h and thrash.h say of the manager. */
+/* What it does for paging; and the parts that ask it for that: that evicts
+ * pages, that maps them on the host, that detects thrashing (NULL: none). */
+struct hd_manager hd_manage_paging_calls(struct hd_manage *g);
 void hd_manage_evicting(struct hd_manage *g, struct hd_evict *v,
                         struct hd_remote *r, struct hd_thrash *t);
-void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn);
-void hd_manage_ask_map_host(void *manage, hd_time now, uint32_t fault);
-void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule);
-void hd_manage_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                       uint32_t pages);
-void hd_manage_notified(void *manage, hd_time now);
-void hd_manage_prefetch(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                        uint32_t pages);
-void hd_manage_ask_evict(void *manage, hd_time now);
-bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left);
-uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages);
-void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages);
-
-/* A page has come from the host (fault.h). */
-void hd_manage_arrived(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
-                       uint32_t pages);
 
 #endif

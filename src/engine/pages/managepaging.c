@@ -23,7 +23,7 @@ void hd_manage_hint(struct hd_manage *g, hd_time now, uint32_t app, hd_va base,
                                            .hint = *h});
 }
 
-void hd_manage_hinted(void *manage, hd_time now, uint32_t app)
+static void managepaging_hinted(void *manage, hd_time now, uint32_t app)
 {
     struct hd_manage *g = manage;
 
@@ -43,7 +43,7 @@ static void managepaging_hint(struct hd_manage *g, hd_time now,
         hd_evict_advised(g->evict, j->app, vpn, pages);
         if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
             hd_faults_map_range(g->faults, now, j->app, vpn, pages, false);
-        hd_manage_hinted(g, now, j->app);
+        managepaging_hinted(g, now, j->app);
     } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
         if (g->thrash != NULL)
             hd_thrash_forget(g->thrash, j->app, vpn, pages);
@@ -54,33 +54,33 @@ static void managepaging_hint(struct hd_manage *g, hd_time now,
     }
 }
 
-void hd_manage_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
+static void managepaging_room(void *manage, hd_time now, uint32_t app, uint32_t fault)
 {
     hd_manage_enter(manage, now,
                     (struct hd_manage_job){
                         .app = app, .index = fault, .what = HD_JOB_ROOM});
 }
 
-void hd_manage_ask_evict(void *manage, hd_time now)
+static void managepaging_evict(void *manage, hd_time now)
 {
     hd_manage_enter(manage, now, (struct hd_manage_job){.what = HD_JOB_EVICT});
 }
 
-void hd_manage_ask_map_host(void *manage, hd_time now, uint32_t fault)
+static void managepaging_map_host(void *manage, hd_time now, uint32_t fault)
 {
     hd_manage_enter(
         manage, now,
         (struct hd_manage_job){.index = fault, .what = HD_JOB_MAP_HOST});
 }
 
-void hd_manage_ask_recall(void *manage, hd_time now, uint32_t granule)
+static void managepaging_recall(void *manage, hd_time now, uint32_t granule)
 {
     hd_manage_enter(
         manage, now,
         (struct hd_manage_job){.index = granule, .what = HD_JOB_RECALL});
 }
 
-void hd_manage_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+static void managepaging_map_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                        uint32_t pages)
 {
     hd_manage_enter(
@@ -91,12 +91,12 @@ void hd_manage_evicted(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                                .what = HD_JOB_LEFT});
 }
 
-void hd_manage_notified(void *manage, hd_time now)
+static void managepaging_notified(void *manage, hd_time now)
 {
     hd_faults_notified(((struct hd_manage *)manage)->faults, now);
 }
 
-void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
+static void managepaging_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
 {
     hd_manage_enter(manage, now,
                     (struct hd_manage_job){.app = app,
@@ -104,20 +104,20 @@ void hd_manage_ask_unpin(void *manage, hd_time now, uint32_t app, hd_vpn vpn)
                                            .what = HD_JOB_UNPIN});
 }
 
-void hd_manage_prefetch(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+static void managepaging_migrate(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
                         uint32_t pages)
 {
     hd_faults_migrate(((struct hd_manage *)manage)->faults, now, app, vpn,
                       pages);
 }
 
-bool hd_manage_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
+static bool managepaging_split(void *manage, uint32_t app, hd_vpn vpn, uint32_t left)
 {
     return hd_manage_ask_split(manage, app,
                                vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1), left);
 }
 
-uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
+static uint64_t managepaging_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
 {
     struct hd_manage *g = manage;
     hd_pa pa = {pfn.v * HD_PAGE_BYTES};
@@ -130,10 +130,28 @@ uint64_t hd_manage_drop(void *manage, uint32_t app, hd_pfn pfn, uint32_t pages)
     return n;
 }
 
-void hd_manage_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
+static void managepaging_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)
 {
     hd_manage_shootdown(manage, app, HEDDLE_SHOOTDOWN_CAUSE_EVICTED, vpn.v,
                         pages);
+}
+
+struct hd_manager hd_manage_paging_calls(struct hd_manage *g)
+{
+    return (struct hd_manager){.self = g,
+                               .evict = managepaging_evict,
+                               .recall = managepaging_recall,
+                               .map_host = managepaging_map_host,
+                               .unpin = managepaging_unpin,
+                               .map_evicted = managepaging_map_evicted,
+                               .make_room = managepaging_room,
+                               .split = managepaging_split,
+                               .drop = managepaging_drop,
+                               .shoot = managepaging_shoot,
+                               .migrate = managepaging_migrate,
+                               .notified = managepaging_notified,
+                               .arrived = hd_manage_arrived,
+                               .hinted = managepaging_hinted};
 }
 
 void hd_manage_paging(struct hd_manage *g, hd_time now,

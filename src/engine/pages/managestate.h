@@ -102,6 +102,9 @@ void hd_manage_enter(struct hd_manage *g, hd_time now, struct hd_manage_job j);
  * one that has none always is. */
 bool hd_manage_ask_split(struct hd_manage *g, uint32_t app, uint64_t vpn,
                          uint32_t left);
+/* A page has come from the host. */
+void hd_manage_arrived(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
+                       uint32_t pages);
 
 /* ---- managepaging.c ------------------------------------------------------ */
 

@@ -453,7 +453,7 @@ void hd_evict_start(struct hd_evict *v, hd_time now)
         return;
     }
     v->s->busy = HD_EVICT_ASKED;
-    v->w.ask(v->w.manager, now);
+    v->w.manager.evict(v->w.manager.self, now);
 }
 
 void hd_evict_want(struct hd_evict *v, hd_time now)
@@ -534,7 +534,7 @@ void hd_evict_leave(struct hd_evict *v, uint32_t app, const struct hd_xlate *x,
     *hd_evict_count(v, app, HD_EVICT_PAGES) += x->pages;
     *hd_evict_count(v, app, HD_EVICT_DIRTY) += written;
     *hd_evict_count(v, app, HD_EVICT_LINES) +=
-        v->w.drop(v->w.manager, app, x->pfn, x->pages);
+        v->w.manager.drop(v->w.manager.self, app, x->pfn, x->pages);
     if (v->env->slots->watched[HEDDLE_NOTE_page_evicted] != 0)
         hd_slots_note(v->env->slots, HEDDLE_NOTE_page_evicted, &n);
 }
@@ -570,7 +570,7 @@ static void evict_over(struct hd_evict *v, hd_time now, uint32_t u)
     }
     if (end != 0 && v->w.remote != NULL &&
         hd_remote_on_eviction(v->w.remote) != 0)
-        v->w.map_evicted(v->w.manager, now, app, first, end);
+        v->w.manager.map_evicted(v->w.manager.self, now, app, first, end);
     *hd_evict_count(v, app, HD_EVICT_BUSY_CYCLES) +=
         (now - s->since) / v->cycle;
     s->busy = HD_EVICT_IDLE;
@@ -621,7 +621,7 @@ void hd_evict_unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
     evict_each(v, u, hd_evict_leave, bytes);
     if (v->w.remote != NULL)
         hd_remote_count_eviction(v->w.remote, app, first, span);
-    v->w.shoot(v->w.manager, app, first, span);
+    v->w.manager.shoot(v->w.manager.self, app, first, span);
 }
 
 void hd_evict_apply(struct hd_evict *v, hd_time now)

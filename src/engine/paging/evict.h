@@ -10,7 +10,7 @@
 #include "kit/config.h"
 #include "kit/env.h"
 #include "link.h"
-#include "pages/ptable.h"
+#include "manager.h"
 #include "remote.h"
 #include "thrash.h"
 
@@ -43,20 +43,7 @@ struct hd_evict_wiring {
     struct hd_ptables *tables;
     struct hd_link *link;
     uint32_t pins; /* pages that may be pinned at once */
-    /* The memory manager: has hd_evict_apply called as soon as no core can be
-     * ahead of it; asks whether a coalesced region is split of which so many
-     * pages stay, and does so, of none always; takes a page's lines out of the
-     * caches and returns how many; takes translations out of the TLBs. */
-    void (*ask)(void *self, hd_time now);
-    bool (*split)(void *self, uint32_t app, hd_vpn vpn, uint32_t left);
-    uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
-    void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
-    /* Pages were evicted that are mapped on the host from now on. */
-    void (*map_evicted)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
-                     uint32_t pages);
-    /* Notified that hd_evict_range is over. */
-    void (*hinted)(void *self, hd_time now, uint32_t app);
-    void *manager; /* their self */
+    struct hd_manager manager;
     struct hd_remote *remote; /* notified of what is evicted; NULL: none is */
     struct hd_thrash *thrash; /* says which pages thrash; NULL: none does */
 };

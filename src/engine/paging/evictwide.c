@@ -27,8 +27,8 @@ bool hd_evictwide_region(struct hd_evict *v, uint32_t u)
     for (uint32_t i = 0; i < v->per && first + i < v->s->room; i++)
         left += first + i == u ? hd_evict_at(v, u)->pinned
                                : hd_evict_at(v, first + i)->pages;
-    return !v->w.split(v->w.manager, app, vpn, left) &&
-           v->w.split(v->w.manager, app, vpn, 0);
+    return !v->w.manager.split(v->w.manager.self, app, vpn, left) &&
+           v->w.manager.split(v->w.manager.self, app, vpn, 0);
 }
 
 void hd_evictwide_rest(struct hd_evict *v, uint32_t u, uint64_t *bytes)

@@ -457,8 +457,9 @@ static void fault_mapped(struct hd_faults *f, hd_time now, uint32_t app,
                          const struct hd_xlate *page)
 {
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
-    if (f->w.arrived != NULL)
-        f->w.arrived(f->w.manager, now, app, page->vpn, page->pages);
+    if (f->w.manager.arrived != NULL)
+        f->w.manager.arrived(f->w.manager.self, now, app, page->vpn,
+                             page->pages);
     hd_fault_row(f, app)[HD_FAULT_PAGES] += page->pages;
 }
 

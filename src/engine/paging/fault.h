@@ -15,7 +15,7 @@
 #include "evict.h"
 #include "pages/frame.h"
 #include "link.h"
-#include "pages/ptable.h"
+#include "manager.h"
 #include "remote.h"
 #include "translation/translate.h"
 
@@ -67,21 +67,10 @@ struct hd_fault_wiring {
     struct hd_tclient *cores;
     uint32_t replay_client;
     uint32_t core_count;
-    /* Notified that a page has arrived and can be used; may be NULL. */
-    void (*arrived)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
-                 uint32_t pages);
-    /* A page has found no frame: compacts memory at an instant of its own, and
-     * calls hd_faults_again(fault) then. */
-    void (*make_room)(void *self, hd_time now, uint32_t app, uint32_t fault);
-    /* Notified that hd_faults_prefetch is over. */
-    void (*hinted)(void *self, hd_time now, uint32_t app);
-    void *manager;          /* their self */
+    struct hd_manager manager;
     struct hd_evict *evict; /* NULL: no page is evicted */
-    /* Says which pages are mapped on the host, NULL: none; the manager calls
-     * hd_faults_map_remote(fault) at an instant of its own for those of a
-     * fault. */
-    struct hd_remote *remote;
-    void (*map_remote)(void *self, hd_time now, uint32_t fault);
+    struct hd_remote *remote; /* says which pages are mapped on the host; NULL:
+                                 none */
     struct hd_thrash *thrash; /* says which pages thrash; NULL: none does */
 };
 

@@ -42,7 +42,7 @@ void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
         f->s->frame_last = e;
     f->s->frame_first = e;
     if (wants == HD_FAULT_WANTS_COMPACT)
-        f->w.make_room(f->w.manager, now, f->v[e].app, e);
+        f->w.manager.make_room(f->w.manager.self, now, f->v[e].app, e);
     else
         hd_evict_want(f->w.evict, now);
 }

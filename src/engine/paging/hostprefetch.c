@@ -57,7 +57,7 @@ void hd_hostprefetch_continue(struct hd_faults *f, hd_time now)
             continue;
         x->state = HD_RANGE_DONE;
         f->s->ranges--;
-        f->w.hinted(f->w.manager, now, app);
+        f->w.manager.hinted(f->w.manager.self, now, app);
     }
     hd_framewait_balance(f, now);
     hd_fault_schedule(f);

@@ -131,7 +131,7 @@ static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
     o->vpn = hd_min_u64((o->vpn | (HD_LARGE_PAGES - 1)) + 1, o->end);
     span = (uint32_t)(o->vpn - o->begin);
     if (hd_ptables_large(v->w.tables, app, first, &x))
-        v->w.split(v->w.manager, app, first, 0);
+        v->w.manager.split(v->w.manager.self, app, first, 0);
     if (HD_UNLIKELY(v->w.thrash != NULL) && o->how == HEDDLE_MOVE_TO_HOST)
         hd_thrash_forget(v->w.thrash, app, first, span);
     else if (HD_UNLIKELY(v->w.thrash != NULL))
@@ -151,7 +151,7 @@ static bool hosttouch_some(struct hd_evict *v, hd_time now, uint32_t app)
     *hd_evict_count(v, app, HD_EVICT_HOST) += pages;
     *hd_evict_count(v, app, HD_EVICT_BYTES) += bytes;
     if (pages != 0)
-        v->w.shoot(v->w.manager, app, first, span);
+        v->w.manager.shoot(v->w.manager.self, app, first, span);
     s->busy = HD_EVICT_UNDER_WAY;
     s->evicting = HD_NONE;
     s->app = app;
@@ -175,7 +175,7 @@ void hd_hosttouch_next(struct hd_evict *v, hd_time now)
         return;
     v->s->range[app].on = 0;
     v->s->ranges--;
-    v->w.hinted(v->w.manager, now, app);
+    v->w.manager.hinted(v->w.manager.self, now, app);
     hd_evict_continue(v, now);
 }
 

@@ -253,8 +253,8 @@ static void remote_serve(struct hd_remote *r, hd_time now)
 {
     if (r->s->n == 0 || r->s->batch != HD_NONE)
         return;
-    if (r->w.notified != NULL) {
-        r->w.notified(r->w.manager, now);
+    if (r->w.manager.notified != NULL) {
+        r->w.manager.notified(r->w.manager.self, now);
         return;
     }
     remote_take_batch(r);
@@ -301,7 +301,7 @@ bool hd_remote_decide(struct hd_remote *r, hd_time now, uint32_t g)
     answer = remote_ask(r, HEDDLE_MIGRATE_CAUSE_COUNTER, app, vpn,
                         1u << r->shift, false);
     if (answer == 0) {
-        r->w.ask(r->w.manager, now, g);
+        r->w.manager.recall(r->w.manager.self, now, g);
         return true;
     }
     remote_at(r, g)->waits = 0;
@@ -354,7 +354,8 @@ uint32_t hd_remote_next(struct hd_remote *r, bool *block)
 
 uint32_t hd_remote_on_eviction(const struct hd_remote *r)
 {
-    return r->w.notified != NULL && r->counters.migrate && r->counters.evicted
+    return r->w.manager.notified != NULL && r->counters.migrate &&
+                   r->counters.evicted
                ? r->counters.threshold
                : 0;
 }
@@ -372,7 +373,7 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
              hd_thrash_on_host(r->w.thrash, app, page.vpn)))
             continue;
         hd_ptables_unmap_host(r->w.tables, app, &page);
-        r->w.drop(r->w.manager, app, page.pfn, page.pages);
+        r->w.manager.drop(r->w.manager.self, app, page.pfn, page.pages);
         n += page.pages;
         span = (uint32_t)hd_max_u64(span, page.vpn.v + page.pages - first.v);
     }
@@ -380,7 +381,7 @@ uint32_t hd_remote_recall(struct hd_remote *r, uint32_t app, hd_vpn first,
         return 0;
     remote_row(r, app)[HD_REMOTE_LEFT] += n;
     r->s->recalled += n;
-    r->w.shoot(r->w.manager, app, first, span);
+    r->w.manager.shoot(r->w.manager.self, app, first, span);
     return span;
 }
 
@@ -392,7 +393,7 @@ void hd_remote_apply(struct hd_remote *r, hd_time now, uint32_t g)
 
     x->waits = x->seen = 0;
     span = hd_remote_recall(r, app, first, 1u << r->shift);
-    r->w.migrate(r->w.manager, now, app, first, span);
+    r->w.manager.migrate(r->w.manager.self, now, app, first, span);
 }
 
 /* ---- lines -------------------------------------------------------------- */

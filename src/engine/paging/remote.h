@@ -9,7 +9,7 @@
 
 #include "memory/request.h"
 #include "link.h"
-#include "pages/ptable.h"
+#include "manager.h"
 #include "thrash.h"
 
 struct hd_remote_cfg {
@@ -47,18 +47,7 @@ struct hd_remote_wiring {
     struct hd_link *link;
     struct hd_reqs *reqs;
     const struct hd_client *clients; /* [req.client] */
-    /* The memory manager: has hd_remote_apply(granule) called as soon as no
-     * core can be ahead of it; takes a page's lines out of the caches;
-     * translations out of the TLBs.  Pages that are not resident now migrate.
-     */
-    void (*ask)(void *self, hd_time now, uint32_t granule);
-    uint64_t (*drop)(void *self, uint32_t app, hd_pfn pfn, uint32_t pages);
-    void (*shoot)(void *self, uint32_t app, hd_vpn vpn, uint32_t pages);
-    void (*migrate)(void *self, hd_time now, uint32_t app, hd_vpn vpn,
-                    uint32_t pages);
-    /* Driver mode, else NULL: a notification waits; the driver takes them. */
-    void (*notified)(void *self, hd_time now);
-    void *manager; /* their self */
+    struct hd_manager manager;
     struct hd_thrash *thrash; /* says which pages are pinned; NULL: none is */
 };
 

@@ -131,7 +131,7 @@ enum hd_map_host hd_residency_decide(struct hd_faults *f, hd_time now,
         return x->remote <= 1 ? HD_MAP_HOST_NEVER : can;
     x->sent = now;
     x->state = HD_FAULT_ON_LINK;
-    f->w.map_remote(f->w.manager, now, e);
+    f->w.manager.map_host(f->w.manager.self, now, e);
     return HD_MAP_HOST_CAN;
 }
 
@@ -160,8 +160,9 @@ static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
     hd_ptables_map_host(f->w.tables, app, page);
     hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
-    if (f->w.arrived != NULL)
-        f->w.arrived(f->w.manager, now, app, page->vpn, page->pages);
+    if (f->w.manager.arrived != NULL)
+        f->w.manager.arrived(f->w.manager.self, now, app, page->vpn,
+                             page->pages);
 }
 
 void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)

@@ -656,7 +656,7 @@ static void thrash_over(void *self, hd_time now, uint32_t what, uint32_t app,
     if (p == NULL || p->pinned == NONE || p->deadline != now)
         return;
     if (p->pinned == HOST)
-        t->w.unpin(t->w.manager, now, app, (hd_vpn){v});
+        t->w.manager.unpin(t->w.manager.self, now, app, (hd_vpn){v});
     thrash_row(t, app)[HD_THRASH_UNPINNED]++;
     t->s->over++;
     thrash_forget(t, b, p);

@@ -9,8 +9,8 @@
 
 #include "kit/config.h"
 #include "kit/env.h"
+#include "manager.h"
 #include "points/slots.h"
-#include "pages/ptable.h"
 
 /* Settings of the group uvm (driver.c). */
 struct hd_thrash_cfg {
@@ -41,10 +41,7 @@ struct hd_thrash_wiring {
     uint32_t refaults;   /* returns of a page that do not yet count as */
     uint64_t refault_ns; /* thrashing, within so long */
     struct hd_ptables *tables;
-    /* The memory manager: a page that was pinned on the host is to be unmapped,
-     * as soon as no core can be ahead of that. */
-    void (*unpin)(void *self, hd_time now, uint32_t app, hd_vpn vpn);
-    void *manager; /* its self */
+    struct hd_manager manager;
 };
 
 /* Builds it in the simulation's arena; NULL on error. */
