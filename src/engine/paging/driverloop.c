@@ -71,6 +71,8 @@ static void driverloop_replay(struct hd_faults *f, hd_time now)
     }
 }
 
+static void driverloop_serve(struct hd_faults *f, hd_time now);
+
 /* With no block left the batch is over. */
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
 {
@@ -80,7 +82,7 @@ void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
         if (hd_driver_batch_over(f->driver))
             driverloop_replay(f, now);
         f->s->busy = 0;
-        hd_driverloop_serve(f, now);
+        driverloop_serve(f, now);
         return;
     }
     for (; e != HD_NONE && f->v[e].app == f->v[head].app &&
@@ -253,7 +255,7 @@ void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
 
     if (g == HD_NONE) {
         f->s->busy = 0;
-        hd_driverloop_serve(f, now);
+        driverloop_serve(f, now);
         return;
     }
     f->s->notices++;
@@ -269,12 +271,8 @@ void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t g)
 
 /* ---- the loop ----------------------------------------------------------- */
 
-void hd_faults_notified(struct hd_faults *f, hd_time now)
-{
-    hd_driverloop_serve(f, now);
-}
-
-void hd_driverloop_serve(struct hd_faults *f, hd_time now)
+/* The driver takes a batch, if it is idle and there is one. */
+static void driverloop_serve(struct hd_faults *f, hd_time now)
 {
     uint32_t n = 0, known = 0;
 
@@ -305,6 +303,11 @@ void hd_driverloop_serve(struct hd_faults *f, hd_time now)
             0);
 }
 
+void hd_faults_notified(struct hd_faults *f, hd_time now)
+{
+    driverloop_serve(f, now);
+}
+
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n)
 {
@@ -322,7 +325,7 @@ void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                                                        .app = q->app,
                                                        .core = q->core});
     }
-    hd_driverloop_serve(f, now);
+    driverloop_serve(f, now);
 }
 
 void hd_driverloop_check(const struct hd_faults *f, struct heddle_error *err)

@@ -302,8 +302,6 @@ void hd_hostprefetch_continue(struct hd_faults *f, hd_time now);
 /* n requests of a list fault. */
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n);
-/* The driver takes a batch, if it is idle and there is one. */
-void hd_driverloop_serve(struct hd_faults *f, hd_time now);
 /* The next block of the batch has its turn; frames and transfers for it, from
  * one of its faults on (as hd_fault_transfer); it is over. */
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now);

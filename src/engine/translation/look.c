@@ -43,9 +43,11 @@ void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
     }
 }
 
-void hd_tlb_each(const struct hd_tlb *t,
-                 void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
-                 void *ud)
+/* Calls fn for each valid entry. */
+static void tlb_each(const struct hd_tlb *t,
+                     void (*fn)(void *ud, uint32_t app,
+                                const struct hd_xlate *x),
+                     void *ud)
 {
     for (uint32_t e = 0; e < hd_tlb_entries(t); e++) {
         uint64_t key = hd_tlb_key_at(t, e);
@@ -137,10 +139,10 @@ void hd_l2tlb_check(void *mmu, uint32_t i, struct heddle_error *err)
     struct verdict c = {u->m, err, "l2tlb"};
 
     if (u->m->tlb_cfg.mode.kind == HD_FULL)
-        hd_tlb_each(&u->tlb, l2tlb_check_entry, &c);
+        tlb_each(&u->tlb, l2tlb_check_entry, &c);
     c.name = "bypass";
     if (u->m->bypass_cfg.entries != 0)
-        hd_tlb_each(&u->bypass, l2tlb_check_entry, &c);
+        tlb_each(&u->bypass, l2tlb_check_entry, &c);
     for (uint32_t e = 0; e < u->miss.room; e++) {
         uint32_t n = 0;
         if (!u->miss.v[e].live)

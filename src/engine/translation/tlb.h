@@ -210,11 +210,6 @@ uint32_t hd_tlb_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
 uint32_t hd_tlb_shoot(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                       uint64_t pages);
 
-/* Calls fn for each valid entry (checks). */
-void hd_tlb_each(const struct hd_tlb *t,
-                 void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x),
-                 void *ud);
-
 /* Shows all valid entries (heddle_look). */
 void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v);
 
