@@ -65,16 +65,25 @@ static void get_filters(lua_State *L, struct lp_class *c)
     c->policy.filters = c->filter;
 }
 
+/* What a class is made of and described by. */
+#define POLICY(m) HL_FIELD(struct heddle_policy, m)
+#define PARAM(m)  HL_FIELD(struct heddle_param, m)
+#define OWN(m)    HL_FIELD(struct heddle_own, m)
+static const struct hl_field of_policy[] = {POLICY(name), POLICY(summary),
+                                            POLICY(source), HL_END};
+static const struct hl_field of_param[] = {
+    PARAM(name),   PARAM(unit), HL_FIELD_AS(struct heddle_param, def, "default"),
+    PARAM(min),    PARAM(max),  PARAM(meaning),
+    PARAM(source), HL_END};
+static const struct hl_field of_own[] = {OWN(name), OWN(unit), OWN(meaning),
+                                         HL_END};
+
 static void get_own(lua_State *L, struct lp_class *c)
 {
-#define OWN(m) HL_FIELD(struct heddle_own, m)
-    static const struct hl_field fields[] = {OWN(name), OWN(unit), OWN(meaning),
-                                             HL_END};
-
     lua_getfield(L, 1, "own");
     for (int i = 0; i < LP_MAX_OWN; i++) {
         if (lua_rawgeti(L, -1, i + 1) == LUA_TTABLE) {
-            hl_get_fields(L, lua_gettop(L), fields, &c->own[i]);
+            hl_get_fields(L, lua_gettop(L), of_own, &c->own[i]);
             lua_getfield(L, -1, "kind");
             c->own[i].kind = (enum heddle_own_kind)lua_tointeger(L, -1);
             lua_pop(L, 1);
@@ -88,15 +97,7 @@ static void get_own(lua_State *L, struct lp_class *c)
 /* class(spec): the class keeps it, and points into it. */
 static int class(lua_State *L)
 {
-#define POLICY(m) HL_FIELD(struct heddle_policy, m)
-#define PARAM(m)  HL_FIELD(struct heddle_param, m)
-#define OF(m)     HL_FIELD(struct lp_class, m)
-    static const struct hl_field of_policy[] = {POLICY(name), POLICY(summary),
-                                                POLICY(source), HL_END};
-    static const struct hl_field of_param[] = {
-        PARAM(name),   PARAM(unit), HL_FIELD_AS(struct heddle_param, def, "default"),
-        PARAM(min),    PARAM(max),  PARAM(meaning),
-        PARAM(source), HL_END};
+#define OF(m) HL_FIELD(struct lp_class, m)
     static const struct hl_field of_class[] = {
         OF(instructions), HL_FIELD_AS(struct lp_class, bytes, "memory"),
         OF(cycles),       OF(cycle_param),
@@ -331,14 +332,10 @@ static int lpolicy_offered(lua_State *L)
 
 void lp_push_params(lua_State *L, const struct heddle_param *p)
 {
-    static const struct hl_field fields[] = {
-        PARAM(name), PARAM(unit), PARAM(meaning), PARAM(source),
-        PARAM(min),  PARAM(max),  HL_END};
-
     lua_newtable(L);
     for (lua_Integer i = 0; p && p[i].name; i++) {
-        hl_push_fields(L, fields, &p[i]);
-        lp_push_value(L, &p[i], p[i].def);
+        hl_push_fields(L, of_param, &p[i]);
+        lp_push_value(L, &p[i], p[i].def); /* in its type */
         lua_setfield(L, -2, "default");
         lua_rawseti(L, -2, i + 1);
     }
@@ -349,19 +346,13 @@ static int lpolicy_describe(lua_State *L)
     const struct lp_class *c = lp_class_check(L, 1);
     const struct heddle_policy *p = c->p;
 
-    lua_createtable(L, 0, 6);
-    hl_set_text(L, "name", p->name);
-    hl_set_text(L, "summary", p->summary);
-    hl_set_text(L, "source", p->source);
+    hl_push_fields(L, of_policy, p);
     set_points(L, p);
     lp_push_params(L, p->params);
     lua_setfield(L, -2, "params");
     lua_newtable(L);
     for (int i = 0; p->own != NULL && p->own[i].name != NULL; i++) {
-        lua_createtable(L, 0, 4);
-        hl_set_text(L, "name", p->own[i].name);
-        hl_set_text(L, "unit", p->own[i].unit);
-        hl_set_text(L, "meaning", p->own[i].meaning);
+        hl_push_fields(L, of_own, &p->own[i]);
         lua_pushinteger(L, p->own[i].kind);
         lua_setfield(L, -2, "kind");
         lua_rawseti(L, -2, i + 1);
