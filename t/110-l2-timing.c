@@ -93,6 +93,61 @@ static void ways_of_walks(void **state)
     }
 }
 
+/* The partition before the tags: 7 cycles, 14 ticks, for data that hit or miss
+ * and for walk reads; a read that skips the cache skips them. */
+static void partition(void **state)
+{
+    (void)state;
+    for (uint32_t steered = 0; steered < 2; steered++) {
+        struct rig *g = start();
+        uint32_t r;
+
+        g->cache.queue_latency = 7;
+        g->w.walk_latency = 1;
+        rig_open(g);
+        if (steered) { /* the question at the input delays nothing */
+            g->m.steer.l2_bypass[0][1] = g->m.steer.l2_steered[0][4] = 1;
+            g->m.steer.set |= 1u << HD_TABLE_l2_bypass;
+        }
+        rig_at(g, 0, HD_REQ_READ, 0, 128, 1);
+        rig_until(g, 29);
+        assert_int_equal(g->sends, 0);
+        rig_until(g, 30);
+        assert_int_equal(g->sends, 1);
+        r = rig_at(g, 100, HD_REQ_WALK, SET, 8, 2);
+        g->reqs.v[r].level = 4;
+        rig_until(g, 125);
+        assert_int_equal(g->sends, 1);
+        rig_until(g, 126);
+        assert_int_equal(g->sends, 2);
+        r = rig_at(g, 200, HD_REQ_WALK, SET, 8, 3);
+        g->reqs.v[r].level = 4;
+        r = rig_at(g, 300, HD_REQ_WALK, SET, 8, 4);
+        g->reqs.v[r].level = 4;
+        g->reqs.v[r].flags = HD_REQ_BYPASS;
+        rig_at(g, 400, HD_REQ_READ, 0, 32, 5);
+        g->reqs.v[rig_at(g, 500, HD_REQ_READ, 0, 32, 6)].flags = HD_REQ_BYPASS;
+        rig_until(g, 301);
+        assert_int_equal(g->sends, 2);
+        rig_until(g, 302);
+        assert_int_equal(g->sends, 3);
+        rig_until(g, 505);
+        assert_int_equal(g->sends, 3);
+        rig_until(g, 506);
+        assert_int_equal(g->sends, 4);
+        rig_finish(g);
+        assert_int_equal(rig_when(g, 1), 80);
+        assert_int_equal(rig_when(g, 2), 176);
+        assert_int_equal(rig_when(g, 3), 226);
+        assert_int_equal(rig_when(g, 4), 352);
+        assert_int_equal(rig_when(g, 5), 430);
+        assert_int_equal(rig_when(g, 6), 556);
+        assert_int_equal(rig_count(g, "bypass_walks"), 1);
+        assert_int_equal(rig_count(g, "bypass_data"), 1);
+        stop(g);
+    }
+}
+
 /* Two wait for one line: one read of DRAM; the answers share the output port,
  * which the first holds for 128 / 32 cycles. */
 static void merge(void **state)
@@ -530,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(miss_and_hit),
         cmocka_unit_test(ways_of_walks),
+        cmocka_unit_test(partition),
         cmocka_unit_test(merge),
         cmocka_unit_test(full_mshrs),
         cmocka_unit_test(hit_under_full_mshrs),

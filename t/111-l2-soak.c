@@ -24,6 +24,7 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->cache.queue = pick(r, 1, 4);
     g->cache.ports = pick(r, 1, 3);
     g->cache.latency = pick(r, 0, 9);
+    g->cache.queue_latency = pick(r, 0, 1) * pick(r, 1, 9);
     g->cache.write = hd_rng_below(r, 3);
     g->cache.mode.kind = hd_rng_below(r, 6) == 0 ? HD_OFF : HD_FULL;
     g->xbar.latency = pick(r, 0, 9);

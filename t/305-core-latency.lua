@@ -15,7 +15,8 @@ local k = require "heddle.kernel"
 local L1, XBAR, L2, FLITS, MEMORY = 3, 7, 11, 128 // 32, 50
 local BASE = {
     ["l1cache.latency"] = L1, ["xbar.latency"] = XBAR,
-    ["l2cache.latency"] = L2, ["dram.mode"] = "off",
+    ["l2cache.latency"] = L2, ["l2cache.queue_latency"] = 0,
+    ["dram.mode"] = "off",
     ["clock.dram"] = 1020000000,
 }
 
@@ -73,6 +74,22 @@ tap.is(load(off { ["l1cache.mode"] = "off" }, { 0, 0 }), below,
 tap.is(load(off { ["dram.mode"] = "fixed:" .. MEMORY }, { 0 }),
     L1 + below + MEMORY, "and the DRAM's time behind the L2's")
 
+-- The partition of the L2 before its tags.
+for _, queue in ipairs { 1, 85 } do
+    local before = { ["l2cache.queue_latency"] = queue }
+    tap.is(load(off(before), { 0 }), L1 + below + queue,
+        ("%d cycles before the tags of the L2"):format(queue))
+    before["l2cache.mode"] = "fixed:12"
+    tap.is(load(off(before), { 0 }), L1 + XBAR + 12 + XBAR + FLITS,
+        "an L2 cache of fixed time has none")
+    before["l2cache.mode"] = "ideal"
+    tap.is(load(off(before), { 0 }), L1 + below + queue,
+        "an ideal one has them")
+    before["l2cache.mode"] = "off"
+    tap.is(load(off(before), { 0 }), L1 + below - L2,
+        "what goes to DRAM at once has none")
+end
+
 -- The TLB beside the L1 or before it.
 for _, case in ipairs {
     { "beside", 2, 3 }, { "beside", 9, 9 }, { "after", 2, 5 }, { "after", 9, 12 },
@@ -96,6 +113,13 @@ for _, way in ipairs { 0, 1, 2, 90 } do
         2 + 13 + 21 + 4 * (hop + L2 + hop) + 13 + L1 + below,
         "four reads of a walk with walk.memory_latency " .. way)
 end
+
+-- So do reads of a walk wait before the tags.
+tap.is(load({ ["l1tlb.latency"] = 2, ["walk.latency"] = 13,
+    ["l2tlb.latency"] = 21, ["walk.memory_latency"] = 5,
+    ["l2cache.queue_latency"] = 85 }, { 0 }),
+    2 + 13 + 21 + 4 * (5 + 85 + L2 + 5) + 13 + L1 + below + 85,
+    "four reads of a walk with 85 cycles before the tags")
 
 -- By way of the core that missed: first to it.
 tap.is(load({ ["l1tlb.latency"] = 2, ["walk.latency"] = 13,

@@ -32,6 +32,7 @@ struct hd_cache_cfg {
     uint32_t partition; /* L2 only: 1: applications have ways of their own */
     uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
     uint32_t stores;    /* L1 only: store queue entries */
+    uint32_t queue_latency; /* L2 only: cycles at a slice before the tags */
 };
 
 /* What is kept of a line that is present. */

@@ -15,9 +15,12 @@
  *
  * The path of a request (l2_take, then the events of l2_serve, then l2_answer):
  *
- *   look     The request has crossed the interconnect and the tags' pipeline;
- *            one event stands for both.  Its flits take the slice's input
- *            port: one for a read, its bytes for a write or an atomic.
+ *   look     The request has crossed the interconnect, what is before the tags
+ *            (l2cache.queue_latency: in the simulator that MASK's authors
+ *            released 85 cycles, rop_latency, which a request that skips the
+ *            cache is spared) and the tags' pipeline; one event stands for
+ *            all.  Its flits take the slice's input port: one for a read, its
+ *            bytes for a write or an atomic.
  *            `ports` results come out a cycle, in order.  Hit: the answer
  *            leaves.  Miss: an MSHR, and a read goes down; later misses of
  *            the line join it.  If the MSHRs, the merges of a line or the
@@ -722,7 +725,8 @@ static int l2_settle(struct hd_l2 *l2)
     l2->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     l2->cycle = env->clk->ticks[HD_CLK_L2];
     l2->latency =
-        l2->cycle * (c->mode.kind == HD_FIXED ? c->mode.fixed : c->latency);
+        l2->cycle * (c->mode.kind == HD_FIXED ? c->mode.fixed
+                                              : c->queue_latency + c->latency);
     l2->travel[0] = l2->travel[1] = l2->xbar.latency * l2->cycle;
     if (w->walk_latency != 0)
         l2->travel[1] = w->walk_latency * l2->cycle;

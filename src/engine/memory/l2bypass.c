@@ -6,8 +6,10 @@
  * A request skips the cache because its requester has said so (HD_REQ_BYPASS),
  * because the steering table does, or because the policy at l2_bypass does,
  * which is asked once, when the request reaches the input port, before the
- * tags.  It competes there with those that entered the tags' pipeline `latency`
- * before.
+ * tags, and before the cycles that a request is in the partition ahead of them
+ * (l2cache.queue_latency): the simulator that MASK's authors released has both
+ * in this order.  It competes there with those that came `queue_latency` and
+ * `latency` before.
  *
  * A bypassed request neither looks up nor fills.  A bypassed page-table read
  * takes one 32-byte burst of DRAM instead of a line.  Page tables are written

@@ -109,7 +109,7 @@ struct hd_l2 {
     struct hd_events *ev;
     struct hd_hist *hist[HD_L2_HISTS]; /* arena: [app] */
     hd_time cycle;                     /* ticks: an L2 cycle */
-    hd_time latency;                   /* ticks: a look-up */
+    hd_time latency; /* ticks: queue_latency and latency */
     hd_time travel[2]; /* ticks: latency to a slice, of data; of walk reads */
     struct hd_recip per_cycle, per_core, per_flit;
     const struct hd_steer *steer;
