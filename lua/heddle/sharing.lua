@@ -212,12 +212,41 @@ end
 --- Mean over sets of the ratio of `field` of design a to that of design b, and
 -- the ratio of the means.
 function sharing.gain(results, a, b, field)
-    local sum, top, bottom = 0.0, 0.0, 0.0
-    for _, r in ipairs(results) do
+    local sum, top, bottom, each = 0.0, 0.0, 0.0, {}
+    for i, r in ipairs(results) do
         local va, vb = r[a][field or "ws"], r[b][field or "ws"]
         sum, top, bottom = sum + va / vb, top + va, bottom + vb
+        each[i] = va / vb
     end
-    return sum / #results, top / bottom
+    return sum / #results, top / bottom, each
+end
+
+--- A claim of an experiment (x:quantity) with its value and those of its sets: design
+-- a over b, or, of kind "loss", below it, in percent; of kind "part" in percent of it.
+function sharing.claim(q, results, a, b, field)
+    local mean, _, each = sharing.gain(results, a, b, field)
+    local function value(v)
+        return q.kind == "part" and 100 * v or q.kind == "loss" and 100 * (1 - v)
+            or 100 * (v - 1)
+    end
+    for i, v in ipairs(each) do
+        each[i] = value(v)
+    end
+    q.unit, q.kind, q.heddle, q.each = "%", q.kind or "gain", value(mean), each
+    return q
+end
+
+--- An order of designs (x:order) with their means and the values of the sets.
+function sharing.order(o, results, field)
+    o.heddle, o.each = {}, {}
+    for _, name in ipairs(o.paper) do
+        local list = {}
+        for i, r in ipairs(results) do
+            list[i] = r[name][field or "ws"]
+        end
+        o.heddle[name], o.each[name] = sharing.mean(results, name, field), list
+    end
+    return o
 end
 
 --- Mean over sets of a field of a design.
