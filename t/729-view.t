@@ -26,9 +26,10 @@ H.report.json(list, "$dir/list.json")
 H.report.json(list[1], "$dir/one.json")
 local db <close> = require("heddle.sqlite").open "$dir/results.sqlite"
 db:exec [[create table quantity (experiment text, quantity text, unit text,
-    paper real, heddle real, ratio real, agrees integer, scale text)]]
-db:exec("insert into quantity values (?, ?, ?, ?, ?, ?, ?, ?)", "mask/fig01",
-    "loss & gain", "%", 40.0, 44.0, 1.1, 1, "quick")
+    paper real, heddle real, ratio real, verdict text, scale text,
+    direction text)]]
+db:exec("insert into quantity values (?, ?, ?, ?, ?, ?, ?, ?, ?)", "mask/fig01",
+    "loss & gain", "%", 40.0, 44.0, 1.1, "match", "quick", "open")
 L
 expect 0 "results" "$H" run "$dir/x.lua"
 
@@ -246,7 +247,7 @@ for width in $narrow 1280; do
     shows stages true "so are stages"
     shows lines 2 "intervals of both"
     shows bins true "and histograms"
-    shows papers "loss &amp; gainmask/fig01, quick40441?.*yes" \
+    shows papers "loss &amp; gainmask/fig01, quick40441?.*matchopen" \
         "quantities are beside the papers'"
     shows setting "l2tlb.entries16512" "the setting that differs comes first"
     shows counters "25" "counters that differ follow"

@@ -1,6 +1,6 @@
 -- 732-experiment.lua - pins: a database keeps what it is given; results on
--- disk are those of a run, and nothing runs twice; an experiment counts what
--- agrees, says why not, and leaves a table, JSON, charts and rows of a
+-- disk are those of a run, and nothing runs twice; an experiment judges its
+-- claims, names measured causes alone, and leaves a table, JSON, charts and rows of a
 -- database; fixed partitions of cores; sharing measures equal work against
 -- alone runs, and a search finds the best split of its grid.
 --
@@ -189,7 +189,8 @@ tap.raises(function() owners(8, { app3 = 1 }) end,
 
 -- ---- sharing ---------------------------------------------------------------------------
 
-local arg = experiment.args { out = DIR, cache = DIR .. "/cache", jobs = 2 }
+local arg = experiment.args { out = DIR, cache = DIR .. "/cache", jobs = 2,
+    scale = "full" }
 local x = experiment.open { name = "paper/fig1", source = "A paper, figure 1",
     title = "a test", arg = arg }
 local machine = H.machine("maxwell"):with { ["core.count"] = 6 }
@@ -235,17 +236,18 @@ tap.ok(best.SharedTLB.ws >= r.SharedTLB.ws - 1e-12
 -- ---- an experiment -----------------------------------------------------------------------
 
 x:say("said %d", 7)
-x:quantity { "near", unit = "%", paper = 50.0, heddle = 55.0 }
-x:quantity { "far", unit = "cycles", paper = 10.0, heddle = 20.0,
-    why = "because" }
-x:quantity { "far, too", unit = "%", paper = 10.0, heddle = 0.25,
-    why = "because" }
+x:quantity { "near", unit = "%", paper = 50.0, heddle = 55.0, note = "a remark" }
+x:quantity { "far", unit = "cycles", paper = 10.0, heddle = 20.0, also = {
+    { "bus 64", 11.0, setting = "dram.bus_bytes=64" }, { "wide", 40.0 } } }
+x:quantity { "far, too", unit = "%", paper = 40.0, heddle = 0.25 }
 x:quantity { "extra", heddle = 3 }
+x:quantity { "few", unit = "%", paper = 1, heddle = 1, n = 3, of = 35,
+    sets = "pairs" }
 x:order { "holds", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
 x:order { "within half a percent", paper = { "A", "B", "C" },
     heddle = { A = 1.0, B = 1.004, C = 0.9 } }
 x:order { "equal ones, and one that is broken", paper = { "A", "B", "C" },
-    heddle = { A = 1.0, B = 1.0, C = 1.2 }, why = "because" }
+    heddle = { A = 1.0, B = 1.0, C = 1.2 }, workloads = true }
 x:order { "broken", paper = { "A", "B", "C" },
     heddle = { A = 1.0, B = 2.0, C = 0.5 } }
 x:table("details", { { "a", "b" }, { 1, 2 } })
@@ -263,24 +265,30 @@ end
 local doc = x:close()
 io.write = write -- luacheck: ignore 122
 printed = table.concat(printed)
-tap.is(doc.agree, 2, "two agree")
-tap.is(doc.counted, 6, "of six that can; an order of equal ones is not one")
-tap.ok(doc.orders[2].holds == nil and doc.orders[2].equal[1] == "B = A"
-    and printed:find "half a percent +A > B > C +B = A > C +equal here",
-    "equal ones are shown as equal", printed)
-tap.ok(doc.orders[3].holds == false and printed:find "C > A = B +no",
-    "a later one that is better breaks the order all the same", printed)
-tap.is(table.concat(doc.differences, "; "), "far; far, too; order of equal ones, "
-    .. "and one that is broken (C above A, C above B): because; order of broken "
-    .. "(B above A): the cause was not found", "what differs, and why")
-tap.ok(printed:find "said 7.*near +50.0 %% +55.0 %% +1.10 +yes"
-    and printed:find "2 of 6 agree" and printed:find "10.0 %% +0.2 %% +0.03 +no"
-     and printed:find "details", "in print",
-    printed)
+local t = doc.tally
+tap.is(("%d %d %d %g %d %d"):format(t.claims, t.match, t.near, t.concordant, t.pairs,
+    t.unscored), "3 1 0 6 10 1", "claims, matches, near ones, pairs, not scored")
+tap.ok(doc.orders[2].concordant == 2.5 and doc.orders[2].equal[1] == "B = A"
+    and printed:find "half a percent +A > B > C +B = A > C +2.5 of 3",
+    "equal ones are half", printed)
+tap.ok(doc.orders[3].concordant == 0.5
+    and printed:find "C > A = B +tau %-0.67 +0.5 of 3",
+    "a later one that is better is none; tau over workloads", printed)
+tap.is(table.concat(doc.differences, "; "), "far: dram.bus_bytes=64: 20 cycles "
+    .. "before, 11 cycles after (match); measured in paper/fig1, scale=full seed=1; "
+    .. "cause not found: far, too; order of equal ones, and one that is broken "
+    .. "(C above A, C above B); order of broken (B above A)",
+    "what is off, and the cause that was measured")
+tap.ok(printed:find "said 7.*near +50.0 %% +55.0 %% +%+5.0 pt +match"
+    and printed:find "3 claims: 1 match, 0 near; pairs 6 of 10; 1 not scored\n"
+    and printed:find "far +10 cycles +20 cycles +2.00 +off, depends on bus 64"
+    and printed:find "bus 64 +11 cycles +shown"
+    and printed:find "few .*not scored: 3 of 35 pairs" and printed:find "details"
+    and printed:find "near: a remark", "in print", printed)
 local f = assert(io.open(DIR .. "/paper/fig1.json"))
 local back = json.decode and json.decode(f:read "a")
 f:close()
-tap.ok(not back or back.agree == 2, "as JSON")
+tap.ok(not back or back.tally.match == 1 and back.schema_version == 4, "as JSON")
 for _, name in ipairs { "fig1.svg", "fig1-2.svg" } do
     f = io.open(DIR .. "/paper/" .. name)
     tap.ok(f and f:read "a":find "<svg", name)
@@ -288,9 +296,28 @@ end
 local db <close> = sqlite.open(DIR .. "/results.sqlite")
 local rows = db:exec("select * from quantity where experiment = ? order by "
     .. "quantity", "paper/fig1")
-tap.is(#rows, 8, "eight rows in the database")
-tap.ok(rows[4].quantity == "near" and rows[4].ratio == 1.1
-    and rows[4].agrees == 1 and rows[4].scale == "quick", "with their values")
+tap.is(#rows, 9, "nine rows in the database")
+tap.ok(rows[5].quantity == "near" and rows[5].points == 5.0
+    and rows[5].verdict == "match" and rows[5].counts == 1
+    and rows[5].scale == "full", "with their values")
+tap.ok(rows[4].sets == 3 and rows[4].paper_sets == 35, "and how many sets")
+do
+    local path = DIR .. "/old"
+    process.mkdir(path)
+    local old <close> = sqlite.open(path .. "/results.sqlite")
+    old:exec "create table quantity (experiment text, agrees integer)"
+    local z = experiment.open { name = "paper/fig3", source = "A paper, figure 3",
+        title = "after others", arg = setmetatable({ out = path, scale = "quick" },
+        { __index = arg }) }
+    z:quantity { "q", paper = 1, heddle = 1 }
+    io.write = function() end -- luacheck: ignore 122
+    local quick = z:close()
+    io.write = write -- luacheck: ignore 122
+    tap.is(quick.quantities[1].verdict, "not scored: a quick run",
+        "a quick run is not scored")
+    tap.is(#old:exec "select verdict from quantity", 1,
+        "a table of another way of counting gives way")
+end
 local y = experiment.open { name = "paper/fig2", source = "A paper, figure 2",
     title = "many", arg = arg }
 tap.raises(function() y:bars { groups = { "g" }, serie = {} } end,
@@ -298,8 +325,7 @@ tap.raises(function() y:bars { groups = { "g" }, serie = {} } end,
 local early = { name = "early", values = {} }
 y:lines { groups = { "g", "h" }, series = { early } }
 for i = 1, 12 do
-    y:quantity { "q" .. i, unit = "%", paper = 10.0, heddle = -0.001 * i,
-        why = i <= 9 and "one cause" or "another" }
+    y:quantity { "q" .. i, unit = "%", paper = 40.0, heddle = -0.001 * i }
 end
 io.write = function() end -- luacheck: ignore 122
 early.values[1], early.values[2] = 3.5, 4.5
@@ -307,10 +333,10 @@ doc = y:close()
 io.write = write -- luacheck: ignore 122
 tap.ok(files.read(DIR .. "/paper/fig2.svg"):find "early, h: 4.5<",
     "and may be given before its values")
-tap.is(table.concat(doc.differences, "|"), "q1; q2; q3; q4; q5; q6; and 3 more: "
-    .. "one cause|q10; q11; q12: another", "a long list is cut")
+tap.is(table.concat(doc.differences, "|"), "cause not found: q1; q2; q3; q4; q5; "
+    .. "q6; and 6 more", "a long list is cut")
 local row = experiment.summary(doc)[2]
-tap.is(row[3] .. " " .. row[4], "0.0 % 0.00", "nothing has no sign")
+tap.is(row[3] .. " " .. row[4], "0.0 % -40.0 pt", "nothing has no sign")
 tap.raises(function() experiment.open { arg = { scale = "huge" } } end,
     "quick or full", "an unknown scale")
 

@@ -63,7 +63,8 @@ write(DIR .. "/s/readme.txt", "not a folder")
 scenario("one/fig1", [[
 x:say "<said>"
 x:quantity { "near & dear", unit = "%", paper = 50.0, heddle = 55.0 }
-x:quantity { "far", unit = "x", paper = 10.0, heddle = 20.0, why = "<because>" }
+x:quantity { "far", unit = "x", paper = 10.0, heddle = 20.0,
+    skip = "<because>" }
 x:quantity { "extra", heddle = 3 }
 x:order { "designs", paper = { "A", "B" }, heddle = { A = 2.0, B = 1.0 } }
 x:table("<details>", { { "a", "b", "c" }, { 1, nil, "</td>" }, "-",
@@ -129,22 +130,28 @@ end
 
 -- ---- variants -------------------------------------------------------------------------
 
-write(DIR .. "/v/three/common.lua", [[return { variants = { "short" } }]])
+write(DIR .. "/v/three/common.lua", [[
+return { variants = { "short" }, choices = { { "wide", { bus = 5 } } } }]])
 write(DIR .. "/v/three/fig1.lua", [[
 local H = require "heddle"
 local experiment = require "heddle.experiment"
 local x = experiment.open { name = "three/fig1", source = "THREE, figure 1",
     title = "of three", variants = require "common".variants,
+    choices = require "common".choices,
     arg = H.args(experiment.args { variant = experiment.FIRST }) }
-local near = x:preset "m" == "m" and 1 or 3
-x:quantity { "near", paper = 1.0, heddle = near, why = "far from it" }
+local near = x:settings().bus or x:preset "m" == "m" and 1 or 3
+x:quantity { "near", paper = 1.0, heddle = near }
 x:order { "designs", paper = { "A", "B" }, heddle = { A = near, B = 2.0 } }
 x:close()
 ]])
 local function both(variant)
     return run { scenarios = DIR .. "/v", variant = variant }
 end
-local status, docs = both "papers"
+local status, docs = both "wide"
+tap.ok(status == 0 and #docs == 1 and docs[1].variant == "wide" and docs[1].choice
+    and docs[1].quantities[1].heddle == 5, "a choice runs where it is named")
+os.remove(OUT .. "/three/fig1-wide.json")
+status, docs = both "papers"
 tap.ok(status == 0 and #docs == 1, "one variant of an experiment is run")
 status, docs = both()
 tap.is(status, 0, "or both")
@@ -153,12 +160,20 @@ tap.is(docs[1].quantities[1].heddle .. " " .. docs[2].quantities[1].heddle,
     "1 3", "and has numbers of its own")
 local beside = page.build(docs, {})
 tap.ok(beside:find "<th class=\"r\">short</th>"
-    and beside:find "near</td>.->1<.->yes<.->3<.->no<",
+    and beside:find "near</td>.->1<.->not scored: a quick run<.->3<",
     "they stand beside the first one's", beside:match "near</td>.-</tr>")
-tap.ok(beside:find "Variant short, 1 experiment: 0 of 1 quantities and 1 of 1",
-    "and are counted apart")
-tap.ok(beside:find "variant=short" and beside:find "far from it",
-    "with what differs and how to run it")
+tap.ok(beside:find "1 experiment, on the papers&#39; machines: 2 not scored."
+    and beside:find "Variant short, 1 experiment, not counted.",
+    "and are not counted", beside:match "<p>1 exp.-</p>")
+tap.ok(beside:find "Quick runs.-not comparable", "quick runs are not scored")
+tap.ok(beside:find "variant=short", "with how to run it")
+local choice = json.decode(json.encode(docs[1]))
+choice.variant, choice.choice, choice.quantities[1].heddle = "R", true, 3
+local scored = json.decode(json.encode(docs[1]))
+scored.quantities[1].counts, scored.quantities[1].verdict = true, "match"
+tap.ok(page.build({ scored, choice }, {}):find
+    "match, depends on the machine as it is<",
+    "a claim that matches on one machine alone is marked")
 tap.raises(function()
     experiment.open { name = "three/fig1", source = "s", title = "t",
         variants = { "short" }, arg = { scale = "quick", out = OUT,
@@ -287,7 +302,7 @@ tap.ok(how == "exit" and code == 130, "Ctrl-C ends with 130", code)
 local left = files.read(OUT .. "/reproduce.html") or ""
 tap.ok(left:find "of two/fig1" and left:find "two/fig2: not run",
     "and leaves a page of what is known", left:match "<body>.*")
-tap.ok(files.read(DIR .. "/printed"):find "two/fig1 +0 of +1 agree +0:%d%d\n",
+tap.ok(files.read(DIR .. "/printed"):find "two/fig1 +1 not scored; a quick run.* 0:%d%d\n",
     "after what was told", files.read(DIR .. "/printed"))
 -- Twice, while simulations run, and a death without a word: whichever way it
 -- ends, nothing goes on.
@@ -372,12 +387,12 @@ end
 tap.is(json.encode { 1, json.null, 3 }, "[1, null, 3]", "a hole is null")
 local one = json.decode(files.read(OUT .. "/one/fig1.json"))
 local two = { name = "two/x", source = "TWO, \1 figure \xff2", title = "<b>",
-    scale = "quick", seed = 1, version = "0", agree = 0, counted = 1,
+    scale = "quick", seed = 1, version = "0",
     seconds = 61.0, simulations = 4, measured = "then", host = "'host'",
     costs = { a = 65.0, b = 1.5 },
     quantities = {}, said = {}, notes = {}, differences = { "a < b" },
     orders = { { what = "o", paper = { "A", "B" }, here = { "B", "A" },
-        holds = false } },
+        concordant = 0, pairs = 1, counts = true, verdict = "0 of 1" } },
     tables = {}, charts = {} }
 one.costs = { a = 65.0 }
 html = page.build({ one, two }, { missing = { { name = "two/<y>",
@@ -397,12 +412,13 @@ tap.ok(not html:find "src=" and not html:find "<link"
     and not html:find "<script" and not html:find "url%(",
     "nothing is loaded from elsewhere")
 local first = html:sub(1, html:find "<dl>")
-tap.ok(first:find("2 experiments: 1 of 2 quantities and 1 of 2 orders", 1,
-    true), "the counts come first", first:match "<p>.*")
+tap.ok(first:find("2 experiments, on the papers&#39; machines: pairs 0 of 1; 2 not "
+    .. "scored", 1, true), "the counts come first", first:match "<p>.*")
 tap.ok(html:find ">near &amp; dear</td><td class=\"r\">50.0 %%</td>"
-    and html:find ">far</td>.->10 x</td>.->20 x</td>.->2.00</td>.->no<",
+    and html:find(">far</td>.->10 x</td>.->20 x</td>.->2.00</td>.->not compared: "
+        .. "&lt;because&gt;<"),
     "the paper's number, heddle's, the ratio, the verdict")
-tap.ok(html:find "A &gt; B</td><td class=\"o\">B &gt; A</td>.->no<",
+tap.ok(html:find "A &gt; B</td><td class=\"o\">B &gt; A</td>.->0 of 1<",
     "orders, too")
 tap.ok(html:find "<dt>Time</dt><dd>1:01 for 4 simulations; the 2 different "
     and html:find "took 1:06 of one core<", "a simulation that two use is "
@@ -411,9 +427,10 @@ tap.ok(html:find "&#39;host&#39;",
     "the heading")
 tap.ok(html:find "g1, s: 1<" and html:find "g3, s: 3<"
     and not html:find "g2, s", "charts have the values that there are")
-tap.ok(html:find "<p>0 of 1 agree%.</p>", "how much of an experiment agrees")
+tap.ok(html:find "<p>Pairs 0 of 1; a quick run: not comparable",
+    "how an experiment fares")
 local three = json.decode(json.encode(two))
-three.counted, three.orders = 0, json.array {}
+three.orders = json.array {}
 three.costs = { c = 1.0 }
 local groups, values = {}, {}
 for i = 1, 200 do
@@ -429,7 +446,7 @@ local kept = wide:match "<figure class=\"wide\" style=\"%-%-w:(%d+)px\">"
 local _, many = wide:gsub("<figure class=\"wide\"", "")
 tap.ok(all == 3 and many == 1 and tonumber(kept) > 800,
     "which keeps its width", ("%d figures, %d wide, %s"):format(all, many, kept))
-tap.ok(wide:find "no number of the paper&#39;s<", "an experiment that only shows")
+tap.ok(wide:find "no claim of the paper&#39;s<", "an experiment that only shows")
 tap.is(page.build({ one, two }, { missing = { { name = "two/<y>",
     why = "failed: <why>" } } }), html, "the same JSON, the same bytes")
 tap.ok(pcall(parse, page.build({}, {})), "a page of nothing")

@@ -14,8 +14,12 @@ local scenarios = require "lib.scenarios"
 local mesc = scenarios.of("mesc", { other = { common = true } })
 mesc:all(12)
 mesc:again "fig10"
-tap.ok(mesc.said.table2:find "6 of 6 agree", "table II within 2 points",
-    mesc.said.table2)
+local near = 0
+for paper, here in mesc.said.table2:gmatch
+    "\nmemhog[^\n]-defrag o[nf]+ +([%d.]+) %% +([%d.]+) %%" do
+    near = near + (math.abs(paper - here) <= 2 and 1 or 0)
+end
+tap.is(near, 6, "table II within 2 points")
 local rows = 0
 for paper, buddy in mesc.said.table2:gmatch
     "\n +%d+ %% +o[nf]+ +([%d.]+) +[%d.]+ +[%d.]+ +[%d.]+ +([%d.]+)" do

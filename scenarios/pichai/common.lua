@@ -211,6 +211,7 @@ function common.open(figure, title, more)
     if #x.programs == 0 then
         x.programs = x.full and SUITE.apps or QUICK
     end
+    x:scope(#x.programs, #SUITE.apps, "programs")
     x.size = arg.size ~= "" and arg.size or x.full and SUITE.size or "S"
     x.budget = arg.budget > 0 and arg.budget or x.full and 3000000 or 20000
     x:say("%s of size %s, %d warp instructions",
@@ -369,14 +370,8 @@ function common.below(all, a, b, only)
     end, only)
 end
 
---- A quantity that agrees from one number to another, of which one may be
--- missing.
+--- A claim from one number to another, of which one may be missing.
 function common.range(x, q)
-    local from, to = q.from, q.to
-    q.said = from and to and ("%g to %g"):format(from, to)
-        or from and (">= %g"):format(from) or ("< %g"):format(to)
-    q.agrees = (not from or q.heddle >= from) and (not to or q.heddle < to
-        or from ~= nil and q.heddle == to)
     x:quantity(q)
 end
 

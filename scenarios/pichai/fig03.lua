@@ -16,6 +16,7 @@ local design = suite.both(suite.LRR, suite.tlb.three)
 local other = suite.both(suite.LRR, suite.tlb.augmented)
 local all = suite.measure(x, { design, other })
 local OVER = { BFS = 4, MUM = 8 }
+local shares, rates = {}, {}
 
 local rows = { { "program", "memory %", "misses %", "augmented",
     "pages, mean", "most", "lanes" } }
@@ -30,13 +31,11 @@ for i, row in ipairs(all) do
     local pages = suite.ratio(r, "core.pages", "core.mem_instructions")
     local top = suite.histogram(r, "core.pages").max
     most = math.max(most, top)
-    suite.range(x, { row.program .. ": memory instructions", to = 25, unit = "%",
-        heddle = share })
-    suite.range(x, { row.program .. ": TLB misses a look-up", from = 22, to = 70,
-        unit = "%", heddle = misses, why = suite.why.misses })
-    suite.range(x, { row.program .. ": pages a memory instruction",
-        from = OVER[row.program] or 1, unit = "pages", heddle = pages,
-        why = suite.why.pages })
+    shares[i], rates[i] = share, misses
+    if OVER[row.program] then
+        x:quantity { row.program .. ": pages a memory instruction",
+            from = OVER[row.program], unit = "pages", heddle = pages }
+    end
     rows[i + 1] = { row.program, ("%.1f"):format(share),
         ("%.1f"):format(misses), ("%.1f"):format(100 * suite.ratio(
             row[other.name], "l1tlb.misses", "l1tlb.lookups")),
@@ -45,6 +44,12 @@ for i, row in ipairs(all) do
     chart.groups[i] = row.program
     chart.series[1].values[i], chart.series[2].values[i] = pages, top
 end
+x:quantity { "memory instructions, most of a program", to = 25, unit = "%",
+    heddle = math.max(table.unpack(shares)) }
+x:quantity { "TLB misses a look-up, least of a program", paper = 22, unit = "%",
+    heddle = math.min(table.unpack(rates)) }
+x:quantity { "TLB misses a look-up, most of a program", paper = 70, unit = "%",
+    heddle = math.max(table.unpack(rates)) }
 x:quantity { "most pages of a memory instruction", paper = 32, unit = "pages",
     heddle = most }
 x:table("Memory instructions, misses of 128 entries, divergence", rows)

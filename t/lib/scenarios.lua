@@ -8,7 +8,7 @@
 --     local ok, text = mask:run("fig03", "with=l1tlb.mshrs=1")
 --     mask:done()
 --
--- Each runs, prints quantities beside the paper's and how many agree, leaves
+-- Each runs, prints quantities beside the paper's, none of which is scored, leaves
 -- JSON that says the same, its charts, and a row a quantity in the database;
 -- every file of the folder but `other` is run.
 --
@@ -56,12 +56,11 @@ local function test(self, name)
     local ok, text = self:run(name)
     tap.ok(ok, name .. " runs", text)
     self.said[name] = lasting(text)
-    local good, all = text:match "(%d+) of (%d+) agree"
     local doc = json.decode(files.read(("%s/%s.json"):format(self.dir, whole))
         or "{}")
     tap.ok(doc.name == whole and doc.scale == "quick"
-        and doc.agree == tonumber(good) and doc.counted == tonumber(all)
-        and #doc.quantities > 0, name .. ": JSON says what is printed", text)
+        and #doc.quantities > 0 and doc.tally.claims == 0 and doc.tally.pairs == 0
+        and text:find "a quick run: not comparable with the paper", name .. ": JSON says what is printed", text)
     local missing = {}
     for _, chart in ipairs(doc.charts or {}) do
         local path = ("%s/%s/%s"):format(self.dir, self.paper, chart.file)

@@ -1,13 +1,13 @@
 --- experiment.lua - an experiment of a paper: what it says, what is measured
--- here, and whether they agree.
+-- here, and how near that is.
 --
 --     local x = experiment.open {
 --         name = "mask/fig11", source = "MASK (ASPLOS 2018), figure 11",
 --         title = "MASK over SharedTLB", arg = arg,
 --     }
 --     x:say("Weighted speedup on maxwell, alone runs on SharedTLB")
---     x:quantity { "mean gain over SharedTLB", paper = 57.8, heddle = 61.0,
---                  unit = "%", why = "what is known of the difference" }
+--     x:quantity { "mean gain over SharedTLB", kind = "gain", unit = "%",
+--                  paper = 57.8, heddle = 61.0, each = { 55.1, 66.9 } }
 --     x:order { "designs", paper = { "Ideal", "MASK", "SharedTLB" },
 --               heddle = { Ideal = 1.9, MASK = 1.5, SharedTLB = 1.2 } }
 --     x:table("pairs", rows)          details, below the summary
@@ -16,20 +16,36 @@
 --     x:picture(svg)                             one that is drawn already
 --     x:close()
 --
--- close prints the summary first (quantity, paper, heddle, ratio; order), then
--- what differs and why, the details, and where the rest is: out/NAME.json (all
--- of it), out/NAME.svg (the charts), and a row a quantity in
--- out/results.sqlite, table `quantity`.
+-- close prints the summary first (what the paper says, what is found here, how far
+-- the two are apart, the verdict), then what differs and why, the details, and
+-- where the rest is: out/NAME.json (all of it), out/NAME.svg (the charts), and a
+-- row a quantity in out/results.sqlite, table `quantity`.
 --
--- A quantity agrees within 20 % of the paper's value; one that is off needs a
--- `why`, or the summary says that the cause was not found.  A quantity without
--- a paper's value is shown and not counted.  An order holds where no later
--- design is better than an earlier one, by more than 0.5 %; where none is, but
--- some that the paper tells apart are equal here, it says so and is not counted.
+-- Verdicts are verdict.lua's.  A quantity has
+--     paper, or from and to    what the paper says; `said`: in its own words
+--     kind             gain, loss, part, times, rate, count (verdict.lua)
+--     each             the values of the sets whose mean `heddle` is, in its unit
+--     n, of, sets      how many sets, and how many the paper has ("pairs"); scope()
+--                      says it for all rows that follow
+--     on               the name of the claim that this one rests on
+--     calibrated       true: the paper's number was used to fit something
+--     shown            true: another column, beside the machine that is scored
+--     skip             why it is not compared, a text
+--     also             alternatives: { name, value, setting = "l1tlb.blocking=full" }
+--     note             what has to be known of the number, one line
+-- Those without a paper's number are shown.  A claim that matches on one of the
+-- alternatives of a choice alone is marked: depends on that one.
+--
+-- A cause is printed where it was measured: an alternative with a `setting` under
+-- which a claim that is off is near or matches, with the value before and after.  In
+-- any other case: cause not found.
 --
 -- Some can be run in more than one way: experiment.open { variants = { "literal" },
 -- ... } takes the argument variant=literal, whose results are NAME-literal's and
--- stand beside those of "papers", the first way, on the page (page.lua).
+-- stand beside those of "papers", the first way, on the page (page.lua).  Where a
+-- paper leaves a choice open, choices = { { "bus-64", { ["dram.bus_bytes"] = 64 } } }
+-- takes variant=bus-64, too: x:settings() are the settings of that run.  Choices run
+-- when they are asked for, not with all.
 --
 -- An experiment is named as its script, folder and file: scenarios/mask/fig11.lua
 -- opens "mask/fig11", and only that.  So scenarios/reproduce.lua finds it, and
@@ -42,6 +58,7 @@ local json = require "heddle.json"
 local process = require "heddle.process"
 local report = require "heddle.report"
 local svg = require "heddle.svg"
+local verdict = require "heddle.verdict"
 
 local Experiment = {}
 Experiment.__index = Experiment
@@ -50,8 +67,6 @@ local experiment = {
     FIRST = "papers", -- the variant that every experiment has
     closed = {}, -- names of those that this process has closed
 }
-
-local NEAR = 0.2
 
 --- The arguments that every experiment has; more may be added.
 function experiment.args(more)
@@ -71,19 +86,27 @@ function experiment.id(name, variant)
     return variant and name .. "-" .. variant or name
 end
 
---- The variant that is run: nil for the first.
+--- The variant that is run, nil for the first, and its settings if it is a choice.
 local function variant_of(o)
-    local variant = o.variants and o.arg.variant
+    local variant = (o.variants or o.choices) and o.arg.variant
     if not variant or variant == experiment.FIRST then
         return nil
     end
-    for _, known in ipairs(o.variants) do
+    local names = { experiment.FIRST }
+    for _, known in ipairs(o.variants or {}) do
+        names[#names + 1] = known
         if variant == known then
             return variant
         end
     end
-    error(core.error(-2, ("argument variant=%s: expected %s or %s"):format(
-        variant, experiment.FIRST, table.concat(o.variants, " or "))), 0)
+    for _, c in ipairs(o.choices or {}) do
+        names[#names + 1] = c[1]
+        if variant == c[1] then
+            return variant, c[2] or {}
+        end
+    end
+    error(core.error(-2, ("argument variant=%s: expected %s"):format(
+        variant, table.concat(names, " or "))), 0)
 end
 
 function experiment.open(o)
@@ -97,7 +120,7 @@ function experiment.open(o)
         end
         core.line("experiment.open: " .. name, o[name])
     end
-    local variant = variant_of(o)
+    local variant, settings = variant_of(o)
     local id = experiment.id(o.name, variant)
     -- Said before hours of work: that their results cannot be written.
     local path = ("%s/%s.json"):format(o.arg.out, id)
@@ -105,6 +128,7 @@ function experiment.open(o)
     process.save(path)
     return setmetatable({
         name = o.name, variant = variant, id = id, source = o.source,
+        choice = settings,
         title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
         tables = {}, charts = {}, notes = {}, runs = 0,
@@ -152,14 +176,14 @@ function experiment.is(file, text)
     return text:find "experiment%.open%f[%W]" ~= nil
 end
 
---- The variants of a script besides the first: those that it names, or the
--- common.lua beside it.
-function experiment.variants(file)
+--- The names that a script, or the common.lua beside it, gives to `what`: those
+-- that `pattern` finds in its list.
+local function named(file, what, pattern)
     local out = {}
     for _, path in ipairs { file, (file:gsub("[^/]*$", "common.lua")) } do
-        local list = (experiment.read(path) or ""):match
-            "%f[%w]variants%s*=%s*(%b{})"
-        for name in (list or ""):gmatch '"([^"]+)"' do
+        local list = (experiment.read(path) or ""):match("%f[%w]" .. what
+            .. "%s*=%s*(%b{})")
+        for name in (list or ""):gmatch(pattern) do
             out[#out + 1] = name
         end
         if list then
@@ -167,6 +191,16 @@ function experiment.variants(file)
         end
     end
     return out
+end
+
+--- The variants of a script besides the first.
+function experiment.variants(file)
+    return named(file, "variants", '"([^"]+)"')
+end
+
+--- The choices of a script, by name.
+function experiment.choices(file)
+    return named(file, "choices", '{%s*"([^"]+)"%s*,%s*{')
 end
 
 --- The script, and the modules beside it: files of its folder that are no
@@ -223,7 +257,18 @@ end
 
 --- The machine's preset of that name, in the variant that is run.
 function Experiment:preset(name)
-    return experiment.id(name, self.variant)
+    return experiment.id(name, not self.choice and self.variant or nil)
+end
+
+--- The settings of the choice that is run.
+function Experiment:settings()
+    return self.choice or {}
+end
+
+--- How many sets there are in the rows that follow, of how many of the paper's, and
+-- what they are: "pairs".
+function Experiment:scope(n, of, sets)
+    self.sets_here, self.sets_paper, self.sets_name = n, of, sets
 end
 
 --- A line of the heading: reference, sizes, what is truncated.
@@ -238,20 +283,46 @@ function Experiment:note(format, ...)
         or format
 end
 
-function Experiment:quantity(q)
-    local ratio = q.heddle and q.paper and q.paper ~= 0 and q.heddle / q.paper
-        or nil
-    local agrees
-    if q.agrees ~= nil then
-        agrees = q.agrees
-    elseif q.paper and q.heddle then
-        agrees = ratio ~= nil and math.abs(ratio - 1) <= NEAR
-            or q.paper == q.heddle
+local FIELDS = { 1, "unit", "kind", "paper", "from", "to", "said", "heddle",
+    "each", "n", "of", "sets", "on", "calibrated", "shown", "skip", "also", "note",
+    -- of orders
+    "slack", "workloads",
+    -- of the way of counting before, and read no more
+    "why", "agrees" }
+for i, name in ipairs(FIELDS) do
+    FIELDS[name], FIELDS[i] = true, nil
+end
+
+--- A copy of what a row says, with the scope; a field that no row has is an error.
+local function row_of(self, given)
+    local q = {}
+    for k, v in pairs(given) do
+        if not FIELDS[k] and k ~= 1 then
+            error(("a quantity or order has no field '%s'"):format(tostring(k)), 3)
+        end
+        q[k] = v
     end
-    self.quantities[#self.quantities + 1] = {
-        what = q[1], unit = q.unit or "", paper = q.paper, heddle = q.heddle,
-        said = q.said, ratio = ratio, agrees = agrees, why = q.why,
-    }
+    q.what, q[1] = core.line("a quantity", given[1]), nil
+    q.n, q.of = q.n or self.sets_here, q.of or self.sets_paper
+    q.sets = q.sets or self.sets_name
+    return q
+end
+
+--- A claim of the paper, or a value that is shown (see the head).
+function Experiment:quantity(given)
+    local q = row_of(self, given)
+    q.unit, q.kind = q.unit or "", verdict.kind(q)
+    if q.each then
+        q.low, q.high = verdict.interval(q.each)
+        q.each = nil
+    end
+    q.ratio, q.points = verdict.ratio(q)
+    q.also = q.also or {}
+    for i, a in ipairs(q.also) do
+        q.also[i] = { name = a[1] or a.setting, heddle = a[2],
+            setting = a.setting }
+    end
+    self.quantities[#self.quantities + 1] = q
 end
 
 --- Names by descending value; those of equal value by name.
@@ -278,30 +349,38 @@ local function ranked(values, slack)
     return table.concat(out)
 end
 
---- The designs in the paper's order, best first (see the head); `slack` (0.005)
--- is what two may differ by and be equal.
-function Experiment:order(o)
-    local slack, broken, equal = o.slack or 0.005, {}, {}
-    for i = 1, #o.paper - 1 do
-        for j = i + 1, #o.paper do
-            local a, b = o.paper[i], o.paper[j]
-            local va, vb = o.heddle[a], o.heddle[b]
-            if va and vb and vb > va * (1 + slack) then
-                broken[#broken + 1] = b .. " above " .. a
-            elseif va and vb and va <= vb * (1 + slack) then
-                equal[#equal + 1] = b .. " = " .. a
+--- The designs in the paper's order, best first (see the head); each: by name, the
+-- values of the sets whose means `heddle` has; `slack` (0.005): what two may differ
+-- by and be equal where there are no sets; workloads: tau is said, too.
+function Experiment:order(given)
+    local o = row_of(self, given)
+    o.concordant, o.pairs, o.broken, o.equal = verdict.pairs(o)
+    o.tau = o.workloads and o.pairs > 0 and 2 * o.concordant / o.pairs - 1 or nil
+    o.here, o.ranked = sorted(o.heddle), ranked(o.heddle, o.slack or 0.005)
+    o.each = nil
+    self.orders[#self.orders + 1] = o
+end
+
+--- Judges all rows, when all are known.
+local function judge(self)
+    local by = {}
+    for _, q in ipairs(self.quantities) do
+        by[q.what] = q
+    end
+    for _, q in ipairs(self.quantities) do
+        q.verdict, q.counts = verdict.of(q, self.full, by)
+        if q.counts then
+            local columns = { { "the machine as it is", q.heddle } }
+            for _, a in ipairs(q.also) do
+                columns[#columns + 1] = { a.name, a.heddle }
             end
+            q.direction = verdict.direction(q)
+            q.depends = verdict.depends(q, columns)
         end
     end
-    local holds
-    if #broken > 0 or #equal == 0 then
-        holds = #broken == 0
+    for _, o in ipairs(self.orders) do
+        o.verdict, o.counts = verdict.of_order(o, self.full)
     end
-    self.orders[#self.orders + 1] = {
-        what = o[1], paper = o.paper, heddle = o.heddle,
-        here = sorted(o.heddle), ranked = ranked(o.heddle, slack),
-        holds = holds, broken = broken, equal = equal, why = o.why,
-    }
 end
 
 --- A table of details: a title and rows (report.table).
@@ -337,97 +416,141 @@ local function value(v, unit)
     return unit ~= "" and text .. " " .. unit or text
 end
 
+--- What the paper says of a quantity.
+local function told(q)
+    if q.said then
+        return q.said
+    elseif q.from and q.to then
+        return value(q.from, "") .. " to " .. value(q.to, q.unit)
+    elseif q.from or q.to then
+        return (q.from and ">= " or "<= ") .. value(q.from or q.to, q.unit)
+    end
+    return value(q.paper, q.unit)
+end
+
+--- A value here, with its interval.
+local function found(q)
+    local text = value(q.heddle, q.unit)
+    return q.low and ("%s [%s, %s]"):format(text, value(q.low, ""),
+        value(q.high, "")) or text
+end
+
+--- How far it is from the paper's: a ratio, or points.
+local function distance(q)
+    return q.points and ("%+.1f pt"):format(q.points)
+        or q.ratio and (("%.2f"):format(q.ratio):gsub("^%-([0.]+)$", "%1")) or ""
+end
+
+--- The verdict of a row in words.
+local function judged(q)
+    return q.depends and ("%s, depends on %s"):format(q.verdict, q.depends)
+        or q.verdict
+end
+
 --- The summary of an experiment, or of what its JSON holds: a table whose first
 -- row is the heading.
 function experiment.summary(self)
-    local rows = { { "quantity", "paper", "heddle", "ratio", "agrees" } }
+    local rows = { { "quantity", "paper", "heddle", "apart", "direction",
+        "verdict" } }
     for _, q in ipairs(self.quantities) do
-        rows[#rows + 1] = { q.what, q.said or value(q.paper, q.unit),
-            value(q.heddle, q.unit),
-            q.ratio and (("%.2f"):format(q.ratio):gsub("^%-([0.]+)$", "%1"))
-                or "",
-            q.agrees == nil and "" or q.agrees and "yes" or "no" }
+        rows[#rows + 1] = { q.what, told(q), found(q), distance(q),
+            q.direction or "", judged(q) }
+        for _, a in ipairs(q.also or {}) do
+            rows[#rows + 1] = { "  " .. a.name, "", value(a.heddle, q.unit), "", "",
+                "shown" }
+        end
     end
     for _, o in ipairs(self.orders) do
         rows[#rows + 1] = { "order: " .. o.what, table.concat(o.paper, " > "),
-            o.ranked or table.concat(o.here, " > "), "",
-            o.holds == nil and "equal here" or o.holds and "yes" or "no" }
+            o.ranked or table.concat(o.here, " > "),
+            o.tau and ("tau %.2f"):format(o.tau) or "", "", o.verdict }
     end
     return rows
 end
 
---- What differs, and why as far as it is known; a line for each cause, which
+--- The line below the summary.
+function experiment.verdict(self)
+    return verdict.words(self.tally or verdict.tally(self.quantities, self.orders))
+        .. (self.scale == "quick" and "; a quick run: not comparable with the "
+        .. "paper" or "")
+end
+
+--- What is off, and the cause that was measured; those without one in a line, which
 -- names eight things at most (the summary marks them all).
 local function differences(self)
-    local out, by = {}, {}
-    local function add(what, why)
-        why = why or "the cause was not found"
-        if not by[why] then
-            by[why] = {}
-            out[#out + 1] = why
-        end
-        table.insert(by[why], what)
-    end
+    local out, lost = {}, {}
     for _, q in ipairs(self.quantities) do
-        if q.agrees == false then
-            add(q.what, q.why)
+        local causes = {}
+        for _, a in ipairs(q.counts and q.verdict == "off" and q.also or {}) do
+            local grade = a.setting and verdict.grade(q, a.heddle)
+            if grade == "match" or grade == "near" then
+                causes[#causes + 1] = ("%s: %s before, %s after (%s)"):format(
+                    a.setting, value(q.heddle, q.unit), value(a.heddle, q.unit),
+                    grade)
+            end
+        end
+        if #causes > 0 then
+            out[#out + 1] = ("%s: %s; measured in %s, scale=%s seed=%d"):format(
+                q.what, table.concat(causes, "; "), self.id, self.arg.scale,
+                self.arg.seed)
+        elseif q.counts and q.verdict == "off" then
+            lost[#lost + 1] = q.what
         end
     end
     for _, o in ipairs(self.orders) do
-        if o.holds == false then
-            add(("order of %s (%s)"):format(o.what,
-                table.concat(o.broken, ", ")), o.why)
+        if o.counts and #o.broken > 0 then
+            lost[#lost + 1] = ("order of %s (%s)"):format(o.what,
+                table.concat(o.broken, ", "))
         end
     end
-    for i, why in ipairs(out) do
-        local list = by[why]
-        local more = #list > 8 and ("; and %d more"):format(#list - 6) or ""
-        out[i] = table.concat(list, "; ", 1, more ~= "" and 6 or #list)
-            .. more .. ": " .. why
+    if #lost > 0 then
+        local more = #lost > 8 and ("; and %d more"):format(#lost - 6) or ""
+        out[#out + 1] = "cause not found: " .. table.concat(lost, "; ", 1,
+            more ~= "" and 6 or #lost) .. more
     end
     return out
 end
 
---- How many of a list of quantities or orders agree, and of how many.
-function experiment.count(list)
-    local good, all = 0, 0
-    for _, q in ipairs(list) do
-        local ok = q.agrees
-        if q.holds ~= nil then
-            ok = q.holds
-        end
-        if ok ~= nil then
-            good, all = good + (ok and 1 or 0), all + 1
+--- Remarks: on rows, then those of note().
+local function remarks(self)
+    local out = {}
+    for _, list in ipairs { self.quantities, self.orders } do
+        for _, q in ipairs(list) do
+            out[#out + 1] = q.note and q.what .. ": " .. q.note
         end
     end
-    return good, all
+    return table.move(self.notes, 1, #self.notes, #out + 1, out)
 end
 
-function Experiment:count()
-    local good, all = experiment.count(self.quantities)
-    local held, orders = experiment.count(self.orders)
-    return good + held, all + orders
-end
+local COLUMNS = { "experiment text", "quantity text", "unit text", "paper real",
+    "paper_from real", "paper_to real", "heddle real", "low real", "high real",
+    "ratio real", "points real", "direction text", "verdict text",
+    "counts integer", "concordant real", "pairs integer", "sets integer",
+    "paper_sets integer", "scale text", "version text" }
 
 local function database(self)
     local path = self.arg.out .. "/results.sqlite"
     local db <close> = require("heddle.sqlite").open(path)
-    db:exec [[create table if not exists quantity (
-        experiment text, quantity text, unit text, paper real, heddle real,
-        ratio real, agrees integer, scale text, version text,
-        primary key (experiment, quantity, scale))]]
+    local known = db:exec "pragma table_info(quantity)"
+    if #known > 0 and #known ~= #COLUMNS then -- of a way of counting before
+        db:exec "drop table quantity"
+    end
+    db:exec(("create table if not exists quantity (%s, primary key (experiment, "
+        .. "quantity, scale))"):format(table.concat(COLUMNS, ", ")))
     db:exec "begin immediate"
     db:exec("delete from quantity where experiment = ? and scale = ?",
         self.id, self.arg.scale)
+    local insert = "insert or replace into quantity values (?"
+        .. (",?"):rep(#COLUMNS - 1) .. ")"
     for _, q in ipairs(self.quantities) do
-        db:exec("insert or replace into quantity values (?,?,?,?,?,?,?,?,?)",
-            self.id, q.what, q.unit, q.paper, q.heddle, q.ratio, q.agrees,
-            self.arg.scale, core.version)
+        db:exec(insert, self.id, q.what, q.unit, q.paper, q.from, q.to, q.heddle,
+            q.low, q.high, q.ratio, q.points, q.direction, q.verdict, q.counts,
+            nil, nil, q.n, q.of, self.arg.scale, core.version)
     end
     for _, o in ipairs(self.orders) do
-        db:exec("insert or replace into quantity values (?,?,?,?,?,?,?,?,?)",
-            self.id, "order: " .. o.what, "", nil, nil, nil, o.holds,
-            self.arg.scale, core.version)
+        db:exec(insert, self.id, "order: " .. o.what, "", nil, nil, nil, nil, nil,
+            nil, nil, nil, nil, o.verdict, o.counts, o.concordant, o.pairs, o.n,
+            o.of, self.arg.scale, core.version)
     end
     db:exec "commit"
     return path
@@ -503,18 +626,17 @@ end
 
 --- What the JSON holds, and the paths of the charts.
 local function document(self, why, spent)
-    local good, all = self:count()
     local charts, paths = draw(self)
     local script = require "heddle.script"
     return {
-        schema = "heddle-experiment", schema_version = 3, name = self.name,
-        variant = self.variant,
+        schema = "heddle-experiment", schema_version = 4, name = self.name,
+        variant = self.variant, choice = self.choice ~= nil or nil,
         source = self.source, title = self.title,
         said = json.array(self.said), scale = self.arg.scale,
-        seed = self.arg.seed, version = core.version, agree = good,
-        counted = all, quantities = json.array(self.quantities),
+        seed = self.arg.seed, version = core.version,
+        tally = verdict.tally(self.quantities, self.orders), quantities = json.array(self.quantities),
         orders = json.array(self.orders), differences = json.array(why),
-        notes = json.array(self.notes), tables = tables_of(self),
+        notes = json.array(remarks(self)), tables = tables_of(self),
         charts = charts, seconds = spent, simulations = self.runs,
         costs = self.costs,
         measured = os.date("!%Y-%m-%d %H:%M UTC"), host = host(),
@@ -526,14 +648,14 @@ end
 --- Prints and writes everything; returns what the JSON has.
 function Experiment:close()
     local spent = process.time() - self.start
+    judge(self)
     local why = differences(self)
     local doc, paths = document(self, why, spent)
     io.write(("%s - %s\n%s\n"):format(self.source, self.title,
         table.concat(self.said, "\n")), "\n",
         report.table(experiment.summary(self)),
-        ("%d of %d agree (quantities within %.0f %%)\n"):format(doc.agree,
-            doc.counted, NEAR * 100))
-    for _, list in ipairs { why, self.notes } do
+        experiment.verdict(doc), "\n")
+    for _, list in ipairs { why, doc.notes } do
         for _, line in ipairs(list) do
             io.write("  ", line, "\n")
         end

@@ -8,17 +8,20 @@
 -- drawn from the values in the JSON.  It follows the reader's choice of light or
 -- dark, and fits a telephone: what is wide (tables, charts) scrolls inside itself.
 --
--- First the heading (version, scale, seed, machine, time), then how much agrees
--- by paper, then every experiment: the paper's numbers beside heddle's, charts,
--- what differs and why, details folded away.  The numbers of an experiment's
--- variants stand beside those of its first one; charts and details are the
--- first's.  Nothing is on it that is not in a doc, so equal docs give equal bytes.
+-- First the heading: claims, matches, near ones, directions, concordant pairs
+-- (verdict.lua), the scale, and version, seed, machine, time; then the same by
+-- paper, then every experiment: the paper's numbers beside heddle's, charts,
+-- what differs and the causes that were measured, details folded away.  The numbers
+-- of an experiment's variants and choices stand beside those of its first one, which
+-- alone is scored; a claim that matches on one choice alone is marked.  Charts and
+-- details are the first's.  Nothing is on it that is not in a doc, so equal docs give equal bytes.
 --
 -- SPDX-License-Identifier: MIT
 local experiment = require "heddle.experiment"
 local progress = require "heddle.progress"
 local report = require "heddle.report"
 local svg = require "heddle.svg"
+local verdict = require "heddle.verdict"
 
 local page = {}
 
@@ -125,8 +128,7 @@ end
 
 --- Sums of a list of docs.
 local function sums(docs)
-    local s = { seconds = 0, simulations = 0, agree = 0, counted = 0,
-        cpu = 0, different = 0, quantities = { 0, 0 }, orders = { 0, 0 } }
+    local s = { seconds = 0, simulations = 0, cpu = 0, different = 0 }
     local seen = {}
     for _, d in ipairs(docs) do
         for id, cpu in pairs(d.costs) do
@@ -137,12 +139,9 @@ local function sums(docs)
         end
         s.seconds, s.simulations = s.seconds + d.seconds,
             s.simulations + d.simulations
-        for _, key in ipairs { "quantities", "orders" } do
-            local good, all = experiment.count(d[key])
-            s[key] = { s[key][1] + good, s[key][2] + all }
-            s.agree, s.counted = s.agree + good, s.counted + all
-        end
+        s.tally = verdict.tally(d.quantities, d.orders, s.tally)
     end
+    s.tally = s.tally or verdict.tally({}, {})
     return s
 end
 
@@ -196,17 +195,26 @@ local function put_head(h, docs, view)
         h:add("<p><a href=\"%s\">Explore the simulations</a> behind these "
             .. "results.</p>", view.href)
     end
-    local lines = {}
-    for i, of in ipairs(page.by_variant(docs)) do
-        local s = sums(of.docs)
-        lines[i] = ("%s%d experiment%s: %d of %d quantities and %d of %d orders "
-            .. "agree."):format(of.variant and "Variant " .. of.variant .. ", "
-            or "", #of.docs, #of.docs == 1 and "" or "s", s.quantities[1],
-            s.quantities[2], s.orders[1], s.orders[2])
+    local lines, scale = {}, distinct(docs, "scale")
+    for _, of in ipairs(page.by_variant(docs)) do
+        local first = not of.variant
+        lines[#lines + 1] = ("%s%d experiment%s%s%s."):format(of.variant
+            and "Variant " .. of.variant .. ", " or "", #of.docs,
+            #of.docs == 1 and "" or "s", first and ", on the papers' machines: "
+            or ", not counted", first and verdict.words(sums(of.docs).tally) or "")
     end
-    h:add("<p>%s A quantity agrees within 20 % of the paper&#39;s value, an "
-        .. "order where no later design is better than an earlier one.</p>",
-        table.concat(lines, " "))
+    h:add("<p>%s</p>", table.concat(lines, " "))
+    if table.concat(scale) == "quick" then
+        h:add("<p class=\"no\">Quick runs of few sets: not comparable with the "
+            .. "papers; nothing is scored.</p>")
+    end
+    h:add("<p class=\"soft\">A claim is one row.  Effects are compared as performance "
+        .. "ratios: match within 1.10, near within 1.25; rates within 5 and 15 "
+        .. "points; counts and times within 1.2 and 1.5.  Direction: on the paper&#39;s "
+        .. "side, with the 90 % interval over the sets, where its effect is more than "
+        .. "2 %.  Pairs: of two designs in the paper&#39;s order; half, where their "
+        .. "interval contains equality.  Not counted: calibrated and dependent claims, "
+        .. "and runs with fewer sets than the paper&#39;s.</p>")
     local s = sums(docs)
     local times = distinct(docs, "measured")
     table.sort(times)
@@ -215,7 +223,7 @@ local function put_head(h, docs, view)
         h:add("<dt>%s</dt><dd>%s</dd>", name, text)
     end
     fact("Version", "heddle " .. table.concat(distinct(docs, "version"), ", "))
-    fact("Scale", table.concat(distinct(docs, "scale"), ", "))
+    fact("Scale", table.concat(scale, ", "))
     fact("Seed", table.concat(distinct(docs, "seed"), ", "))
     fact("Machine", table.concat(distinct(docs, "host"), "; "))
     fact("Measured", #times > 1 and times[1] .. " to " .. times[#times]
@@ -230,40 +238,32 @@ local function anchor(name)
     return (name:gsub("[^%w]", "-"))
 end
 
-local function of(pair)
-    return pair[2] > 0 and ("%d of %d"):format(pair[1], pair[2]) or "-"
-end
-
---- How much of an experiment agrees, in words.
-local function agreed(d)
-    return d.counted > 0 and ("%d of %d agree"):format(d.agree, d.counted)
-        or "no number of the paper's"
+--- How an experiment fares, in words.
+local function fares(d)
+    return verdict.words(verdict.tally(d.quantities, d.orders))
 end
 
 local function put_summary(h, papers, missing)
-    h:add("<h2>Summary</h2><div class=\"scroll\" tabindex=\"0\"><table><thead>"
-        .. "<tr><th>paper</th><th class=\"r\">experiments</th><th class=\"r\">"
-        .. "quantities agree</th><th class=\"r\">orders agree</th><th>agree"
-        .. "</th></tr></thead><tbody>")
+    h:add "<h2>Summary</h2>"
+    local rows = { { "paper", "experiments", "claims", "match", "near", "direction",
+        "pairs", "not scored" } }
     for _, p in ipairs(papers) do
         for _, v in ipairs(page.by_variant(p.docs)) do
-            local s = sums(v.docs)
-            local share = s.counted > 0 and 100 * s.agree // s.counted or 0
-            h:add("<tr><td><a href=\"#%r\">%s</a></td><td class=\"r\">%s</td>"
-                .. "<td class=\"r\">%s</td><td class=\"r\">%s</td><td><span "
-                .. "class=\"meter\"><i style=\"width:%s%\"></i></span> %s&nbsp;%"
-                .. "</td></tr>", anchor(p.key), p.title .. (v.variant and ", "
-                .. v.variant or ""), #v.docs, of(s.quantities), of(s.orders),
-                share, share)
+            local t = sums(v.docs).tally
+            if not v.variant then
+                rows[#rows + 1] = { p.title, #v.docs, t.claims, t.match, t.near,
+                    ("%d of %d"):format(t.right, t.directed),
+                    ("%g of %d"):format(t.concordant, t.pairs), t.unscored }
+            end
         end
     end
-    h:add "</tbody></table></div>"
+    put_table(h, rows, function(_, c) return c > 1 and "r" end)
     h:add "<ul>"
     for _, p in ipairs(papers) do
         for _, x in ipairs(p.experiments) do
             local words = {}
             for i, d in ipairs(x.docs) do
-                words[i] = (d.variant and d.variant .. " " or "") .. agreed(d)
+                words[i] = d.variant and d.variant .. " beside it" or fares(d)
             end
             h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s"
                 .. "</span></li>", anchor(x.key), x.key, x.docs[1].title,
@@ -292,17 +292,43 @@ local function put_list(h, title, list)
     end
 end
 
+--- What a claim rests on by the docs of one experiment's choices, or nil.
+local function depends(docs, q)
+    local columns = { { "the machine as it is", q.heddle } }
+    for i = 2, #docs do
+        for _, v in ipairs(docs[i].choice and docs[i].quantities or {}) do
+            if v.what == q.what then
+                columns[#columns + 1] = { docs[i].variant, v.heddle }
+            end
+        end
+    end
+    return q.counts and verdict.depends(q, columns) or nil
+end
+
 --- The summary as two tables: quantities, whose columns are numbers, and
 -- orders, whose columns are words.  What a variant has of a row stands behind it:
--- its value, and whether that agrees.
+-- its value, which is shown and not counted.
 local function put_results(h, docs)
     local d, rows = docs[1], experiment.summary(docs[1])
-    local verdict = { yes = "yes", no = "no" }
-    local quantities = table.move(rows, 1, 1 + #d.quantities, 1, {})
-    local orders = { { "order", "paper", "heddle", "agrees" } }
-    for r = 2 + #d.quantities, #rows do
+    local quantities, orders = {}, { { "order", "paper", "heddle", "tau", "verdict" } }
+    local first = 1 + #d.quantities
+    for _, q in ipairs(d.quantities) do
+        first = first + #(q.also or {})
+    end
+    local lines = {}
+    for r = 1, first do
+        quantities[r] = { table.unpack(rows[r]) }
+        lines[rows[r][1]] = lines[rows[r][1]] or quantities[r]
+    end
+    for _, q in ipairs(d.quantities) do
+        local on = depends(docs, q)
+        if on and lines[q.what] then
+            lines[q.what][6] = q.verdict .. ", depends on " .. on
+        end
+    end
+    for r = first + 1, #rows do
         orders[#orders + 1] = { (rows[r][1]:gsub("^order: ", "")), rows[r][2],
-            rows[r][3], rows[r][5], of = rows[r][1] }
+            rows[r][3], rows[r][4], rows[r][6], of = rows[r][1] }
     end
     for i = 2, #docs do
         local by = {}
@@ -311,24 +337,23 @@ local function put_results(h, docs)
         end
         for _, list in ipairs { quantities, orders } do
             local n = #list[1]
-            list[1][n + 1], list[1][n + 2] = docs[i].variant, "agrees"
+            list[1][n + 1] = docs[i].variant
             for r = 2, #list do
                 local row = by[list[r].of or list[r][1]] or {}
-                list[r][n + 1], list[r][n + 2] = row[3] or "-", row[5] or ""
+                list[r][n + 1] = row[3] or "-"
             end
         end
     end
+    local class = { match = "yes", yes = "yes", off = "no", no = "no" }
     if #quantities > 1 then
         put_table(h, quantities, function(r, c)
-            return c > 4 and c % 2 == 1 and verdict[quantities[r][c]]
-                or c == 1 and r > 1 and "w" or c > 1 and "r"
+            local word = c > 4 and c < 7 and quantities[r][c]:match "^%a+"
+            return r > 1 and class[word] or c == 1 and r > 1 and "w"
+                or c > 1 and c ~= 6 and "r"
         end)
     end
     if #orders > 1 then
-        put_table(h, orders, function(r, c)
-            return c > 3 and c % 2 == 0 and verdict[orders[r][c]]
-                or r > 1 and "o"
-        end)
+        put_table(h, orders, function(r) return r > 1 and "o" end)
     end
 end
 
@@ -360,7 +385,7 @@ local function put_experiment(h, docs, view)
     local d = docs[1]
     h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
         d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
-    h:add("<p>%s.</p>", (agreed(d):gsub("^%l", string.upper)))
+    h:add("<p>%s.</p>", (experiment.verdict(d):gsub("^%l", string.upper)))
     for _, line in ipairs(d.said) do
         h:add("<p class=\"soft\">%s</p>", line)
     end
@@ -368,16 +393,12 @@ local function put_experiment(h, docs, view)
     for _, chart in ipairs(d.charts) do
         put_chart(h, chart.text or svg[chart.kind](chart.spec))
     end
-    put_list(h, "What differs, and why", d.differences)
+    put_list(h, "What is off, and the cause that was measured", d.differences)
     put_list(h, "Notes", d.notes)
     for _, t in ipairs(d.tables) do
         h:add("<details><summary>%s</summary>", t.title)
         put_table(h, t.rows)
         h:add "</details>"
-    end
-    for i = 2, #docs do
-        put_list(h, "Variant " .. docs[i].variant .. ": what differs, and why",
-            docs[i].differences)
     end
     for _, x in ipairs(docs) do
         h:add("<p class=\"soft\"><code>heddle run scenarios/%s.lua scale=%s "

@@ -16,7 +16,8 @@
 -- how many each ran).  What an experiment prints goes to OUT/PAPER/FILE.txt.
 --
 -- An experiment that has variants (experiment.lua) is run in each, one after the
--- other; `variant` takes one of them.
+-- other; `variant` takes one of them.  Choices run only when `variant` names one;
+-- the page has those that are at hand.
 --
 -- Those whose JSON has the identity of this very program, script, scale and
 -- seed are not run again, unless `force`.  One that fails is reported and left; the
@@ -38,6 +39,7 @@ local report = require "heddle.report"
 local runner = require "heddle.runner"
 local script = require "heddle.script"
 local store = require "heddle.store"
+local verdict = require "heddle.verdict"
 
 local reproduce = {}
 
@@ -52,12 +54,16 @@ function reproduce.find(dir)
         for _, name in ipairs(experiment.list(dir .. "/" .. paper)) do
             local file = ("%s/%s/%s"):format(dir, paper, name)
             local text = name:find "%.lua$" and experiment.read(file)
-            for i, variant in ipairs(text and experiment.is(file, text)
-                and { false, table.unpack(experiment.variants(file)) } or {})
-            do
+            local names, sure = {}, 0
+            if text and experiment.is(file, text) then
+                names = { false, table.unpack(experiment.variants(file)) }
+                sure = #names
+                table.move(experiment.choices(file), 1, 99, sure + 1, names)
+            end
+            for i, variant in ipairs(names) do
                 local full = paper .. "/" .. name:sub(1, -5)
                 list[#list + 1] = { paper = paper, file = file, name = full,
-                    variant = i > 1 and variant or nil,
+                    variant = i > 1 and variant or nil, choice = i > sure,
                     id = experiment.id(full, i > 1 and variant or nil) }
             end
         end
@@ -89,7 +95,8 @@ function reproduce.select(list, only, variant)
     local out = {}
     for _, e in ipairs(list) do
         if (not next(wanted) or wanted[e.name] or wanted[e.paper])
-            and (not variant or variant == (e.variant or experiment.FIRST))
+            and (not variant and not e.choice
+                or variant == (e.variant or experiment.FIRST))
         then
             e.wanted = true
             out[#out + 1] = e
@@ -263,8 +270,8 @@ local function step(list, at, o)
     end
     e.done = true
     if e.doc then
-        tell(o, "%-24s %2d of %2d agree  %s\n", e.id, e.doc.agree,
-            e.doc.counted, kept and "kept" or progress.clock(e.took))
+        tell(o, "%-24s %s  %s\n", e.id, experiment.verdict(e.doc),
+            kept and "kept" or progress.clock(e.took))
     else
         tell(o, "%-24s %s\n", e.id, e.failed)
     end
@@ -273,11 +280,9 @@ end
 local function total(docs, missing)
     local out = {}
     for _, of in ipairs(page.by_variant(docs)) do
-        local s = page.sums(of.docs)
-        out[#out + 1] = ("%d experiments%s: %d of %d quantities, %d of %d "
-            .. "orders agree\n"):format(#of.docs, of.variant and ", "
-            .. of.variant or "", s.quantities[1], s.quantities[2], s.orders[1],
-            s.orders[2])
+        out[#out + 1] = of.variant and ("%d experiments, %s: not counted\n"):format(
+            #of.docs, of.variant) or ("%d experiments: %s\n"):format(#of.docs,
+            verdict.words(page.sums(of.docs).tally))
     end
     out[#out + 1] = ("%d without results\n"):format(#missing)
     return table.concat(out)

@@ -435,7 +435,7 @@ local function read_quantities(self, path)
     local ok, rows = pcall(function()
         local db <close> = sqlite.open(path)
         return db:exec([[select experiment, quantity, unit, paper, heddle,
-            ratio, agrees, scale from quantity
+            ratio, verdict, scale, direction from quantity
             order by experiment, scale, rowid limit ?]], ROWS + 1)
     end)
     if not ok then
@@ -450,8 +450,9 @@ local function read_quantities(self, path)
                 .. "this page"):format(path, ROWS)
             break
         end
-        self.quantities[#self.quantities + 1] = array(8, { q.experiment,
-            q.quantity, q.unit, q.paper, q.heddle, q.ratio, q.agrees, q.scale })
+        self.quantities[#self.quantities + 1] = array(9, { q.experiment,
+            q.quantity, q.unit, q.paper, q.heddle, q.ratio, q.verdict, q.scale,
+            q.direction })
     end
 end
 

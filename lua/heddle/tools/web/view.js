@@ -843,14 +843,14 @@ function papers() {
   const show = () => {
     const list = data.quantities.filter(q => (q[0] + " " + q[1]).toLowerCase()
       .includes(paperWords.toLowerCase()));
-    const told = list.filter(q => q[6] != null);
-    clear(box, none(`${whole(told.filter(q => q[6]).length)} of ${whole(
-      told.length)} agree within 20 %.`), table("Quantities", ["Quantity", "Paper",
-      "heddle", "Unit", "Ratio", "Agrees"].map((t, i) => ({ text: t, right: i === 1
+    const count = word => whole(list.filter(q => q[6] === word).length);
+    clear(box, none(`${count("match")} match, ${count("near")} near, ${
+      count("off")} off.`), table("Quantities", ["Quantity", "Paper",
+      "heddle", "Unit", "Ratio", "Verdict", "Direction"].map((t, i) => ({ text: t, right: i === 1
       || i === 2 || i === 4 })), list.slice(0, paperRows).map(q => [[q[1],
       h("small", null, `${q[0]}, ${q[7]}`)], number(q[3]), number(q[4]), q[2],
-    q[5] == null ? "" : minus(q[5].toFixed(2)), q[6] == null ? "" : h("span", { class:
-      q[6] ? "yes" : "no" }, q[6] ? "yes" : "no")])), list.length > paperRows
+    q[5] == null ? "" : minus(q[5].toFixed(2)), h("span", { class: { match: "yes",
+      off: "no" }[q[6]] || "" }, q[6] || ""), q[8] || ""])), list.length > paperRows
       && h("button", { onclick: () => { paperRows += ROWS; show(); } },
         `Show ${whole(Math.min(ROWS, list.length - paperRows))} more`));
   };
