@@ -116,78 +116,6 @@ function common.TBC(bits)
         policies = bits and { { use = "cpm", bits = bits } } or nil }
 end
 
---- Causes that several figures have in common.
-common.why = {
-    walks = "a walk is four reads over the crossbar, one after the other, some 890 "
-        .. "cycles, and the walkers of the naive TLB are busy 73 to 99 % of the "
-        .. "time: BFS's 1,857,785 walks by 30 of them are its 55.9 million cycles, "
-        .. "MUM's 591,158 its 17.7 million, whichever warp loads.  Where threads go "
-        .. "side by side (KMEANS, STREAMCLUSTER, PATHFINDER) an instruction has one "
-        .. "page and one instruction walks at a time, so that 8 walkers gain "
-        .. "nothing; with misses under misses, too, they reach 0.90 to 0.99 of no "
-        .. "TLB",
-    large = "512 entries take walks one by one here (BFS 1,774,842), and batches "
-        .. "of BFS, MUM and MEMC gain 2 to 4 times: the augmented TLB is far above",
-    near = "BFS, MUM and MEMC still walk for each of 3 to 5 pages an instruction, "
-        .. "STREAMCLUSTER for one instruction at a time",
-    lines = "MUM gains 33 and BFS 10 %, and STREAMCLUSTER loses 30, all of it by "
-        .. "the GTO underneath, which brings warps that share lines out of step; "
-        .. "assign of KMEANS sweeps 34 lines a warp before one comes again, more "
-        .. "than 16 tags, and hits in no L1 look-up under any scheduler (its "
-        .. "first kernel, invert, has what CCWS is for: 6.6 times LRR without a "
-        .. "TLB in its first 300,000 instructions, launch=1); PATHFINDER and MEMC "
-        .. "run as under GTO alone, to the cycle",
-    step = "GTO brings warps of STREAMCLUSTER out of step, and a naive TLB then "
-        .. "walks 584,197 times instead of 38,658; the others are bound by the "
-        .. "one walker of a core: BFS, MUM and MEMC do as many walks under CCWS",
-    aware = "the augmented TLB loses 21 to 72 % to the length of walks, whichever warp "
-        .. "loads (figure 10); weights find little to do, as STREAMCLUSTER, "
-        .. "PATHFINDER and KMEANS hit no victim tag that raises a score, and run "
-        .. "as under CCWS to the cycle",
-    tags = "with 2 page tags all six run as under GTO alone, to the cycle, and with "
-        .. "16 within 2 %: of MUM's TLB misses 1.6 % are of one of the 8 pages "
-        .. "that the warp lost last, of KMEANS's 3 %, of STREAMCLUSTER's none; of "
-        .. "MEMC's 25 %, and 79 % of answers hold warps back, for 0.3 %.  Line "
-        .. "tags of TA-CCWS gain 21 % for MUM, where they are hit 7 times as often",
-    misses = "BFS and MUM take pages of 1.2 GB at random: with 512 entries they "
-        .. "still miss 78 and 47 %; the naive TLB blocks, so that no warp looks up a "
-        .. "page that is walked: with the augmented one 48, 99 and 96 % of KMEANS's, "
-        .. "STREAMCLUSTER's and PATHFINDER's look-ups miss, joined ones included",
-    pages = "8.7 of 32 lanes are active in an instruction of BFS, 9.5 of MUM, whose "
-        .. "first 3 million instructions these are: of one block in 16 of its "
-        .. "launch a memory instruction has 8.1 pages (section 9)",
-    span = "the paper's are its 2 MB pages times 2 MB, which would be 4.9 and 13.4 "
-        .. "here; from the lowest address to the highest is more, as lanes take "
-        .. "places of their buffers at random",
-    sizes = "512 entries save walks (MUM 591,560 to 331,452, MEMC 73,795 to 27,512), "
-        .. "each of 890 cycles, and the longest access is 5 cycles longer: fixed "
-        .. "and grown are within 2 %",
-    ports = "3 to 32 ports are within 1 %: an instruction has 1.0 to 4.7 pages, and a "
-        .. "port saves a cycle where a walk takes 890",
-    latency = "one walk takes 1.8 to 3.1 times as long as an L1 miss in all six; "
-        .. "what BFS, MUM and MEMC have beyond it is the wait for the one walker, "
-        .. "as they miss 3 to 5 pages an instruction",
-    overlap = "STREAMCLUSTER has 1.02 pages an instruction: hardly a line could "
-        .. "proceed while another page of its instruction is walked",
-    merged = "a batch is of one instruction, since hits pass a miss and misses do "
-        .. "not: BFS, MUM and MEMC save 40 to 51 % of reads, those with one page "
-        .. "an instruction none; and 90 to 99 % of reads hit the L2 without "
-        .. "batches, which save hits",
-    idle = "53 % of cycles are idle without a TLB: BFS, MEMC and MUM wait for DRAM "
-        .. "in 75 to 92 % of them",
-    regroup = "BFS, MUM and MEMC form warps of 17 threads, and have 3.7, 3.9 and "
-        .. "1.6 pages more an instruction; KMEANS forms none, since loops of all "
-        .. "threads end together, STREAMCLUSTER few, and PATHFINDER at the edges "
-        .. "of its rows.  A batch takes the walks of one instruction, so with TBC "
-        .. "the same 1,830,000 walks of BFS take 8.1 instead of 16.1 million "
-        .. "cycles, and TBC wins where the paper loses",
-    matrix = "of 23,070,625 threads of BFS that might have joined a warp 3 bits let "
-        .. "none, and 1 bit 2 in 1,000; MUM's are as few, of MEMC 1 bit lets 5 % "
-        .. "join: in 500 cycles a core issues less than one memory instruction of "
-        .. "BFS, and counters begin at 0.  So warps are as small as without TBC "
-        .. "(BFS 8 threads, 3.1 pages), and lose what its larger batches gain",
-}
-
 -- ---- runs -----------------------------------------------------------------------
 
 --- An experiment, open; `more`: arguments beside those of all.
@@ -352,15 +280,16 @@ function common.gain(r, base)
     return 100 * (common.performance(r) / common.performance(base) - 1)
 end
 
---- The mean of f(row) over the rows; `only`: a set of programs.
+--- The mean of f(row) over the rows, and the values; `only`: a set of programs.
 function common.mean(all, f, only)
-    local sum, n = 0.0, 0
+    local sum, each = 0.0, {}
     for _, row in ipairs(all) do
         if not only or only[row.program] then
-            sum, n = sum + f(row), n + 1
+            each[#each + 1] = f(row)
+            sum = sum + each[#each]
         end
     end
-    return n > 0 and sum / n or nil
+    return #each > 0 and sum / #each or nil, each
 end
 
 --- How far a design is below another one, in percent, mean.
@@ -370,22 +299,32 @@ function common.below(all, a, b, only)
     end, only)
 end
 
---- A claim from one number to another, of which one may be missing.
-function common.range(x, q)
+--- A claim whose value is a mean over programs: common.mean's two.
+function common.claim(x, q, mean, each)
+    q.heddle, q.each = mean, each
     x:quantity(q)
 end
 
+--- A claim of how far design a is below b, or, of kind "gain", above it, in percent.
+function common.compare(x, q, all, a, b)
+    local sign = q.kind == "gain" and 1 or -1
+    q.unit, q.kind = "%", q.kind or "loss"
+    common.claim(x, q, common.mean(all, function(row)
+        return sign * common.gain(row[a.name], row[b.name])
+    end))
+end
+
 --- An order of designs, by their mean performance over that of the first one of
--- `paper`, which is the best there; `why`, where it differs.
-function common.order(x, all, what, paper, why)
-    local mean = {}
+-- `paper`, which is the best there.
+function common.order(x, all, what, paper)
+    local mean, each = {}, {}
     for _, name in ipairs(paper) do
-        mean[name] = common.mean(all, function(row)
+        mean[name], each[name] = common.mean(all, function(row)
             return common.performance(row[name])
                 / common.performance(row[paper[1]])
         end)
     end
-    x:order { what, paper = paper, heddle = mean, why = why }
+    x:order { what, paper = paper, heddle = mean, each = each }
 end
 
 --- The table and the chart of performance over that of the design `base`.

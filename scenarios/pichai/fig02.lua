@@ -14,27 +14,22 @@ local suite = require "common"
 local x = suite.open("fig02", "What naive TLBs cost")
 local T = suite.tlb
 local designs, cases = {}, {}
-for i, c in ipairs { { suite.LRR, 20, 50, suite.why.walks },
-    { suite.CCWS, 30, 50, suite.why.step },
-    { suite.both(suite.TBC(), suite.GTO), 20, 25, suite.why.walks },
-    { suite.LRR, 20, 50, suite.why.near, suite.near } } do
-    local way = c[5] or function(tlb) return tlb end
+for i, c in ipairs { { suite.LRR, 20, 50 },
+    { suite.CCWS, 30, 50 },
+    { suite.both(suite.TBC(), suite.GTO), 20, 25 },
+    { suite.LRR, 20, 50, suite.near } } do
+    local way = c[4] or function(tlb) return tlb end
     cases[i] = { with = suite.both(c[1], way(T.three)),
         without = suite.both(c[1], way(T.ideal)), who = c[1].name
-            .. (c[5] and ", short way" or ""), from = c[2], to = c[3],
-        why = c[4] }
+            .. (c[4] and ", short way" or ""), from = c[2], to = c[3],
+        shown = c[4] ~= nil }
     table.insert(designs, cases[i].without)
     table.insert(designs, cases[i].with)
 end
 local all = suite.measure(x, designs)
 for _, c in ipairs(cases) do
-    suite.range(x, { ("%s: lost to a naive TLB, mean"):format(c.who), unit = "%",
-        heddle = suite.below(all, c.with, c.without), from = c.from,
-        to = c.to, why = c.why })
-    for _, row in ipairs(all) do
-        x:quantity { ("%s: lost by %s"):format(c.who, row.program),
-            unit = "%", heddle = suite.below({ row }, c.with, c.without) }
-    end
+    suite.compare(x, { ("%s: lost to a naive TLB, mean"):format(c.who),
+        from = c.from, to = c.to, shown = c.shown }, all, c.with, c.without)
 end
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

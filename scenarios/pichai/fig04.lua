@@ -25,20 +25,21 @@ for i, row in ipairs(all) do
     local l1 = suite.histogram(r, "l2cache.data_latency").mean
         + suite.way_back()
     local walk = suite.ratio(r, "walk.busy_cycles", "walk.walks")
-    x:quantity { row.program .. ": TLB miss over L1 miss", paper = 2.0,
-        unit = "times", heddle = tlb / l1, why = suite.why.latency }
+    x:quantity { row.program .. ": TLB miss over L1 miss", unit = "times",
+        heddle = tlb / l1 }
     rows[i + 1] = { row.program, ("%.0f"):format(tlb), ("%.0f"):format(walk),
         ("%.0f"):format(l1), ("%.2f"):format(tlb / l1) }
     chart.groups[i] = row.program
     chart.series[1].values[i], chart.series[2].values[i] = l1, tlb
 end
 x:quantity { "TLB miss over L1 miss, mean", paper = 2.0, unit = "times",
+    kind = "count",
     heddle = suite.mean(all, function(row)
         local r = row[design.name]
         return suite.histogram(r, "core.translation_latency").mean
             / (suite.histogram(r, "l2cache.data_latency").mean
                 + suite.way_back())
-    end), why = suite.why.latency }
+    end) }
 x:table("Latency of a miss, core cycles", rows)
 x:bars(chart)
 x:close()

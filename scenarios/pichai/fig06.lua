@@ -39,8 +39,7 @@ for _, e in ipairs(ENTRIES) do
 end
 for _, e in ipairs { 64, 256, 512 } do
     x:order { ("access time grown: %d entries"):format(e), paper = {
-        "128 entries", ("%d entries"):format(e) }, heddle = sizes,
-        why = suite.why.sizes }
+        "128 entries", ("%d entries"):format(e) }, heddle = sizes }
 end
 local gains = {}
 for i, p in ipairs(PORTS) do
@@ -52,9 +51,9 @@ for i, p in ipairs(PORTS) do
     end
 end
 x:order { "what more ports gain", paper = { "3 to 4", "4 to 8" },
-    heddle = gains, why = suite.why.ports }
+    heddle = gains }
 x:order { "what more ports gain, last", paper = { "3 to 4", "8 to 32" },
-    heddle = gains, why = suite.why.ports }
+    heddle = gains }
 for _, grown in ipairs { false, true } do
     local title = "Performance over no TLB, mean; access time "
         .. (grown and "grown" or "fixed")

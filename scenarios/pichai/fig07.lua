@@ -19,14 +19,13 @@ local ideal, naive, hits, overlap = table.unpack(designs)
 local all = suite.measure(x, designs)
 
 x:quantity { "overlap over hits under a miss, STREAMCLUSTER", paper = 8,
-    unit = "%", why = suite.why.overlap, heddle = suite.mean(all, function(row)
+    unit = "%", kind = "gain", n = 1, of = 1, heddle = suite.mean(all, function(row)
         return suite.gain(row[overlap.name], row[hits.name])
     end, { STREAMCLUSTER = true }) }
 for _, d in ipairs { naive, hits, overlap } do
     x:quantity { d.name .. ": below no TLB, mean", unit = "%",
         heddle = suite.below(all, d, ideal) }
 end
-suite.order(x, all, "what is added", { overlap.name, hits.name, naive.name },
-    suite.why.overlap)
+suite.order(x, all, "what is added", { overlap.name, hits.name, naive.name })
 suite.show(x, all, designs, ideal, "Performance over no TLB")
 x:close()

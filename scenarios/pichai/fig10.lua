@@ -27,19 +27,16 @@ local ideal, naive, overlap, augmented, _, large, free, near =
     table.unpack(designs)
 local all = suite.measure(x, designs)
 
-suite.range(x, { "augmented below 512 entries and 32 ports, mean", from = -1,
-    to = 1, unit = "%", heddle = suite.below(all, augmented, large),
-    why = suite.why.large })
+suite.compare(x, { "augmented below 512 entries and 32 ports, mean", from = -1,
+    to = 1 }, all, augmented, large)
+local most = -math.huge
 for _, row in ipairs(all) do
-    suite.range(x, { row.program .. ": augmented below no TLB", to = 10,
-        unit = "%", heddle = suite.below({ row }, augmented, ideal),
-        why = suite.why.walks })
+    most = math.max(most, (suite.below({ row }, augmented, ideal)))
 end
-
-suite.range(x, { "augmented below no TLB, mean", to = 10, unit = "%",
-    heddle = suite.below(all, augmented, ideal), why = suite.why.walks })
-suite.range(x, { "augmented below no TLB, short way, mean", to = 10, unit = "%",
-    heddle = suite.below(all, near, free), why = suite.why.near })
+x:quantity { "augmented below no TLB, most of a program", to = 10, unit = "%",
+    kind = "loss", heddle = most }
+suite.compare(x, { "augmented below no TLB, mean" }, all, augmented, ideal)
+suite.compare(x, { "augmented below no TLB, short way, mean" }, all, near, free)
 
 --- Shares of a result, in percent: of references that were merged, of walk reads
 -- that hit in the L2 cache, of cycles without an issue.
@@ -62,18 +59,16 @@ local function of(design, share)
     return suite.mean(all, function(row) return share(row[design.name]) end)
 end
 
-suite.range(x, { "walk references removed, mean", from = 10, to = 20,
-    unit = "%", heddle = of(augmented, merged), why = suite.why.merged })
-suite.range(x, { "walk reads that hit the L2, added by batches, mean", from = 5,
-    to = 8, unit = "points", heddle = of(augmented, hits) - of(overlap, hits),
-    why = suite.why.merged })
+suite.claim(x, { "walk references removed, mean", from = 10, to = 20,
+    unit = "%", }, of(augmented, merged))
+suite.claim(x, { "walk reads that hit the L2, added by batches, mean", from = 5,
+    to = 8, unit = "points", }, of(augmented, hits) - of(overlap, hits))
 for _, c in ipairs { { overlap, 5, 15 }, { augmented, 4, 6 } } do
-    suite.range(x, { "idle cycles, " .. c[1].name .. ", mean", from = c[2],
-        to = c[3], unit = "%", heddle = of(c[1], idle), why = suite.why.idle })
+    suite.claim(x, { "idle cycles, " .. c[1].name .. ", mean", from = c[2],
+        to = c[3], unit = "%", }, of(c[1], idle))
 end
-x:quantity { "idle cycles, no TLB, mean", unit = "%", heddle = of(ideal, idle) }
-suite.order(x, all, "what is added", { augmented.name, overlap.name, naive.name },
-    suite.why.walks)
+x:quantity { "idle cycles, no TLB, mean", unit = "%", heddle = (of(ideal, idle)) }
+suite.order(x, all, "what is added", { augmented.name, overlap.name, naive.name })
 local rows = { { "program", "references removed %", "walk hits %", "in batches",
     "idle %", "in batches", "no TLB" } }
 for i, row in ipairs(all) do

@@ -22,9 +22,9 @@ end
 local all = suite.measure(x, designs)
 
 x:quantity { "augmented, 1 walker, over naive, 8 walkers, mean", paper = 10,
-    unit = "%", why = suite.why.walks, heddle = suite.mean(all, function(row)
+    unit = "%", kind = "gain", heddle = suite.mean(all, function(row)
         return suite.gain(row[augmented.name], row[designs[3].name])
     end) }
-suite.order(x, all, "walkers", order, suite.why.walks)
+suite.order(x, all, "walkers", order)
 suite.show(x, all, designs, ideal, "Performance over no TLB")
 x:close()

@@ -28,18 +28,17 @@ local function gain(tlb, who, over, base)
     end)
 end
 
-local ccws = gain(T.ideal, suite.CCWS, T.ideal, suite.LRR)
-suite.range(x, { "CCWS over LRR, no TLB, mean", from = 20, unit = "%",
-    heddle = ccws, why = suite.why.lines })
-x:quantity { "GTO over LRR, no TLB, mean", unit = "%",
-    heddle = gain(T.ideal, suite.GTO, T.ideal, suite.LRR) }
+local base = suite.LRR
+suite.claim(x, { "CCWS over LRR, no TLB, mean", from = 20, unit = "%",
+    kind = "gain" }, gain(T.ideal, suite.CCWS, T.ideal, base))
+suite.claim(x, { "GTO over LRR, no TLB, mean", unit = "%", kind = "gain" },
+    gain(T.ideal, suite.GTO, T.ideal, base))
 for _, tlb in ipairs { T.naive, T.augmented } do
-    suite.range(x, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name),
-        from = 5, to = 10, unit = "%", why = suite.why.step,
-        heddle = gain(tlb, suite.CCWS, tlb, suite.LRR) })
-    suite.range(x, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(
-        tlb.name), from = 50, to = 120, unit = "%", why = suite.why.step,
-        heddle = gain(T.ideal, suite.CCWS, tlb, suite.CCWS) })
+    suite.claim(x, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name), from = 5,
+        to = 10, unit = "%", kind = "gain" }, gain(tlb, suite.CCWS, tlb, base))
+    suite.claim(x, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(tlb.name),
+        from = 50, to = 120, unit = "%", kind = "gain" }, gain(T.ideal, suite.CCWS,
+        tlb, suite.CCWS))
 end
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

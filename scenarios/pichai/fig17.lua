@@ -20,10 +20,8 @@ for _, entries in ipairs { 2, 4, 8, 16 } do
     eight = entries == 8 and d or eight
 end
 local all = suite.measure(x, designs)
-suite.range(x, { "TCWS 8 below CCWS without TLB, mean", unit = "%",
-    from = 5, to = 15, heddle = suite.below(all, eight, designs[2]),
-    why = suite.why.aware })
-suite.order(x, all, "8 page tags and 16 line tags", { eight.name,
-    designs[3].name }, suite.why.tags)
+suite.compare(x, { "TCWS 8 below CCWS without TLB, mean", from = 5, to = 15 }, all,
+    eight, designs[2])
+suite.order(x, all, "8 page tags and 16 line tags", { eight.name, designs[3].name })
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

@@ -19,10 +19,9 @@ end
 local all = suite.measure(x, designs)
 local _, free, aware, plain, _, best = table.unpack(designs)
 
-suite.range(x, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", unit = "%",
-    from = 1, to = 15, heddle = suite.below(all, best, free),
-    why = suite.why.aware })
+suite.compare(x, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", from = 1,
+    to = 15 }, all, best, free)
 suite.order(x, all, "with points, without, and lines", { best.name, plain.name,
-    aware.name }, suite.why.tags)
+    aware.name })
 suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
 x:close()

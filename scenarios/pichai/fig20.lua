@@ -31,19 +31,15 @@ local function added(part, whole)
     end)
 end
 
-suite.range(x, { "pages a memory instruction, added by TBC, mean", from = 2,
-    to = 4, unit = "pages", why = suite.why.regroup,
-    heddle = added("core.pages", "core.mem_instructions") })
-suite.range(x, { "TLB misses a look-up, added by TBC, mean", from = 5, to = 10,
-    unit = "points", why = suite.why.regroup,
-    heddle = 100 * added("l1tlb.misses", "l1tlb.lookups") })
-x:quantity { "TBC with an augmented TLB below TBC without TLB, mean",
-    paper = 20, unit = "%", why = suite.why.walks,
-    heddle = suite.below(all, with[T.augmented], with[T.ideal]) }
+suite.claim(x, { "pages a memory instruction, added by TBC, mean", from = 2, to = 4,
+    unit = "pages" }, added("core.pages", "core.mem_instructions"))
+suite.claim(x, { "TLB misses a look-up, added by TBC, mean", from = 5, to = 10,
+    unit = "points" }, 100 * added("l1tlb.misses", "l1tlb.lookups"))
+suite.compare(x, { "TBC with an augmented TLB below TBC without TLB, mean",
+    paper = 20 }, all, with[T.augmented], with[T.ideal])
 x:quantity { "TBC over none, no TLB, mean", unit = "%",
     heddle = -suite.below(all, with[T.ideal], without[T.ideal]) }
-suite.order(x, all, "augmented TLB, without and with TBC", { plain, tbc },
-    suite.why.regroup)
+suite.order(x, all, "augmented TLB, without and with TBC", { plain, tbc })
 local rows = { { "program", "pages", "with TBC", "misses %", "with TBC",
     "threads a formed warp" } }
 for i, row in ipairs(all) do

@@ -24,12 +24,10 @@ end
 local all = suite.measure(x, designs)
 local free, agnostic, one, _, three = table.unpack(designs)
 
-suite.range(x, { "3 bits below TBC without TLB, mean", from = 3, to = 12,
-    unit = "%", heddle = suite.below(all, three, free),
-    why = suite.why.walks })
-suite.range(x, { "1 bit over TBC that does not care, mean", from = 15, to = 20,
-    unit = "%", heddle = -suite.below(all, one, agnostic),
-    why = suite.why.matrix })
+suite.compare(x, { "3 bits below TBC without TLB, mean", from = 3, to = 12 }, all,
+    three, free)
+suite.compare(x, { "1 bit over TBC that does not care, mean", kind = "gain", from = 15,
+    to = 20 }, all, one, agnostic)
 for _, d in ipairs { agnostic, three } do
     x:quantity { "threads a formed warp: " .. d.name, unit = "threads",
         heddle = suite.mean(all, function(row)
@@ -41,7 +39,6 @@ x:quantity { "threads kept out of a warp: 3 bits, mean", unit = "threads",
     heddle = suite.mean(all, function(row)
         return counter(row[three.name], "core.joins_refused")
     end) }
-suite.order(x, all, "3 bits and no care", { three.name, agnostic.name },
-    suite.why.matrix)
+suite.order(x, all, "3 bits and no care", { three.name, agnostic.name })
 suite.show(x, all, designs, designs[1], "Performance over TBC without TLB")
 x:close()

@@ -60,9 +60,9 @@ local rows = { { "program", "4 KB pages", "2 MB pages", "span, MB", "misses %",
 for i, row in ipairs(all) do
     local t, p = touched(row.program), PAPER[row.program] or {}
     x:quantity { row.program .. ": 2 MB pages a memory instruction",
-        paper = p[1], unit = "pages", heddle = t.large, why = suite.why.pages }
+        paper = p[1], unit = "pages", n = 1, of = 1, heddle = t.large }
     x:quantity { row.program .. ": addresses of an instruction are within",
-        paper = p[2], unit = "MB", heddle = t.span, why = suite.why.span }
+        paper = p[2], unit = "MB", n = 1, of = 1, heddle = t.span }
     rows[i + 1] = { row.program, ("%.2f"):format(t.small),
         ("%.2f"):format(t.large), ("%.1f"):format(t.span) }
     for k, d in ipairs { designs[2], designs[3] } do

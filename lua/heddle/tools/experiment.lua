@@ -31,7 +31,8 @@
 --     calibrated       true: the paper's number was used to fit something
 --     shown            true: another column, beside the machine that is scored
 --     skip             why it is not compared, a text
---     also             alternatives: { name, value, setting = "l1tlb.blocking=full" }
+--     also             alternatives: { name, value, setting = "l1tlb.blocking=full",
+--                      before = VALUE }: before, where it is of other sets
 --     note             what has to be known of the number, one line
 -- Those without a paper's number are shown.  A claim that matches on one of the
 -- alternatives of a choice alone is marked: depends on that one.
@@ -44,7 +45,8 @@
 -- ... } takes the argument variant=literal, whose results are NAME-literal's and
 -- stand beside those of "papers", the first way, on the page (page.lua).  Where a
 -- paper leaves a choice open, choices = { { "bus-64", { ["dram.bus_bytes"] = 64 } } }
--- takes variant=bus-64, too: x:settings() are the settings of that run.  Choices run
+-- takes variant=bus-64, too: x:settings() are the settings of that run, and
+-- `arg` of a choice, arguments.  Choices run
 -- when they are asked for, not with all.
 --
 -- An experiment is named as its script, folder and file: scenarios/mask/fig11.lua
@@ -102,6 +104,9 @@ local function variant_of(o)
     for _, c in ipairs(o.choices or {}) do
         names[#names + 1] = c[1]
         if variant == c[1] then
+            for k, v in pairs(c.arg or {}) do
+                o.arg[k] = v
+            end
             return variant, c[2] or {}
         end
     end
@@ -320,7 +325,7 @@ function Experiment:quantity(given)
     q.also = q.also or {}
     for i, a in ipairs(q.also) do
         q.also[i] = { name = a[1] or a.setting, heddle = a[2],
-            setting = a.setting }
+            before = a.before, setting = a.setting }
     end
     self.quantities[#self.quantities + 1] = q
 end
@@ -421,7 +426,7 @@ local function told(q)
     if q.said then
         return q.said
     elseif q.from and q.to then
-        return value(q.from, "") .. " to " .. value(q.to, q.unit)
+        return ("%g to %s"):format(q.from, value(q.to, q.unit))
     elseif q.from or q.to then
         return (q.from and ">= " or "<= ") .. value(q.from or q.to, q.unit)
     end
@@ -431,8 +436,11 @@ end
 --- A value here, with its interval.
 local function found(q)
     local text = value(q.heddle, q.unit)
-    return q.low and ("%s [%s, %s]"):format(text, value(q.low, ""),
-        value(q.high, "")) or text
+    local function bare(v)
+        return (value(v, "%"):gsub(" %%$", ""))
+    end
+    return q.low and ("%s [%s, %s]"):format(text, bare(q.low), bare(q.high))
+        or text
 end
 
 --- How far it is from the paper's: a ratio, or points.
@@ -482,10 +490,12 @@ local function differences(self)
     for _, q in ipairs(self.quantities) do
         local causes = {}
         for _, a in ipairs(q.counts and q.verdict == "off" and q.also or {}) do
-            local grade = a.setting and verdict.grade(q, a.heddle)
+            local before = a.before or q.heddle
+            local grade = a.setting and verdict.grade(q, before) == "off"
+                and verdict.grade(q, a.heddle)
             if grade == "match" or grade == "near" then
                 causes[#causes + 1] = ("%s: %s before, %s after (%s)"):format(
-                    a.setting, value(q.heddle, q.unit), value(a.heddle, q.unit),
+                    a.setting, value(before, q.unit), value(a.heddle, q.unit),
                     grade)
             end
         end
