@@ -273,7 +273,7 @@ for _, case in ipairs(CASES) do
             row[#row + 1] = ("%.1f %%"):format(loss)
             if PRINTED[case[1]] then
                 x:quantity { ("%s: loss, %s"):format(d, case[1]), unit = "%",
-                    paper = PAPER[d], heddle = loss, why = suite.why.loss }
+                    kind = "loss", shown = true, paper = PAPER[d], heddle = loss }
             end
         end
         by[case[1]] = results
@@ -305,10 +305,10 @@ if by.released and by["released-skip"] then
     local skip = sharing.gain(by["released-skip"], "SharedTLB", "Ideal")
         / sharing.gain(by.released, "SharedTLB", "Ideal")
     x:quantity { "MASK's L2 bypass as released, over SharedTLB", unit = "%",
-        paper = 43.6, heddle = 100 * (skip - 1), why = suite.why.skip }
-    x:quantity { "MASK as released, over SharedTLB", unit = "%", paper = 57.8,
-        heddle = 100 * (skip * sharing.gain(by["released-skip"], "MASK",
-            "SharedTLB") - 1), why = suite.why.skip }
+        kind = "gain", shown = true, paper = 43.6, heddle = 100 * (skip - 1) }
+    x:quantity { "MASK as released, over SharedTLB", unit = "%", shown = true,
+        kind = "gain", paper = 57.8, heddle = 100 * (skip * sharing.gain(by["released-skip"], "MASK",
+            "SharedTLB") - 1) }
 end
 x:table("One change at a time", rows)
 if first then

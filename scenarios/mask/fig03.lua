@@ -13,31 +13,23 @@
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local PAPER = { PWCache = 45.0, SharedTLB = 40.6 }
-
 local x = suite.open("fig03", "figure 3", "two designs against an ideal TLB")
 local results, o = suite.measure(x)
 
-local function column(name, r)
-    for _, design in ipairs { "PWCache", "SharedTLB" } do
-        local ratio, of_means = sharing.gain(r, design, "Ideal")
-        x:quantity { ("%s: loss against Ideal%s"):format(design, name),
-            unit = "%", paper = PAPER[design], heddle = 100 * (1 - ratio),
-            why = suite.why.loss }
-        x:quantity { ("%s: ratio of means%s"):format(design, name),
-            unit = "%", heddle = 100 * (1 - of_means) }
-    end
-    local means = {}
-    for _, d in ipairs(o.designs) do
-        means[d.name] = sharing.mean(r, d.name)
-    end
-    x:order { "weighted speedup" .. name, paper = { "Ideal", "SharedTLB",
-        "PWCache" }, heddle = means, why = suite.why.pwcache }
-end
+local columns = suite.columns(x, o, results)
 
-column("", results)
-for _, c in ipairs(suite.columns(x, o, results)) do
-    column(c[1], c.results or sharing.measure(x, c.options))
+for _, q in ipairs { { "PWCache", paper = 45.0 }, { "SharedTLB",
+    from = suite.LOSS.from, to = suite.LOSS.to } } do
+    local design = q[1]
+    q[1] = design .. ": loss against Ideal"
+    q.kind, q.also = "loss", suite.beside(x, columns, function(r)
+        return 100 * (1 - sharing.gain(r, design, "Ideal"))
+    end)
+    x:quantity(sharing.claim(q, results, design, "Ideal"))
+    x:quantity { design .. ": ratio of means", unit = "%", heddle = 100 * (1
+        - select(2, sharing.gain(results, design, "Ideal"))) }
 end
+x:order(sharing.order({ "weighted speedup", paper = { "Ideal", "SharedTLB",
+    "PWCache" } }, results))
 suite.pairs_table(x, o, results)
 x:close()

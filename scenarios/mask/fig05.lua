@@ -23,13 +23,11 @@ end
 local shared, mean = suite.map(results, o, function(r)
     return suite.metric(r.SharedTLB.run, "concurrent_walks")
 end)
-x:quantity { "walks at once, most, mean of applications alone", unit = "walks",
-    said = "> 20", heddle = suite.mean(peaks), agrees = suite.mean(peaks) > 20,
-    why = suite.why.walks }
 x:quantity { "walks at once, mean of applications alone", unit = "walks",
-    heddle = suite.mean(walks) }
-x:quantity { "walks at once, mean of pairs", unit = "walks", said = "> 20",
-    heddle = mean, agrees = mean > 20, why = suite.why.walks }
+    from = 20, heddle = suite.mean(walks), note = suite.note.walks }
+x:quantity { "walks at once, most, mean of applications alone", unit = "walks",
+    heddle = suite.mean(peaks) }
+x:quantity { "walks at once, mean of pairs", unit = "walks", heddle = mean }
 x:quantity { "share of applications that reach more than 20 walks", unit = "%",
     heddle = 100 * many / #apps }
 suite.grouped(x, { title = "Concurrent page walks, applications alone",

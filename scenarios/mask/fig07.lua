@@ -31,8 +31,7 @@ end
 x:quantity { "miss rate alone", unit = "%", heddle = suite.mean(alone) }
 x:quantity { "miss rate shared", unit = "%", heddle = suite.mean(shared) }
 x:order { "mean miss rate", paper = { "shared", "alone" },
-    heddle = { alone = suite.mean(alone), shared = suite.mean(shared) },
-    why = suite.why.tlb }
+    heddle = { alone = suite.mean(alone), shared = suite.mean(shared) } }
 x:quantity { "applications whose rate does not fall (by 0.5 points)",
     unit = "%", heddle = 100 * rises / #groups }
 suite.grouped(x, { title = "L2 TLB miss rate", unit = "%",

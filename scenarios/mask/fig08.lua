@@ -19,11 +19,11 @@ local used, mean_used = share "dram_walk_share"
 local walks, mean_walks = share "dram_peak_share_walk"
 local data, mean_data = share "dram_peak_share_data"
 x:quantity { "page walks, of used bandwidth", unit = "%", paper = 13.8,
-    heddle = mean_used, why = suite.why.walks_bandwidth }
+    heddle = mean_used, each = used, note = suite.note.bandwidth }
 x:quantity { "page walks, of the peak", unit = "%", paper = 2.4,
-    heddle = mean_walks, why = suite.why.walks_bandwidth }
-x:quantity { "data, of the peak", unit = "%", paper = 2.4 / 0.138 - 2.4,
-    heddle = mean_data, why = suite.why.data_bandwidth }
+    heddle = mean_walks, each = walks }
+x:quantity { "data, of the peak", unit = "%", shown = true,
+    paper = 2.4 / 0.138 - 2.4, heddle = mean_data, each = data }
 suite.grouped(x, { title = "DRAM bandwidth, of the peak", unit = "%",
     head = "pair", format = "%.2f" }, suite.names(o),
     { { name = "page walks", values = walks }, { name = "data",

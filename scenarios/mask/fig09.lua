@@ -29,8 +29,7 @@ x:quantity { "data", unit = "DRAM cycles", heddle = mean_data }
 x:quantity { "pairs in which page walks wait longer", unit = "%",
     heddle = n > 0 and 100 * longer / n or nil }
 x:order { "DRAM latency", paper = { "page walks", "data" },
-    heddle = { ["page walks"] = mean_walks, data = mean_data },
-    why = suite.why.latency }
+    heddle = { ["page walks"] = mean_walks, data = mean_data } }
 suite.grouped(x, { title = "DRAM latency", unit = "DRAM cycles", head = "pair",
     format = "%.0f" }, suite.names(o), { { name = "page walks",
         values = walks }, { name = "data", values = data } })

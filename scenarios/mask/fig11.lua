@@ -10,37 +10,15 @@
 --     heddle run scenarios/mask/fig11.lua [scale=full]
 --
 -- SPDX-License-Identifier: MIT
+local H = require "heddle"
 local sharing = require "heddle.sharing"
 local suite = require "common"
 
-local PAPER = { [0] = 58.7, 61.2, 52.0, all = 57.8, ideal = 23.2 }
-local ORDER = { "Ideal", "MASK", "MASK-Cache", "MASK-DRAM", "SharedTLB",
-    "PWCache" }
+local PAPER = { [0] = 58.7, 61.2, 52.0 }
+local MEAN = "MASK over SharedTLB, mean of ratios"
 
 local x = suite.open("fig11", "figure 11", "MASK against SharedTLB")
 local results, o = suite.measure(x, { names = suite.all })
-
-local function gain(r)
-    return 100 * (sharing.gain(r, "MASK", "SharedTLB") - 1)
-end
-
-local function column(name, r, options)
-    x:quantity { "MASK over SharedTLB, mean of ratios" .. name, unit = "%",
-        paper = PAPER.all, heddle = gain(r), why = suite.why.gain }
-    local _, of_means = sharing.gain(r, "MASK", "SharedTLB")
-    x:quantity { "MASK over SharedTLB, ratio of means" .. name, unit = "%",
-        heddle = 100 * (of_means - 1) }
-    x:quantity { "MASK below Ideal" .. name, unit = "%", paper = PAPER.ideal,
-        heddle = 100 * (1 - sharing.gain(r, "MASK", "Ideal")),
-        why = suite.why.loss }
-    local means = {}
-    for _, d in ipairs(options.designs) do
-        means[d.name] = sharing.mean(r, d.name)
-    end
-    x:order { "weighted speedup" .. name, paper = ORDER, heddle = means,
-        why = suite.why.order }
-    return means
-end
 
 local groups, series, n = {}, {}, 0
 for i, d in ipairs(o.designs) do
@@ -59,18 +37,30 @@ for hmr = 0, 2 do
         return set.hmr == hmr
     end)
     if #some > 0 then
-        x:quantity { ("MASK over SharedTLB, %d-HMR"):format(hmr), unit = "%",
-            paper = PAPER[hmr], heddle = gain(some), why = suite.why.gain }
+        local of = 0
+        for _, set in ipairs(H.suites.pairs()) do
+            of = of + (set.hmr == hmr and 1 or 0)
+        end
+        x:quantity(sharing.claim({ ("MASK over SharedTLB, %d-HMR"):format(hmr),
+            paper = PAPER[hmr], n = #some, of = of }, some, "MASK", "SharedTLB"))
         group(("%d-HMR"):format(hmr), some)
     end
 end
 group("mean", results)
-column("", results, o)
-local names = x.full and suite.all or { "Ideal", "SharedTLB", "PWCache",
-    "MASK" }
-for _, c in ipairs(suite.columns(x, o, results, names)) do
-    column(c[1], c.results or sharing.measure(x, c.options), c.options)
-end
+local columns = suite.columns(x, o, results, x.full and suite.all or { "Ideal",
+    "SharedTLB", "PWCache", "MASK" })
+x:quantity(sharing.claim({ MEAN, from = suite.GAIN.from, to = suite.GAIN.to,
+    note = suite.note.gain, also = suite.beside(x, columns, function(r)
+        return 100 * (sharing.gain(r, "MASK", "SharedTLB") - 1)
+    end) }, results, "MASK", "SharedTLB"))
+x:quantity { "MASK over SharedTLB, ratio of means", unit = "%",
+    heddle = 100 * (select(2, sharing.gain(results, "MASK", "SharedTLB")) - 1) }
+x:quantity(sharing.claim({ "MASK below Ideal", kind = "loss", paper = 23.2, on = MEAN,
+    also = suite.beside(x, columns, function(r)
+        return 100 * (1 - sharing.gain(r, "MASK", "Ideal"))
+    end) }, results, "MASK", "Ideal"))
+x:order(sharing.order({ "weighted speedup", paper = { "Ideal", "MASK", "MASK-Cache",
+    "MASK-DRAM", "SharedTLB", "PWCache" } }, results))
 suite.grouped(x, { title = "Weighted speedup by class", head = "class" },
     groups, series)
 suite.pairs_table(x, o, results)

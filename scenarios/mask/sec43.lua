@@ -38,7 +38,7 @@ for level = 1, 4 do
     series[level] = { name = "level " .. level, values = values }
     x:quantity { ("level %d%s"):format(level, level == 1 and " (root)"
         or level == 4 and " (leaf)" or ""), unit = "%", paper = PAPER[level],
-        heddle = mean, why = suite.why["level" .. level] }
+        heddle = mean, note = level == 4 and suite.note.leaf or nil }
 end
 local joined, mean = suite.map(results, o, merged)
 x:quantity { "level 4, reads that joined another one", unit = "%",
@@ -48,12 +48,11 @@ local named = suite.named { "MM_CONS", "RED_RAY" }
 local more = require("heddle.sharing").measure(x, suite.options(x,
     { names = { "SharedTLB" }, pairs = named }))
 for i, set in ipairs(named) do
-    x:quantity { "level 3, " .. set.name, unit = "%",
-        paper = LEVEL3[set.name], heddle = rate(more[i], 3),
-        why = suite.why.level3 }
+    x:quantity { "level 3, " .. set.name, unit = "%", n = 1, of = 1,
+        paper = LEVEL3[set.name], heddle = rate(more[i], 3) }
 end
 x:order { "hit rates", paper = { "level 1", "level 2", "level 3", "level 4" },
-    heddle = means, why = suite.why.level4 }
+    heddle = means }
 suite.grouped(x, { title = "L2 cache hit rate of page walk reads", unit = "%",
     head = "pair", format = "%.1f" }, suite.names(o), series)
 x:close()

@@ -49,8 +49,7 @@ local before, hits_before = share("SharedTLB", own_hits, "mmu.hits",
 local after, hits_after = share("MASK-TLB", own_hits, "mmu.hits",
     "mmu.misses")
 x:quantity { "L2 TLB hit rate, MASK-TLB over SharedTLB", unit = "%",
-    paper = 49.9, heddle = 100 * (hits_after / hits_before - 1),
-    why = suite.why.tokens }
+    kind = "gain", paper = 49.9, heddle = 100 * (hits_after / hits_before - 1) }
 local _, answered = share("MASK-TLB", function(c) return c "mmu.hits" end,
     "mmu.hits", "mmu.misses")
 x:quantity { "the same with hits of the bypass cache", unit = "%",
@@ -59,7 +58,7 @@ local function bypass(c) return c "mmu.bypass_hits" end
 local _, of_all = share("MASK-TLB", bypass, "mmu.hits", "mmu.misses")
 local _, of_rest = share("MASK-TLB", bypass, "mmu.bypass_hits", "mmu.misses")
 x:quantity { "bypass cache hit rate, of requests", unit = "%", paper = 66.5,
-    heddle = 100 * of_all, why = suite.why.bypass }
+    heddle = 100 * of_all }
 x:quantity { "bypass cache hit rate, of what the L2 TLB leaves", unit = "%",
     heddle = 100 * of_rest }
 --- Of all accesses in short runs of some pairs, those that the bypass cache could
@@ -92,9 +91,6 @@ x:quantity { "bypass cache hit rate, of accesses if all asked it first",
     unit = "%", heddle = asked_first {} }
 x:quantity { "the same, L1 TLBs block", unit = "%",
     heddle = asked_first(suite.blocking) }
-x:order { "L2 TLB hit rate", paper = { "MASK-TLB", "SharedTLB" },
-    heddle = { ["MASK-TLB"] = hits_after, SharedTLB = hits_before },
-    why = suite.why.tokens }
 suite.grouped(x, { title = "L2 TLB hit rate", head = "pair" }, names,
     { { name = "SharedTLB", values = before }, { name = "MASK-TLB",
         values = after } })
@@ -120,15 +116,14 @@ for _, name in ipairs { "SharedTLB", "MASK-Cache" } do
         heddle = 100 * data[name] }
 end
 x:order { "L2 cache hit rate of data", paper = { "MASK-Cache", "SharedTLB" },
-    heddle = data, why = suite.why.data_hits }
+    heddle = data }
 
 -- ---- performance, alone --------------------------------------------------------------
 
 for _, q in ipairs { { "MASK-TLB" }, { "MASK-Cache", 43.6 },
     { "MASK-DRAM", 22.7 } } do
-    x:quantity { q[1] .. " over SharedTLB", unit = "%", paper = q[2],
-        heddle = 100 * (sharing.gain(results, q[1], "SharedTLB") - 1),
-        why = suite.why.gain }
+    x:quantity(sharing.claim({ q[1] .. " over SharedTLB", paper = q[2] }, results,
+        q[1], "SharedTLB"))
 end
 local series = {}
 for i, name in ipairs { "MASK-TLB", "MASK-Cache", "MASK-DRAM", "MASK" } do
@@ -161,23 +156,13 @@ for i in ipairs(names) do
     most = math.max(most, bandwidth[i] or -math.huge)
 end
 x:quantity { "DRAM latency of page walks, MASK-DRAM: best pair", unit = "%",
-    paper = -10.6, heddle = least, why = suite.why.walk_latency }
+    kind = "gain", paper = -10.6, heddle = least }
 x:quantity { "DRAM latency of page walks, MASK-DRAM: mean", unit = "%",
     heddle = mean_latency }
-x:quantity { "DRAM bandwidth, MASK-DRAM: best pair", unit = "%", paper = 5.6,
-    heddle = most, why = suite.why.more_bandwidth }
+x:quantity { "DRAM bandwidth, MASK-DRAM: best pair", unit = "%",
+    kind = "gain", paper = 5.6, heddle = most }
 x:quantity { "DRAM bandwidth, MASK-DRAM: mean", unit = "%",
     heddle = mean_bandwidth }
-
-local function walk_latency(design)
-    return select(2, suite.map(results, o, function(r)
-        return suite.histogram(r[design].run, "dram", "walk_latency")
-    end))
-end
-x:order { "DRAM latency of page walks", paper = { "SharedTLB", "MASK-DRAM" },
-    heddle = { SharedTLB = walk_latency "SharedTLB",
-        ["MASK-DRAM"] = walk_latency "MASK-DRAM" },
-    why = suite.why.walk_latency }
 
 --- Each application that MASK names: mean of its pairs, IPC under MASK-DRAM
 -- over that under SharedTLB.
@@ -199,6 +184,6 @@ for _, app in ipairs { "SRAD", "SCAN", "CONS" } do
         end
     end
     x:quantity { app .. " with the DRAM scheduler", unit = "%",
-        paper = NAMED[app], heddle = suite.mean(list), why = suite.why.silver }
+        kind = "gain", paper = NAMED[app], heddle = suite.mean(list) }
 end
 x:close()

@@ -30,8 +30,8 @@ end
 
 local base, _, o = measure()
 suite.say(x, o)
-x:quantity { "MASK over SharedTLB", unit = "%", paper = 57.8, heddle = base,
-    why = suite.why.gain }
+x:quantity { "MASK over SharedTLB", unit = "%", kind = "gain", paper = 57.8,
+    shown = true, heddle = base } -- figure 11 counts it
 
 -- ---- entries of the L2 TLB -----------------------------------------------------------
 
@@ -47,8 +47,8 @@ for i, entries in ipairs(sizes) do
     end
     local last = entries == 8192
     x:quantity { ("MASK over SharedTLB, %d entries"):format(entries),
-        unit = "%", said = last and "0 (equal)" or nil, heddle = gain,
-        agrees = last and math.abs(gain) < 2 or nil, why = suite.why.entries }
+        unit = "%", kind = "gain", paper = last and 0 or nil,
+        said = last and "0 (equal)" or nil, heddle = gain }
 end
 suite.grouped(x, { title = "Entries of the L2 TLB", unit = "weighted speedup",
     head = "entries" }, groups, series)
@@ -57,25 +57,22 @@ suite.grouped(x, { title = "Entries of the L2 TLB", unit = "weighted speedup",
 
 local _, large, lo = measure({ ["vm.page"] = "2M" }, { "Ideal", "SharedTLB",
     "MASK" })
-x:quantity { "2 MB pages: SharedTLB below Ideal", unit = "%", paper = 44.5,
-    heddle = 100 * (1 - sharing.gain(large, "SharedTLB", "Ideal")),
-    why = suite.why.large }
-x:quantity { "2 MB pages: MASK below Ideal", unit = "%", paper = 1.8,
-    heddle = 100 * (1 - sharing.gain(large, "MASK", "Ideal")),
-    why = suite.why.order }
+x:quantity(sharing.claim({ "2 MB pages: SharedTLB below Ideal", kind = "loss",
+    from = 0, to = 44.5, note = suite.note.large }, large, "SharedTLB", "Ideal"))
+x:quantity(sharing.claim({ "2 MB pages: MASK below Ideal", kind = "loss",
+    paper = 1.8 }, large, "MASK", "Ideal"))
 local _, stalled = suite.map(large, lo, function(r)
     local run = r.SharedTLB.run
     return 100 * ((report.metric(run, "time_tlb") or 0)
         + (report.metric(run, "time_walk") or 0))
 end)
 x:quantity { "2 MB pages: warp time spent on translation", unit = "%",
-    said = "near 100 %", heddle = stalled, agrees = stalled > 80,
-    why = suite.why.large }
+    paper = 100, said = "near 100 %", heddle = stalled }
 local _, walks = suite.map(large, lo, function(r)
     return report.metric(r.SharedTLB.run, "concurrent_walks") or 0
 end)
 x:quantity { "2 MB pages: walks at once, a core", unit = "walks",
-    said = "<= 5", heddle = walks / 30, agrees = walks / 30 <= 5 }
+    to = 5, heddle = walks / 30 }
 
 -- ---- tokens, rows, scheduler --------------------------------------------------------------
 
@@ -93,14 +90,11 @@ for _, name in ipairs(names) do
     local mean = sharing.mean(tr, name)
     low, high = math.min(low, mean), math.max(high, mean)
 end
-x:quantity { "InitialTokens: largest difference", unit = "%", said = "< 1 %",
-    heddle = 100 * (high / low - 1), agrees = high / low - 1 < 0.01,
-    why = suite.why.initial }
+x:quantity { "InitialTokens: largest difference", unit = "%", to = 1,
+    heddle = 100 * (high / low - 1) }
 local closed = measure { ["dram.page"] = "closed" }
 x:quantity { "closed rows: MASK over SharedTLB, difference",
-    unit = "points", said = "within 0.8", heddle = closed - base,
-    agrees = math.abs(closed - base) <= 0.8, why = suite.why.rows }
+    unit = "points", from = -0.8, to = 0.8, heddle = closed - base }
 x:quantity { "ready-first scheduler: MASK over SharedTLB", unit = "%",
-    paper = 44.2, heddle = measure { ["dram.scheduler"] = "ready-first" },
-    why = suite.why.gain }
+    kind = "gain", paper = 44.2, heddle = measure { ["dram.scheduler"] = "ready-first" } }
 x:close()

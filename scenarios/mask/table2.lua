@@ -14,11 +14,14 @@ local report = require "heddle.report"
 local suite = require "common"
 
 local CLASS = H.suites.get("mask").class
-local WHY = "see scenarios/characterise/mask.lua, which explains class by class"
 
 local x = suite.open("table2", "table 2", "classes by TLB miss rate")
 local o = suite.options(x, { names = { "SharedTLB" } })
 local names, seen, jobs = {}, {}, {}
+local COUNT = 0
+for _ in pairs(CLASS) do
+    COUNT = COUNT + 1
+end
 for _, set in ipairs(o.pairs) do
     for _, name in ipairs(set.apps) do
         if not seen[name] then
@@ -53,7 +56,8 @@ end
 x:say("Alone on 30 cores on SharedTLB, %d cycles after %d of warm-up",
     o.cycles, o.warmup)
 x:quantity { "applications in MASK's class", unit = "", paper = #names,
-    heddle = same, agrees = same == #names, why = WHY }
+    heddle = same, n = #names, of = COUNT, sets = "applications",
+    note = suite.note.recalled }
 x:table("Miss rates", rows)
 x:bars { title = "TLB miss rates, alone", unit = "%", groups = names,
     width = math.max(720, 60 + 60 * #names), series = {

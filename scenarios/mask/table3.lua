@@ -44,21 +44,23 @@ for n = 1, 5 do
             .. "each of three to five", #o.sets, #sets(3))
     end
     local r = sharing.measure(x, o)
+    x:scope(#o.sets, n == 1 and #H.suites.homogeneous(1) or n == 2
+        and #H.suites.pairs() or #H.suites.heterogeneous(n, x.arg.seed), "sets")
     groups[n] = ("%d"):format(n)
     for i, s in ipairs(series) do
-        s.values[n] = 100 * sharing.gain(r, s.name, "Ideal")
-        x:quantity { ("%s, %d application%s (%d sets)"):format(s.name, n,
-            n > 1 and "s" or "", #o.sets), unit = "%",
-            paper = PAPER[s.name][n], heddle = s.values[n],
-            why = suite.why.loss }
+        local function name(design)
+            return ("%s, %d application%s (%d sets)"):format(design, n,
+                n > 1 and "s" or "", #o.sets)
+        end
+        local q = sharing.claim({ name(s.name), kind = "part",
+            paper = PAPER[s.name][n], on = s.name == "MASK" and name "SharedTLB"
+            or nil }, r, s.name, "Ideal")
+        s.values[n] = q.heddle
+        x:quantity(q)
         series[i] = s
     end
-end
-for n = 1, 5 do
-    x:order { ("%d application%s"):format(n, n > 1 and "s" or ""),
-        paper = { "MASK", "SharedTLB" }, why = suite.why.gain,
-        heddle = { MASK = series[2].values[n],
-            SharedTLB = series[1].values[n] } }
+    x:order(sharing.order({ ("%d application%s"):format(n, n > 1 and "s" or ""),
+        paper = { "MASK", "SharedTLB" } }, r))
 end
 suite.grouped(x, { title = "Performance of one to five applications",
     unit = "% of Ideal", head = "applications", format = "%.1f",

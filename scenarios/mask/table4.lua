@@ -25,19 +25,20 @@ for m, machine in ipairs { "fermi", "integrated" } do
     local r, o = suite.measure(x, { names = { "Ideal", "PWCache", "SharedTLB",
         "MASK" }, machine = H.machine(machine) })
     groups[m] = machine
-    local means, order = {}, {}
+    local order = {}
     for _, s in ipairs(series) do
         local paper = PAPER[machine][s.name]
-        s.values[m], s.marks[m] = 100 * sharing.gain(r, s.name, "Ideal"), paper
-        means[s.name], order[#order + 1] = s.values[m], s.name
-        x:quantity { ("%s on %s"):format(s.name, machine), unit = "%",
-            paper = paper, heddle = s.values[m], why = suite.why.loss }
+        local q = sharing.claim({ ("%s on %s"):format(s.name, machine),
+            kind = "part", paper = paper, on = s.name == "MASK"
+            and "SharedTLB on " .. machine or nil }, r, s.name, "Ideal")
+        s.values[m], s.marks[m] = q.heddle, paper
+        order[#order + 1] = s.name
+        x:quantity(q)
     end
     table.sort(order, function(a, b)
         return PAPER[machine][a] > PAPER[machine][b]
     end)
-    x:order { machine, paper = order, heddle = means,
-        why = suite.why.pwcache }
+    x:order(sharing.order({ machine, paper = order }, r))
     suite.pairs_table(x, o, r)
 end
 suite.grouped(x, { title = "Other machines", unit = "% of Ideal",

@@ -62,8 +62,8 @@ for i, case in ipairs(cases) do
         local loss = 100 * (1 - sharing.gain(r, design, "Ideal"))
         series[s].values[i] = loss
         x:quantity { ("%s: loss against Ideal, %s"):format(design, name),
-            unit = "%", paper = paper and PAPER[design] or nil, heddle = loss,
-            why = suite.why.loss }
+            unit = "%", kind = "loss", shown = paper,
+            paper = paper and PAPER[design] or nil, heddle = loss }
     end
 end
 suite.grouped(x, { title = "Loss against Ideal", unit = "%",
