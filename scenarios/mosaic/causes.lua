@@ -117,8 +117,8 @@ for i, c in ipairs(changes) do
         feel = feel + (r[base].ws < 0.95 * r[ideal].ws and 1 or 0)
     end
     if PRINTED[c[1]] then -- what is varied is in the table
-        x:quantity { "loss, " .. c[1], unit = "%", heddle = 100 * loss,
-            paper = 48.1, why = suite.why.loss }
+        x:quantity { "loss, " .. c[1], unit = "%", kind = "loss",
+            heddle = 100 * loss, paper = 48.1, shown = true } -- figure 3 counts it
     end
     rows[i + 1] = { c[1], report.percent(loss), feel, report.percent(
         sharing.gain(results, "Mosaic, " .. c[1], base) - 1), c[2] }

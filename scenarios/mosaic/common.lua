@@ -1,5 +1,5 @@
 --- common.lua - what the experiments of Mosaic have in common: sets of
--- applications, sizes, budgets, designs, and what is known of the differences.
+-- applications, sizes, budgets, designs.
 --
 -- quick: three programs that feel their TLBs at once (MUM, NW, 3DS) and the two
 -- sets that Mosaic's figure 10 names; short runs; for tests and a first look.
@@ -83,6 +83,13 @@ function common.open(name, where, title, more)
         name = "mosaic/" .. name, source = "Mosaic (MICRO 2017), " .. where,
         title = title, arg = H.args(experiment.args(arg)),
         variants = { "literal" },
+        choices = {
+            { "bus-64", { ["dram.bus_bytes"] = 64 } },
+            { "bus-128", { ["dram.bus_bytes"] = 128 } },
+            { "partition-150", { ["l2cache.latency"] = 160 } },
+            { "issue-2", { ["core.issue"] = 2 } },
+            { "inputs-R", {}, arg = { size = "R" } },
+        },
     }
 end
 
@@ -146,6 +153,18 @@ function common.counts(x, kind)
     return x.full and { 2, 3, 4, 5 } or { 2, 5 }
 end
 
+--- How many sets the paper has of a kind: of n applications, or of all numbers.
+function common.count(kind, n)
+    if n then
+        return #H.suites[kind](n)
+    end
+    local all = 0
+    for k = kind == "homogeneous" and 1 or 2, 5 do
+        all = all + #H.suites[kind](k)
+    end
+    return all
+end
+
 --- A set's name for charts: 3DS x 5, HS-CONS.
 function common.label(set)
     for _, name in ipairs(set.apps) do
@@ -165,7 +184,7 @@ end
 
 --- The machine, with what `with` changes.
 function common.machine(x, settings)
-    local machine = H.machine(x:preset "mosaic")
+    local machine = H.machine(x:preset "mosaic"):with(x:settings())
     if settings then
         machine = machine:with(settings)
     end
@@ -222,78 +241,6 @@ function common.memory(set, size)
     return math.ceil(bytes / 2097152) * 2097152
 end
 
---- Why numbers differ from the paper's, as far as experiments have shown it:
--- those of causes.lua, and others that are named.
-common.why = {
-    loss = "twelve programs lose 15 % over 200,000 cycles: half of them fill "
-        .. "their issue slots or DRAM whatever translation costs; 3DS loses 64, TRD "
-        .. "32, MUM 26 and RED 24.  With 8 cycles instead of 50 to the L2 7 % are "
-        .. "lost, with misses under a miss 4, with both 3 (causes.lua scale=full "
-        .. "sets=12).  Nine lose 16 %, with a DRAM bus twice as wide 26, with DRAM "
-        .. "without a limit of bandwidth 44 (causes.lua scale=full)",
-    large = "none found: the paper's bound holds at size M in runs of 40,000 "
-        .. "cycles and more; shorter ones are all first touches",
-    walkcache = "the walk cache keeps 1,024 entries of all levels, leaves too, so "
-        .. "that it reaches as far as 512 L2 TLB entries and saves reads besides; on "
-        .. "the release's machine it takes 85 cycles a look-up",
-    gain = "Mosaic has what large pages give: it gains 27 % over twelve programs "
-        .. "(causes.lua scale=full sets=12), nearly all that 4 KB pages lose; so the "
-        .. "distance is the loss's (fig03)",
-    released = "the sets are few, and what a set gains goes from nothing to "
-        .. "several times (the table); with entries for large pages it has Ideal's "
-        .. "performance, so the distance is less than the paper's",
-    faults = "what a program does with a page before the next decides: of whole "
-        .. "runs at size S alone, CFD and GUP lose 19 %, CONS 41 %, TRD 90 % and "
-        .. "MM, whose faults hardly overlap, 92 %; the first 100,000 cycles of work "
-        .. "of each at size M are all first touches and lose 93 to 98 % "
-        .. "(scale=full apps=1); at size T, and in shorter windows, there is little "
-        .. "but the first faults' 55 us",
-    window = "both sizes move 7.8 bytes a cycle once faults overlap, so whole "
-        .. "runs that use what they bring are near each other: alone at size S, "
-        .. "with 2 MB GUP and CFD lose 15 and 13 % against 4 KB, CONS and TRD gain "
-        .. "1 and 13 %, and MM is 10.6 times as fast, as one transfer brings what "
-        .. "512 faults would; of the first 100,000 cycles of work four of them "
-        .. "lose 11 to 39 % and MM is 2.6 times as fast; several programs make 2 MB "
-        .. "wait for each other",
-    paged = "Mosaic moves as many bytes over the link as GPU-MMU, page by page, "
-        .. "and both wait for them: what a copy or far faults cost hides what "
-        .. "translation does; a run without paging is not reached by one with",
-    near = "little is left to lose: Mosaic regains nearly all (causes.lua)",
-    order = "where DRAM is the limit, a design that holds applications back can "
-        .. "be the better one: data that arrive together push each other out "
-        .. "of the L2 cache",
-    each = "programs that fill their issue slots or DRAM gain nothing; those that "
-        .. "wait for one walk after the other gain much (causes.lua), and take DRAM "
-        .. "from others of their set: of 101 that lose more than 1 % at full 94 do "
-        .. "so under Ideal, too (the table)",
-    named = "HS and CONS keep their issue slots full under any design, and with "
-        .. "Mosaic NW and HISTO are as fast as with Ideal",
-    hits = "a look-up that joins a walk in flight has missed here; counted as "
-        .. "hits, the rates are those of the next row",
-    calm = "misses of the L2 TLB are few, but so are the look-ups that reach "
-        .. "it: what L1 TLBs miss is mostly first touches",
-    entries = "a core walks for one instruction at a time, and how long that takes "
-        .. "matters more than how often it is the L2 TLB that answers (causes.lua)",
-    large_entries = "a core's blocks touch few pages of 2 MB at a time",
-    bloat = "sizes decide: 81.5 MB a program and 40 % are 16 pages of 2 MB "
-        .. "wasted, more than most programs have buffers; at size S the 27 "
-        .. "waste 21 % (buffers side by side) or 141 % (apart), at most 134 or "
-        .. "2004 %, at M 2 or 10 %; the paper is between the first two",
-    apart = "as above",
-    cac = "what compaction brings is what large pages bring (causes.lua); what "
-        .. "it costs is a stall before the first instruction, so it depends "
-        .. "on how long programs run (run=)",
-    bulk = "with 256 bytes to a channel a page is in all channels, and copies "
-        .. "inside DRAM block them all, one after the other; with a page to a "
-        .. "channel they take less than a tenth of the time (last column)",
-    held = "CAC empties a frame before an application's pages enter it, so "
-        .. "occupancy does not matter here while memory is 15 times the "
-        .. "footprint, as the paper's is (with 4.2 times and 75 %, bloat is 0: "
-        .. "see the table): what is held and not used is the "
-        .. "rest of frames with base pages, one or two a program, a smaller "
-        .. "share of larger programs",
-}
-
 -- ---- sums -------------------------------------------------------------------------
 
 --- Mean of f(item) over a list, nil left out; nil of nothing.
@@ -327,8 +274,8 @@ function common.say(x, what, o)
         x:say("machine changed: %s", x.arg.with)
     end
     if not x.full then
-        x:say("scale=quick: few sets in short runs; the paper's numbers are "
-            .. "means of many")
+        x:say("scale=quick: few sets in short runs, not comparable with the "
+            .. "paper's means of many")
     elseif x.arg.sets > 0 then
         x:say("sets=%d: a choice by seed %d of the paper's sets",
             x.arg.sets, x.arg.seed)

@@ -16,21 +16,17 @@ local sets = suite.sets(x, "homogeneous", 1)
 local results = suite.measure(x, sets, designs)
 
 suite.say(x, ("%d programs, each alone"):format(#sets))
-for _, q in ipairs { { "GPU-MMU", "4 KB", 48.1 },
-    { "GPU-MMU 2 MB", "2 MB", 2.0 } } do
-    local ratio, of_means = sharing.gain(results, q[1], "Ideal")
-    local loss = 100 * (1 - ratio)
-    x:quantity { q[2] .. ": loss against Ideal", unit = "%", paper = q[3],
-        said = q[2] == "2 MB" and "< 2 %" or nil, heddle = loss,
-        agrees = q[2] == "2 MB" and loss < 2 or nil,
-        why = q[2] == "4 KB" and suite.why.loss or suite.why.large }
+x:scope(#sets, suite.count("homogeneous", 1), "programs")
+for _, q in ipairs { { "GPU-MMU", "4 KB", paper = 48.1 },
+    { "GPU-MMU 2 MB", "2 MB", to = 2.0 } } do
+    local _, of_means = sharing.gain(results, q[1], "Ideal")
+    x:quantity(sharing.claim({ q[2] .. ": loss against Ideal", kind = "loss",
+        paper = q.paper, to = q.to }, results, q[1], "Ideal"))
     x:quantity { q[2] .. ": loss against Ideal, ratio of means", unit = "%",
         heddle = 100 * (1 - of_means) }
 end
-x:order { "performance", paper = { "Ideal", "GPU-MMU 2 MB", "GPU-MMU" },
-    slack = 0.02, heddle = { Ideal = sharing.mean(results, "Ideal"),
-        ["GPU-MMU"] = sharing.mean(results, "GPU-MMU"),
-        ["GPU-MMU 2 MB"] = sharing.mean(results, "GPU-MMU 2 MB") } }
+x:order(sharing.order({ "performance", paper = { "Ideal", "GPU-MMU 2 MB",
+    "GPU-MMU" } }, results))
 suite.sets_table(x, "IPC over GPU-MMU's, and of Ideal's", sets, designs,
     results)
 suite.sets_chart(x, "share of Ideal", sets, { suite.gpummu, suite.large },

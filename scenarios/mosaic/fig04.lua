@@ -57,15 +57,14 @@ for _, n in ipairs(counts) do
         local big = sharing.gain(r, BIG, NONE)
         local both = sharing.gain(r, BIG, SMALL)
         local what = apps(n) .. ", " .. span[1]
-        x:quantity { "4 KB: loss by paging, " .. what, unit = "%",
-            paper = LOSS[n], heddle = 100 * (1 - small),
-            why = suite.why.faults }
-        x:quantity { "2 MB: loss against 4 KB, both paging, " .. what,
-            unit = "%", paper = LARGE[n], heddle = 100 * (1 - both),
-            why = suite.why.window }
-        x:order { what, paper = { "no paging", "4 KB", "2 MB" },
-            slack = 0.01, heddle = { ["no paging"] = 1.0, ["4 KB"] = small,
-                ["2 MB"] = big }, why = suite.why.window }
+        local shown = span[1] ~= "whole runs" or nil -- which are what is scored
+        x:scope(#sets, suite.count("homogeneous", n), "sets")
+        x:quantity(sharing.claim({ "4 KB: loss by paging, " .. what,
+            kind = "loss", paper = LOSS[n], shown = shown }, r, SMALL, NONE))
+        x:quantity(sharing.claim({ "2 MB: loss against 4 KB, both paging, " .. what,
+            kind = "loss", paper = LARGE[n], shown = shown }, r, BIG, SMALL))
+        x:order(sharing.order({ what, paper = { NONE, SMALL, BIG },
+            shown = shown }, r))
         groups[#groups + 1] = what
         share[what] = { [NONE] = 1.0, [SMALL] = small, [BIG] = big }
         rows[#rows + 1] = { n, span[1], #sets, size, report.percent(small),

@@ -24,6 +24,7 @@ local sets = suite.sets(x, "heterogeneous", 2)
 local results = suite.measure(x, sets, designs)
 
 suite.say(x, ("%d sets of two programs"):format(#sets))
+x:scope(#sets, suite.count("heterogeneous", 2), "sets")
 local function share(r, design)
     return r[design].ws / r.Ideal.ws
 end
@@ -50,8 +51,7 @@ end
 for _, name in ipairs(LIST) do
     if mean and order[name] then
         x:order { "share of Ideal, " .. name, paper = { "friendly", name },
-            heddle = { friendly = mean, [name] = order[name] },
-            why = suite.why.named }
+            heddle = { friendly = mean, [name] = order[name] } }
     end
 end
 suite.sets_table(x, "Weighted speedup", sets, designs, results)

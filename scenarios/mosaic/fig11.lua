@@ -44,20 +44,19 @@ local function share(test)
 end
 
 suite.say(x, ("%d applications in %d heterogeneous sets"):format(#list, #all))
-local why = suite.why.each
-x:quantity { "least", unit = "%", paper = 66.3, heddle = 100 * list[1].mosaic,
-    why = why }
-x:quantity { "mean", unit = "%", paper = 133, why = why,
+x:scope(#all, suite.count "heterogeneous", "sets")
+x:quantity { "least", unit = "%", kind = "part", paper = 66.3, heddle = 100 * list[1].mosaic }
+x:quantity { "mean", unit = "%", kind = "part", paper = 133, 
     heddle = 100 * suite.mean(list, function(a) return a.mosaic end) }
-x:quantity { "most", unit = "%", paper = 860, why = why,
+x:quantity { "most", unit = "%", kind = "part", paper = 860, 
     heddle = 100 * list[#list].mosaic }
-x:quantity { "applications that lose", unit = "%", paper = 6.4, why = why,
+x:quantity { "applications that lose", unit = "%", paper = 6.4, 
     heddle = share(function(a) return a.mosaic < 1 end) }
 x:quantity { "applications that lose more than 1 %", unit = "%",
     heddle = share(function(a) return a.mosaic < 0.99 end) }
 for _, q in ipairs { { 90, 48.0 }, { 80, 68.9 }, { 70, 82.3 } } do
     x:quantity { ("applications with %d %% of Ideal"):format(q[1]),
-        unit = "%", paper = q[2], why = why, heddle = share(function(a)
+        unit = "%", paper = q[2], heddle = share(function(a)
             return a.mosaic >= a.ideal * q[1] / 100
         end) }
 end

@@ -36,18 +36,21 @@ for _, kind in ipairs { "homogeneous", "heterogeneous" } do
         x:say("%s, %d applications: whole runs of %d sets, size %s", kind, n,
             #sets, size)
     end
+    local of = 0
+    for _, n in ipairs(counts) do
+        of = of + suite.count(kind, n)
+    end
+    x:scope(#all, of, "sets")
     for i = 5, 6 do
         for _, reference in ipairs { FREE, PAID } do
-            x:quantity { ("%s: %s over %s"):format(kind, designs[i].name,
-                reference), unit = "%", paper = PAPER[kind],
-                heddle = 100 * (sharing.gain(all, designs[i].name, reference)
-                    - 1), why = suite.why.paged }
+            local scored = i == 6 and reference == FREE
+            x:quantity(sharing.claim({ ("%s: %s over %s"):format(kind,
+                designs[i].name, reference), paper = scored and PAPER[kind]
+                or nil }, all, designs[i].name, reference))
         end
     end
-    x:order { kind .. ": far faults", paper = { "Mosaic", "GPU-MMU" },
-        slack = 0.01, heddle = { Mosaic = sharing.mean(all, designs[6].name),
-            ["GPU-MMU"] = sharing.mean(all, designs[3].name) },
-        why = suite.why.paged }
+    x:order(sharing.order({ kind .. ": far faults", paper = { designs[6].name,
+        designs[3].name } }, all))
     suite.sets_table(x, kind, list, designs, all)
     groups[#groups + 1] = kind
     values[#groups] = {}

@@ -76,6 +76,7 @@ local total = 0
 for _, all in ipairs(by) do
     total = total + #all
 end
+x:scope(total, 235, "sets")
 suite.say(x, ("%d sets of 1 to 5 applications"):format(total))
 local rows, chart = { { "applications", "sets" } }, { title = x.title,
     unit = "hit rate", groups = {}, series = {} }
@@ -104,21 +105,19 @@ end
 for _, q in ipairs { { two, 81.0, "2" }, { five, 62.0, "5" } } do
     local value = rate(by[q[1]], "GPU-MMU", "l2tlb")
     x:quantity { "GPU-MMU: L2 hit rate, " .. q[3] .. " applications",
-        unit = "%", paper = q[2], heddle = value and 100 * value,
-        why = suite.why.hits }
+        unit = "%", paper = q[2], heddle = value and 100 * value }
     local joined = suite.mean(by[q[1]], joined_rate)
     x:quantity { "... that do not start a walk, " .. q[3] .. " applications",
         unit = "%", heddle = joined and 100 * joined }
 end
 local strict, both, all = calm()
 x:quantity { "Mosaic: sets in which each level misses < 1 %", unit = "%",
-    paper = 100 * 214 / 235, said = "214 of 235", heddle = 100 * strict / all,
-    why = suite.why.calm }
+    paper = 100 * 214 / 235, said = "214 of 235", heddle = 100 * strict / all }
 x:quantity { "Mosaic: sets in which < 1 % of look-ups miss both levels",
     unit = "%", heddle = 100 * both / all }
 for _, l in ipairs(LEVELS) do
     x:order { l[2] .. " hit rate", paper = { "Mosaic", "GPU-MMU" },
-        why = suite.why.calm, heddle = {
+        heddle = {
             Mosaic = rate(by[five], "Mosaic", l[1]),
             ["GPU-MMU"] = rate(by[five], "GPU-MMU", l[1]) } }
 end

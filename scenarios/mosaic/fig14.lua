@@ -23,16 +23,11 @@ local found = sweep.measure(x, { L1, L2 })
 
 local mosaic = found[L1[1]].Mosaic
 x:quantity { "Mosaic, 8 instead of 128 L1 base entries", unit = "%",
-    paper = -7.6, heddle = 100 * (mosaic[8] / mosaic[128] - 1),
-    why = suite.why.entries }
+    kind = "gain", paper = -7.6, heddle = 100 * (mosaic[8] / mosaic[128] - 1) }
 for _, q in ipairs { { L1, "GPU-MMU", "sensitive" }, { L1, "Mosaic", "flat" },
     { L2, "GPU-MMU", "sensitive" }, { L2, "Mosaic", "sensitive" } } do
     local s, design, kind = q[1], q[2], q[3]
-    local loss = sweep.range(s, found[s[1]][design])
-    x:quantity { ("%s, %s: loss of the fewest entries"):format(s.title,
-        design), unit = "%", said = kind, heddle = loss,
-        agrees = (math.abs(loss) < 8) == (kind == "flat"),
-        why = suite.why.entries }
+    sweep.claim(x, s, design, kind == "flat", found[s[1]][design])
 end
 sweep.show(x, L1, found)
 sweep.show(x, L2, found)

@@ -21,14 +21,8 @@ local L2 = { "l2tlb.large_entries", { 32, 64, 128, 256, 512 }, { 32, 512 },
 local found = sweep.measure(x, { L1, L2 })
 
 for _, s in ipairs { L1, L2 } do
-    local flat = sweep.range(s, found[s[1]]["GPU-MMU"])
-    x:quantity { s.title .. ", GPU-MMU: loss of the fewest entries",
-        unit = "%", said = "flat", heddle = flat, agrees = math.abs(flat) < 1,
-        why = suite.why.entries }
-    local loss = sweep.range(s, found[s[1]].Mosaic)
-    x:quantity { s.title .. ", Mosaic: loss of the fewest entries",
-        unit = "%", said = "sensitive", heddle = loss, agrees = loss >= 1,
-        why = suite.why.large_entries }
+    sweep.claim(x, s, "GPU-MMU", true, found[s[1]]["GPU-MMU"])
+    sweep.claim(x, s, "Mosaic", false, found[s[1]].Mosaic)
 end
 sweep.show(x, L1, found)
 sweep.show(x, L2, found)

@@ -114,25 +114,23 @@ local low = 0.0
 for _, v in ipairs(INDEX) do
     low = v <= 90 and math.max(low, math.abs(over(v, 50))) or low
 end
-x:quantity { "large pages by compaction, index <= 90 %", unit = "%",
-    said = "none", heddle = low, agrees = low < 1, why = suite.why.cac }
-x:quantity { "large pages by compaction, index 100 %", unit = "%",
-    said = "gain", heddle = over(100, 50), agrees = over(100, 50) >= 1,
-    why = suite.why.cac }
-for _, q in ipairs { { OCCUPANCY[1], "shorter" }, { OCCUPANCY[#OCCUPANCY],
-    "no shorter" } } do
-    local ratio = stall("CAC", q[1]) > 0
-        and stall("CAC-BC", q[1]) / stall("CAC", q[1]) or 1
-    x:quantity { ("stall of CAC-BC of CAC's, occupancy %d %%"):format(q[1]),
-        said = q[2], heddle = ratio, agrees = (ratio < 0.95)
-            == (q[2] == "shorter"), why = suite.why.bulk }
-end
+x:scope(#sets, suite.count("homogeneous", 2) + suite.count("heterogeneous", 2), "sets")
+x:quantity { "large pages by compaction, index <= 90 %", unit = "%", kind = "gain",
+    paper = 0, said = "none", heddle = low }
+x:order { "index 100 %", paper = { "compaction", "none" }, heddle = {
+    compaction = 1 + over(100, 50) / 100, none = 1.0 } }
+local few, many = OCCUPANCY[1], OCCUPANCY[#OCCUPANCY]
+x:order { ("stall, occupancy %d %%"):format(few), paper = { "CAC", "CAC-BC" },
+    heddle = { CAC = stall("CAC", few), ["CAC-BC"] = stall("CAC-BC", few) } }
+x:quantity { ("stall of CAC-BC of CAC's, occupancy %d %%"):format(many),
+    kind = "times", paper = 1, said = "no shorter", heddle = stall("CAC", many) > 0
+        and stall("CAC-BC", many) / stall("CAC", many) or 1 }
 local order = {}
 for _, v in ipairs(fragment.variants) do
     order[v[1]] = overall(v[1], 100, 50)
 end
 x:order { "index 100 %, half in use", paper = { "Ideal CAC", "CAC-BC", "CAC",
-    "No CAC" }, heddle = order, why = suite.why.cac }
+    "No CAC" }, heddle = order }
 
 local function curve(title, xlabel, values, at)
     local rows, chart = { { title, "coalesced" } }, { title = title,

@@ -47,9 +47,8 @@ function paging.window(x, sets, designs, cycles)
 end
 
 --- Columns for a figure of weighted speedups without paging: the same with
--- copies at launch and with far faults, in whole runs.  paper: as in
--- speedup.report.
-function paging.columns(x, kind, paper)
+-- copies at launch and with far faults, in whole runs, shown.
+function paging.columns(x, kind)
     local counts = kind == "homogeneous" and { 1, 2 } or { 2 }
     local designs, rows = {}, { { "applications", "sets" } }
     local size
@@ -81,14 +80,10 @@ function paging.columns(x, kind, paper)
     for k, mode in ipairs(paging.modes) do
         local g, m, i = designs[3 * k - 2].name, designs[3 * k - 1].name,
             designs[3 * k].name
-        x:quantity { ("Mosaic over GPU-MMU, whole runs, %s"):format(
-            NAMES[mode]), unit = "%", paper = mode ~= "none" and paper.gain
-            or nil, heddle = 100 * (sharing.gain(all, m, g) - 1),
-            why = suite.why.paged }
-        x:quantity { ("Mosaic below Ideal, whole runs, %s"):format(
-            NAMES[mode]), unit = "%", paper = mode ~= "none" and paper.ideal
-            or nil, heddle = 100 * (1 - sharing.gain(all, m, i)),
-            why = suite.why.paged }
+        x:quantity(sharing.claim({ ("Mosaic over GPU-MMU, whole runs, %s"):format(
+            NAMES[mode]) }, all, m, g))
+        x:quantity(sharing.claim({ ("Mosaic below Ideal, whole runs, %s"):format(
+            NAMES[mode]), kind = "loss" }, all, m, i))
     end
     x:table("Whole runs by mode of paging", rows)
 end

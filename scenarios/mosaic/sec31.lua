@@ -21,24 +21,18 @@ local sets = suite.sets(x, "homogeneous", 1)
 local results = suite.measure(x, sets, designs)
 
 suite.say(x, ("%d programs, each alone"):format(#sets))
-local ratio, of_means = sharing.gain(results, "GPU-MMU", "PWCache")
-x:quantity { "L2 TLB over walk cache", unit = "%", paper = 14.0,
-    heddle = 100 * (ratio - 1), why = suite.why.walkcache }
-x:quantity { "L2 TLB over walk cache, ratio of means", unit = "%",
-    heddle = 100 * (of_means - 1) }
-x:quantity { "both over the L2 TLB alone", unit = "%",
-    heddle = 100 * (sharing.gain(results, "both", "GPU-MMU") - 1) }
-x:order { "performance", paper = { "Ideal", "GPU-MMU", "PWCache" },
-    heddle = { Ideal = sharing.mean(results, "Ideal"),
-        ["GPU-MMU"] = sharing.mean(results, "GPU-MMU"),
-        PWCache = sharing.mean(results, "PWCache") },
-    why = suite.why.walkcache }
-
+x:scope(#sets, suite.count("homogeneous", 1), "programs")
 local few = suite.sets(x, "homogeneous", 1, 9)
 local there = suite.measure(x, few, suite.released(designs))
-x:quantity { ("L2 TLB over walk cache, the release's machine (%d programs)")
-    :format(#few), unit = "%", paper = 14.0, heddle = 100 * (sharing.gain(
-    there, "GPU-MMU", "PWCache") - 1), why = suite.why.walkcache }
+x:quantity(sharing.claim({ "L2 TLB over walk cache", paper = 14.0, also = { {
+    ("the release's machine (%d programs)"):format(#few), 100 * (sharing.gain(there,
+    "GPU-MMU", "PWCache") - 1) } } }, results, "GPU-MMU", "PWCache"))
+x:quantity { "L2 TLB over walk cache, ratio of means", unit = "%", heddle = 100
+    * (select(2, sharing.gain(results, "GPU-MMU", "PWCache")) - 1) }
+x:quantity(sharing.claim({ "both over the L2 TLB alone" }, results, "both",
+    "GPU-MMU"))
+x:order(sharing.order({ "performance", paper = { "Ideal", "GPU-MMU", "PWCache" } },
+    results))
 suite.sets_table(x, "IPC over GPU-MMU's, and of Ideal's", sets, designs,
     results)
 suite.sets_chart(x, "IPC over GPU-MMU's", sets, designs, results)

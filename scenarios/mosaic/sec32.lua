@@ -70,13 +70,14 @@ local function worst(field)
 end
 
 x:say("%d programs, size %s; memory that the page tables map", #sets, size)
-for _, q in ipairs { { "bloat", "", suite.why.bloat },
-    { "apart", ", every buffer apart", suite.why.apart } } do
+x:scope(#sets, suite.count("homogeneous", 1), "programs")
+for _, q in ipairs { { "bloat", "" }, { "apart", ", every buffer apart" } } do
     local field, name = q[1], q[2]
-    x:quantity { "mean" .. name, unit = "%", paper = 40.2, why = q[3],
+    x:quantity { "mean" .. name, unit = "%", kind = "count", paper = 40.2,
+        shown = field == "apart",
         heddle = suite.mean(list, function(v) return v[field] end) }
-    x:quantity { "worst" .. name, unit = "%", paper = 367, why = q[3],
-        heddle = worst(field) }
+    x:quantity { "worst" .. name, unit = "%", kind = "count", paper = 367,
+        shown = field == "apart", heddle = worst(field) }
 end
 x:table("Base pages mapped", rows)
 local groups = {}

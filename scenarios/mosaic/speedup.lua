@@ -24,18 +24,23 @@ function speedup.measure(x, kind)
 end
 
 --- The quantities, a table by number of applications, a chart, the sets.
--- paper: gain over GPU-MMU, distance to Ideal (%).
+-- paper: gain over GPU-MMU, distance to Ideal (%), columns: what stands beside each.
 function speedup.report(x, by, all, paper)
     local gain, of_means = sharing.gain(all, "Mosaic", "GPU-MMU")
     local near = sharing.gain(all, "Mosaic", "Ideal")
-    x:quantity { "Mosaic over GPU-MMU", unit = "%", paper = paper.gain,
-        heddle = 100 * (gain - 1), why = suite.why.gain }
+    local kind = by[1].n == 1 and "homogeneous" or "heterogeneous"
+    local columns = paper.columns or {}
+    x:scope(#all, suite.count(kind), "sets")
+    local _, of_means = sharing.gain(all, "Mosaic", "GPU-MMU")
+    x:quantity(sharing.claim({ "Mosaic over GPU-MMU", paper = paper.gain,
+        also = columns.gain }, all, "Mosaic", "GPU-MMU"))
     x:quantity { "Mosaic over GPU-MMU, ratio of means", unit = "%",
         heddle = 100 * (of_means - 1) }
-    x:quantity { "Mosaic below Ideal", unit = "%", paper = paper.ideal,
-        heddle = 100 * (1 - near), why = suite.why.near }
-    x:quantity { "GPU-MMU below Ideal", unit = "%",
-        heddle = 100 * (1 - sharing.gain(all, "GPU-MMU", "Ideal")) }
+    x:quantity(sharing.claim({ "Mosaic below Ideal", kind = "loss",
+        paper = paper.ideal, on = "Mosaic over GPU-MMU", also = columns.ideal },
+        all, "Mosaic", "Ideal"))
+    x:quantity(sharing.claim({ "GPU-MMU below Ideal", kind = "loss" }, all,
+        "GPU-MMU", "Ideal"))
     local rows = { { "applications", "sets", "GPU-MMU", "Mosaic", "Ideal",
         "Mosaic over GPU-MMU", "Mosaic of Ideal" } }
     local mean, groups = {}, {}
@@ -49,8 +54,8 @@ function speedup.report(x, by, all, paper)
             ("%.3f"):format(mean[i].Mosaic), ("%.3f"):format(mean[i].Ideal),
             report.percent(sharing.gain(b.results, "Mosaic", "GPU-MMU") - 1),
             report.percent(sharing.gain(b.results, "Mosaic", "Ideal")) }
-        x:order { groups[i], paper = { "Ideal", "Mosaic", "GPU-MMU" },
-            heddle = mean[i], slack = 0.01, why = suite.why.order }
+        x:order(sharing.order({ groups[i], paper = { "Ideal", "Mosaic", "GPU-MMU" },
+            n = #b.sets, of = suite.count(kind, b.n) }, b.results))
     end
     x:table("Weighted speedup by number of applications", rows)
     for i, b in ipairs(by) do
@@ -68,17 +73,11 @@ function speedup.released(x, kind, paper)
     local sets = suite.sets(x, kind, 2, FEW)
     local designs = suite.released(speedup.designs)
     local r = suite.measure(x, sets, designs)
-    local name = ("%s, the release's machine (%d sets)")
-    local function percent(what, paper_has, value, why)
-        x:quantity { name:format(what, #sets), unit = "%", paper = paper_has,
-            heddle = 100 * value, why = why }
-    end
-    percent("Mosaic over GPU-MMU", paper.gain,
-        sharing.gain(r, "Mosaic", "GPU-MMU") - 1, suite.why.released)
-    percent("Mosaic below Ideal", paper.ideal,
-        1 - sharing.gain(r, "Mosaic", "Ideal"), suite.why.released)
-    percent("GPU-MMU below Ideal", nil,
-        1 - sharing.gain(r, "GPU-MMU", "Ideal"))
+    local name = ("the release's machine (%d sets)"):format(#sets)
+    paper.columns = {
+        gain = { { name, 100 * (sharing.gain(r, "Mosaic", "GPU-MMU") - 1) } },
+        ideal = { { name, 100 * (1 - sharing.gain(r, "Mosaic", "Ideal")) } },
+    }
     suite.sets_table(x, "2 applications, the release's machine", sets,
         speedup.designs, r)
 end

@@ -39,6 +39,8 @@ function sweep.measure(x, settings)
             end
         end
     end
+    x:scope(#sets, suite.count("homogeneous", 2) + suite.count("heterogeneous", 2),
+        "sets")
     local results, out = suite.measure(x, sets, designs), { sets = sets }
     for _, s in ipairs(settings) do
         out[s[1]] = {}
@@ -55,10 +57,17 @@ function sweep.measure(x, settings)
     return out
 end
 
---- What a design loses from the most entries to the fewest, %.
-function sweep.range(s, values)
+--- What the paper says of a design from the most entries to the fewest: flat, which
+-- is a loss of nothing, or sensitive, which is an order.
+function sweep.claim(x, s, design, flat, values)
     local few, many = values[s.counts[1]], values[s.counts[#s.counts]]
-    return 100 * (1 - few / many)
+    x:quantity { ("%s, %s: loss of the fewest entries"):format(s.title, design),
+        unit = "%", kind = "loss", paper = flat and 0 or nil,
+        said = flat and "flat" or nil, heddle = 100 * (1 - few / many) }
+    if not flat then
+        x:order { ("%s, %s"):format(s.title, design), paper = { "most", "fewest" },
+            heddle = { most = many, fewest = few } }
+    end
 end
 
 --- A table and a chart of one setting.

@@ -51,25 +51,25 @@ local function bloat(r, name)
     return held and 100.0 * (held - mapped) / mapped
 end
 
+x:scope(#sets, suite.count("homogeneous", 2) + suite.count("heterogeneous", 2), "sets")
 local groups, here, paper, order = {}, {}, {}, {}
 for i, p in ipairs(PAPER) do
     local v = suite.mean(results, function(r)
         return bloat(r, designs[i].name)
     end)
     x:quantity { ("bloat, %d %% of a frame in use"):format(p[1]), unit = "%",
-        paper = p[2], heddle = v, why = suite.why.held }
+        kind = "count", paper = p[2], heddle = v }
     groups[i], here[i], paper[i] = p[1] .. " %", v, p[2]
     order[i] = groups[i]
 end
 local low = suite.mean(results, function(r) return bloat(r, below.name) end)
-x:quantity { "bloat, 90 % of frames fragmented", unit = "%", said = "< 1 %",
-    heddle = low, agrees = low and low < 1, why = suite.why.held }
+x:quantity { "bloat, 90 % of frames fragmented", unit = "%", to = 1,
+    heddle = low }
 local values = {}
 for i, g in ipairs(groups) do
     values[g] = here[i]
 end
-x:order { "bloat by occupancy", paper = order, heddle = values, slack = 0.05,
-    why = suite.why.held }
+x:order { "bloat by occupancy", paper = order, heddle = values, slack = 0.05 }
 
 local rows = { { "set", table.unpack(groups) } }
 for s, r in ipairs(results) do
