@@ -106,28 +106,6 @@ end
 
 -- ---- designs ---------------------------------------------------------------------
 
---- Why numbers differ that several figures have in common.
-common.why = {
-    sizes = "the paper gives no inputs: at M the threads of ATAX, MVT, GESUMMV, "
-        .. "CORR and COVAR hold a page each, thousands, of which the IOMMU's 512 "
-        .. "entries hit 2 to 4 % (the paper: 55), so the baseline has more to lose; "
-        .. "the insensitive walk 0.2 to 3.3 times in 1,000 instructions, so that "
-        .. "the half of their few look-ups that misses there costs nothing",
-    few = "few programs with few instructions: nothing has been touched twice",
-    ports = "of CORR, COVAR and GESUMMV every look-up proceeds to the IOMMU, which "
-        .. "hits 100 %, but takes 2 requests a cycle from 16 units and is busy all "
-        .. "the time (150 cycles of waiting for a port); THP's hit in their own "
-        .. "TLBs",
-    flight = "a look-up of a page whose miss is in flight is no hit, and walks are "
-        .. "long: counted as hits, the baseline's would be 95 % of SRAD and 92 % of "
-        .. "GRM",
-    energy = "the baseline walks more than the paper's, insensitive programs, too "
-        .. "(their IOMMU hits are 58 %, not 98.6), so there is more to save; and "
-        .. "what a reference to DRAM costs there is not known, and decides the rest",
-    groups = "four pages are few where a warp's lanes hold 32 rows of other pages: "
-        .. "at M the IOMMU still hits 2 % of ATAX, MVT, CORR and COVAR",
-}
-
 --- An experiment on programs, open; `both`: with inputs of size S and M, x.sizes.
 function common.open_runs(figure, title, more, both)
     local arg = {
@@ -145,6 +123,7 @@ function common.open_runs(figure, title, more, both)
     if #x.programs == 0 then
         x.programs = x.full and SUITE.apps or QUICK
     end
+    x:scope(#x.programs, #SUITE.apps, "programs")
     x.size = x.arg.size ~= "" and x.arg.size or x.full and "M" or "S"
     x.sizes = both and x.arg.size == "" and { "S", "M" } or { x.size }
     x.budget = x.arg.budget > 0 and x.arg.budget
@@ -248,12 +227,13 @@ function common.iommu_hits(r)
 end
 
 --- f(row) of the rows of a group: their mean, median and geometric mean, if all
--- are positive; nil of none.
+-- are positive, and the values; nil of none.
 function common.means(all, f, only)
-    local list, logs = {}, 0.0
+    local list, logs, each = {}, 0.0, {}
     for _, row in ipairs(all) do
         if not only or only(row) then
             list[#list + 1] = f(row)
+            each[#list] = list[#list]
             logs = logs and list[#list] > 0 and logs + math.log(list[#list])
         end
     end
@@ -263,42 +243,42 @@ function common.means(all, f, only)
     local mean = common.mean(list)
     table.sort(list)
     return mean, (list[(#list + 1) // 2] + list[#list // 2 + 1]) / 2,
-        logs and math.exp(logs / #list)
+        logs and math.exp(logs / #list), each
 end
 
---- A quantity of the mean over a group, with median and geometric mean beside it.
-function common.quantity(x, all, what, unit, paper, f, only, why)
-    local mean, median, geo = common.means(all, f, only)
-    why = not x.full and common.why.few or why
+--- A claim of the mean over a group, with median and geometric mean beside it; a
+-- copy of `q` is given (x:quantity).
+function common.quantity(x, all, q, f, only)
+    local mean, median, geo, each = common.means(all, f, only)
     if mean then
-        x:quantity { what, unit = unit, paper = paper, heddle = mean,
-            why = why }
-        x:note("%s: median %.2f%s", what, median,
+        q.heddle, q.each = mean, each
+        x:quantity(q)
+        x:note("%s: median %.2f%s", q[1], median,
             geo and (", geometric mean %.2f"):format(geo) or "")
     end
 end
 
 --- An order of designs by the mean of f(row, name).
-function common.order(x, all, what, paper, f, only, why)
-    local heddle = {}
+function common.order(x, all, what, paper, f, only, shown)
+    local heddle, lists = {}, {}
     for _, name in ipairs(paper) do
-        heddle[name] = common.means(all, function(row)
+        local mean, _, _, each = common.means(all, function(row)
             return f(row, name)
         end, only)
+        heddle[name], lists[name] = mean, each
     end
     if heddle[paper[1]] then
-        x:order { what, paper = paper, heddle = heddle,
-            why = not x.full and common.why.few or why }
+        x:order { what, paper = paper, heddle = heddle, each = lists,
+            shown = shown }
     end
 end
 
 --- An order of the two groups by the mean of f(row).
-function common.groups(x, all, what, paper, f, why)
+function common.groups(x, all, what, paper, f, shown)
     local heddle = { sensitive = common.means(all, f, common.sensitive),
         insensitive = common.means(all, f, common.insensitive) }
     if heddle.sensitive and heddle.insensitive then
-        x:order { what, paper = paper, heddle = heddle,
-            why = not x.full and common.why.few or why }
+        x:order { what, paper = paper, heddle = heddle, shown = shown }
     end
 end
 
@@ -346,8 +326,8 @@ function common.sizes(x, setting, entries, base, paper)
             local key = ("%s %d"):format(name, n)
             local function part(r) return common.relative(r, key) end
             if paper[key] then
-                common.quantity(x, all, key .. " entries, sensitive, mean",
-                    "% of THP", paper[key], part, nil, common.why.sizes)
+                common.quantity(x, all, { key .. " entries, sensitive, mean",
+                    unit = "% of THP", kind = "part", paper = paper[key] }, part)
             end
             series.values[i], series.x[i] = common.means(all, part), n
             rows[1][i + 1], row[i + 1] = tostring(n),

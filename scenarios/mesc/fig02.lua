@@ -52,8 +52,8 @@ end
 
 for i, size in ipairs(sizes) do
     local all, paper = mesc.measure(x, designs, size), i == #sizes
-    mesc.quantity(x, all, "THP, sensitive, mean, " .. size, "times",
-        paper and 1.96 or nil, speedup, mesc.sensitive, mesc.why.sizes)
+    mesc.quantity(x, all, { "THP, sensitive, mean, " .. size, unit = "times",
+        paper = paper and 1.96 or nil }, speedup, mesc.sensitive)
     local most, groups = 0, 0
     for _, row in ipairs(all) do
         most = math.max(most, speedup(row))
@@ -62,11 +62,11 @@ for i, size in ipairs(sizes) do
         end
     end
     x:quantity { "THP, most, " .. size, unit = "times",
-        paper = paper and 4.4 or nil, heddle = most, why = mesc.why.sizes }
+        paper = paper and 4.4 or nil, heddle = most }
     x:quantity { "programs in the paper's group, " .. size, unit = "programs",
-        paper = paper and #all or nil, heddle = groups, why = mesc.why.sizes }
+        paper = paper and #all or nil, heddle = groups }
     mesc.groups(x, all, "THP's gain, " .. size, { "sensitive", "insensitive" },
-        speedup, mesc.why.sizes)
+        speedup, not paper)
     mesc.show(x, all, { size }, "Speedup of THP, size " .. size, speedup, "times")
     causes("Why, size " .. size, all)
 end

@@ -19,12 +19,11 @@ for i, size in ipairs(x.sizes) do
         local function hits(row) return level[2](row.baseline) end
         for g, only in ipairs { mesc.sensitive, mesc.insensitive } do
             local name = g == 1 and "sensitive" or "insensitive"
-            mesc.quantity(x, all, ("hits, %s TLB, %s, %s"):format(level[1], name,
-                size), "%", last and level[g + 2] or nil, hits, only,
-                level[1] == "IOMMU" and mesc.why.sizes or mesc.why.flight)
+            mesc.quantity(x, all, { ("hits, %s TLB, %s, %s"):format(level[1], name,
+                size), unit = "%", paper = last and level[g + 2] or nil }, hits, only)
         end
         mesc.groups(x, all, ("hits, %s TLB, %s"):format(level[1], size),
-            { "insensitive", "sensitive" }, hits, mesc.why.sizes)
+            { "insensitive", "sensitive" }, hits, not last)
     end
     mesc.show(x, all, { "compute unit", "IOMMU" }, "Hits, %, size " .. size,
         function(row, name)

@@ -24,38 +24,36 @@ for i, size in ipairs(x.sizes) do
     local all, last = mesc.measure(x, mesc.designs { "THP",
         table.unpack(names) }, size), i == #x.sizes
     for _, name in ipairs(names) do
-        mesc.quantity(x, all, ("%s, sensitive, mean, %s"):format(name, size),
-            "% of THP", last and PAPER[name] or nil, function(row)
-                return mesc.relative(row, name)
-            end, mesc.sensitive, name:find "^MESC" and mesc.why.ports
-                or name == "full CoLT" and mesc.why.groups or mesc.why.sizes)
-        mesc.quantity(x, all, ("%s, insensitive, mean, %s"):format(name, size),
-            "% of THP", last and PAPER[name] and 100 or nil, function(row)
-                return mesc.relative(row, name)
-            end, mesc.insensitive, mesc.why.sizes)
+        mesc.quantity(x, all, { ("%s, sensitive, mean, %s"):format(name, size),
+            unit = "% of THP", kind = "part", paper = last and PAPER[name] or nil },
+            function(row) return mesc.relative(row, name) end, mesc.sensitive)
+        mesc.quantity(x, all, { ("%s, insensitive, mean, %s"):format(name, size),
+            unit = "% of THP", kind = "part", paper = last and PAPER[name] and 100
+            or nil }, function(row) return mesc.relative(row, name) end,
+            mesc.insensitive)
     end
     mesc.groups(x, all, "baseline of THP, " .. size,
         { "insensitive", "sensitive" }, function(row)
             return mesc.relative(row, "baseline")
-        end, mesc.why.sizes)
+        end, not last)
     for _, said in ipairs { { "MESC", 77.2 }, { "MESC+CoLT", 78.0 } } do
         local name, paper = table.unpack(said)
-        mesc.quantity(x, all, ("%s over baseline, sensitive, %s"):format(name,
-            size), "%", last and paper or nil, function(row)
+        mesc.quantity(x, all, { ("%s over baseline, sensitive, %s"):format(name,
+            size), unit = "%", kind = "gain", paper = last and paper or nil },
+            function(row)
                 return mesc.relative(row, name, "baseline") - 100
-            end, mesc.sensitive, mesc.why.sizes)
+            end, mesc.sensitive)
     end
     for _, row in ipairs(all) do
         local said = row.program == "BICG" and { 59.2, 84.1 }
             or row.program == "GESUMMV" and { 22.8, 70.2 }
         for k, name in ipairs(said and last and { "baseline", "MESC" } or {}) do
             x:quantity { row.program .. ", " .. name, unit = "% of THP",
-                paper = said[k], heddle = mesc.relative(row, name),
-                why = mesc.why.sizes }
+                kind = "part", n = 1, of = 1, paper = said[k], heddle = mesc.relative(row, name) }
         end
     end
     mesc.order(x, all, "sensitive, " .. size, { "MESC+CoLT", "MESC", "full CoLT",
-        "CoLT", "baseline" }, mesc.relative, mesc.sensitive)
+        "CoLT", "baseline" }, mesc.relative, mesc.sensitive, not last)
     mesc.show(x, all, names, "Performance, % of THP, size " .. size,
         mesc.relative, "%")
 end

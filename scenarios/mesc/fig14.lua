@@ -16,8 +16,6 @@ local ends = mesc.sizes(x, "l2tlb.entries", ENTRIES, 512,
 
 for _, name in ipairs { "baseline", "MESC" } do
     x:order { name .. " by entries", paper = { "most", "fewest" },
-        heddle = { most = ends[name].last, fewest = ends[name].first },
-        why = name == "MESC" and "128 entries of up to 2 MB each cover all that "
-            .. "these programs have at M" or mesc.why.sizes }
+        heddle = { most = ends[name].last, fewest = ends[name].first } }
 end
 x:close()

@@ -20,6 +20,7 @@ local PAPER = { CoLT = { 14 }, ["full CoLT"] = { 43.6 }, MESC = { 76.4, 2.5 },
 for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
     { "translation_energy_low", 174, "174 pJ" } } do
     local metric, reference, name = table.unpack(column)
+    local shown = reference ~= 16300 -- by the chips' currents is what is scored
     local function total(row, d, other)
         return report.metric(row[d], other or metric)
     end
@@ -29,27 +30,27 @@ for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
     for _, d in ipairs(mesc.REST) do
         for g, only in ipairs(d ~= "baseline"
             and { mesc.sensitive, mesc.insensitive } or {}) do
-            mesc.quantity(x, all, ("%s saves, %s, DRAM at %s"):format(d,
-                g == 1 and "sensitive" or "insensitive", name), "%",
-                PAPER[d][g], function(row) return saved(row, d) end, only,
-                mesc.why.energy)
+            mesc.quantity(x, all, { ("%s saves, %s, DRAM at %s"):format(d,
+                g == 1 and "sensitive" or "insensitive", name), unit = "%",
+                kind = "loss", paper = PAPER[d][g], shown = shown },
+                function(row) return saved(row, d) end, only)
         end
     end
-    mesc.quantity(x, all, "DRAM's share of the baseline at " .. name, "%", nil,
-        function(row)
+    mesc.quantity(x, all, { "DRAM's share of the baseline at " .. name,
+        unit = "%" }, function(row)
             return 100 * report.counter(row.baseline, "dram.walk_reads")
                 * reference / total(row, "baseline")
         end)
-    mesc.quantity(x, all, "leakage beside the baseline at " .. name, "%", nil,
-        function(row)
+    mesc.quantity(x, all, { "leakage beside the baseline at " .. name,
+        unit = "%" }, function(row)
             return 100 * total(row, "baseline", STATIC) / total(row, "baseline")
         end)
     mesc.groups(x, all, "saved by MESC, DRAM at " .. name,
         { "sensitive", "insensitive" }, function(row)
             return saved(row, "MESC")
-        end, mesc.why.energy)
+        end, shown)
     mesc.order(x, all, "saved, sensitive, DRAM at " .. name, { "MESC+CoLT",
-        "MESC", "full CoLT", "CoLT" }, saved, mesc.sensitive)
+        "MESC", "full CoLT", "CoLT" }, saved, mesc.sensitive, shown)
     mesc.show(x, all, { "CoLT", "full CoLT", "MESC", "MESC+CoLT" },
         "Energy of translation saved, %, DRAM at " .. name, saved, "%")
 end

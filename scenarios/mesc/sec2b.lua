@@ -17,9 +17,9 @@ local function share(row, name)
     return 100 * (report.metric(row[name], "dram_walk_share") or 0)
 end
 
-mesc.quantity(x, all, "page walks in the bandwidth, baseline, mean", "%", 26.7,
-    function(row) return share(row, "baseline") end, nil, mesc.why.sizes)
-mesc.quantity(x, all, "page walks in the bandwidth, MESC, mean", "%", nil,
+mesc.quantity(x, all, { "page walks in the bandwidth, baseline, mean", unit = "%",
+    paper = 26.7 }, function(row) return share(row, "baseline") end)
+mesc.quantity(x, all, { "page walks in the bandwidth, MESC, mean", unit = "%" },
     function(row) return share(row, "MESC") end)
 mesc.show(x, all, { "baseline", "MESC" },
     "Page walks in the bandwidth of memory, %", share, "%")
