@@ -56,13 +56,6 @@ end
 common.PACKED = { ["compress.enable"] = true }
 common.CC = { name = "CC", settings = common.PACKED }
 
---- Causes that several figures have in common.
-common.FIT = "these programs have 8 to 16 blocks, which all fit on the cores that "
-    .. "run, so as many pages are touched at a time as before; where the blocks "
-    .. "of cores that stop wait (hold), MT gains at 50 %"
-common.RATIO = "the paper does not give its programs' compression ratios; here "
-    .. "it is LCP's mean on processors, 1.69, for buffers of unknown contents"
-
 --- Two designs together.
 function common.both(a, b)
     local d = { name = a.name .. "+" .. b.name, settings = {},
@@ -143,6 +136,11 @@ function common.open(figure, class, title, few)
             x.programs[#x.programs + 1] = name
         end
     end
+    local of = 0
+    for _, name in ipairs(type(class) == "table" and class or ETC.apps) do
+        of = of + ((type(class) == "table" or ETC.class[name] == class) and 1 or 0)
+    end
+    x:scope(#x.programs, of, "programs")
     for share in (arg.memory ~= "" and arg.memory or "75,50"):gmatch "%d+" do
         x.shares[#x.shares + 1] = tonumber(share)
     end
@@ -270,27 +268,38 @@ function common.times(r, design)
         / H.report.counter(r.whole, "fault.pages")
 end
 
---- The mean gain over BL at a share of memory, in percent; `only`: programs.
-function common.gain(all, design, share, only)
-    local sum, n = 0.0, 0
+--- The mean gain over BL at a share of memory, in percent, and that of each
+-- program.
+function common.gain(all, design, share)
+    local sum, each = 0.0, {}
     for _, r in ipairs(all) do
-        if r.share == share and (not only or only[r.program]) then
-            sum, n = sum + r.BL.cycles / r[design].cycles, n + 1
+        if r.share == share then
+            local v = r.BL.cycles / r[design].cycles
+            sum, each[#each + 1] = sum + v, 100 * (v - 1)
         end
     end
-    return n > 0 and 100 * (sum / n - 1) or nil
+    return #each > 0 and 100 * (sum / #each - 1) or nil, each
+end
+
+--- A claim of that gain.
+function common.claim(x, q, all, design, share)
+    q.unit, q.kind = "%", "gain"
+    q.heddle, q.each = common.gain(all, design, share)
+    x:quantity(q)
 end
 
 --- An order of designs that the paper says: mean performance at a share of
--- memory, the best first; `only`: of these programs.  `why`, where it differs.
-function common.order(x, all, what, share, paper, only, why)
-    local mean, n = {}, 0
+-- memory, the best first; `only`: of these
+-- programs.
+function common.order(x, all, what, share, paper, only)
+    local mean, each, n = {}, {}, 0
     for _, r in ipairs(all) do
         if r.share == share and (not only or only(r.program)) then
             n = n + 1
             for _, d in ipairs(paper) do
-                mean[d] = (mean[d] or 0.0) + (d == "unlimited" and 1
-                    or common.share(r, d))
+                local v = d == "unlimited" and 1 or common.share(r, d)
+                mean[d], each[d] = (mean[d] or 0.0) + v, each[d] or {}
+                each[d][n] = v
             end
         end
     end
@@ -299,7 +308,7 @@ function common.order(x, all, what, share, paper, only, why)
             mean[d] = v / n
         end
         x:order { ("%s, %d %%"):format(what, share), paper = paper,
-            heddle = mean, why = why }
+            heddle = mean, each = each }
     end
 end
 

@@ -23,8 +23,7 @@ end
 for _, share in ipairs(x.shares) do
     etc.order(x, all, "PE hides eviction, LPS excepted", share,
         { "PE", "BL" }, function(name) return name ~= "LPS" end)
-    etc.order(x, all, "compression does not pay", share, { "BL", "CC" }, nil,
-        "fewer pages are evicted here than it costs: " .. etc.RATIO)
+    etc.order(x, all, "compression does not pay", share, { "BL", "CC" })
     etc.order(x, all, "throttling hurts", share, { "BL", "NT" })
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")

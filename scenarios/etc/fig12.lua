@@ -17,28 +17,25 @@ local designs = { etc.BL, etc.PE, etc.CC, etc.both(etc.PE, etc.CC), etc.NT,
 local GAIN = { { "PE", 9.3 }, { "CC", 52.8 }, { "PE+CC", 60.4 } }
 local all = etc.measure(x, designs)
 local LOSS = { [75] = 52.2, [50] = 74.1 }
-local AGAIN = "these programs go through all of their pages again and again, so "
-    .. "that what migrated first is evicted just before it is wanted: how often each page "
-    .. "comes is shown; the paper does not give its programs' passes"
 
 for _, share in ipairs(x.shares) do
-    local sum, came, n = 0.0, 0.0, 0
+    local each, sum, came, n = {}, 0.0, 0.0, 0
     for _, r in ipairs(all) do
         if r.share == share then
             sum, came, n = sum + etc.share(r, "BL"), came + etc.times(r, "BL"), n + 1
+            each[n] = 100 * (1 - etc.share(r, "BL"))
         end
     end
-    x:quantity { ("mean loss of BL at %d %%"):format(share),
+    x:quantity { ("mean loss of BL at %d %%"):format(share), kind = "loss",
         paper = LOSS[share], heddle = 100 * (1 - sum / n), unit = "%",
-        why = AGAIN }
+        each = each }
     x:quantity { ("migrations of a page at %d %%, BL"):format(share),
         heddle = came / n, unit = "times" }
 end
 for _, share in ipairs(x.shares) do
     for _, g in ipairs(GAIN) do
-        x:quantity { ("mean gain of %s over BL at %d %%"):format(g[1], share),
-            paper = g[2], heddle = etc.gain(all, g[1], share), unit = "%",
-            why = g[1] == "PE" and AGAIN or etc.RATIO }
+        etc.claim(x, { ("mean gain of %s over BL at %d %%"):format(g[1], share),
+            paper = g[2], shown = share ~= 75 }, all, g[1], share)
     end
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")

@@ -14,9 +14,6 @@ local x = etc.open("fig17", { "2DCONV", "ATAX", "3DCONV", "BICG", "SCAN", "MVT",
 local chart = { groups = {}, unit = "pages",
     title = "Pages of 4 KB a memory instruction",
     series = { { name = "pages", values = {} } } }
-local SCATTER = "CORR and COVAR store each result twice, in a row and in a "
-    .. "column: 64 pages a store; which instructions the paper counts it does "
-    .. "not say"
 local rows = { { "program", "paper", "pages", "loads alone" } }
 local mean = { pages = {}, loads = {} }
 local n = {}
@@ -38,7 +35,9 @@ for _, class in ipairs { "regular", "irregular" } do
             what == "loads" and ", loads alone" or ""),
             paper = class == "regular" and 1 or nil,
             said = class == "irregular" and "several" or nil,
-            heddle = sum[class], unit = "pages", why = SCATTER }
+            skip = class == "irregular" and "several is no number" or nil,
+            shown = what == "loads",
+            heddle = sum[class], unit = "pages" }
     end
 end
 x:order { "pages an instruction", paper = { "irregular", "regular" },
