@@ -99,7 +99,7 @@ for k, r in ipairs(x:run(jobs)) do
             heddle = (count "uvm.packets" - count "uvm.flushed"
                 - count "uvm.duplicates" - count "uvm.stale")
                 / math.max(count "uvm.blocks", 1),
-            why = "the table of this size is of 3 blocks of 2 MB, theirs of "
+            note = "the table of this size is of 3 blocks of 2 MB, theirs of "
                 .. "thousands" }
     end
 end
