@@ -250,6 +250,8 @@ x:order { "equal ones, and one that is broken", paper = { "A", "B", "C" },
     heddle = { A = 1.0, B = 1.0, C = 1.2 }, workloads = true }
 x:order { "broken", paper = { "A", "B", "C" },
     heddle = { A = 1.0, B = 2.0, C = 0.5 } }
+tap.raises(function() x:quantity { "old", why = "because" } end,
+    "has no field 'why'", "a cause in words is none")
 x:table("details", { { "a", "b" }, { 1, 2 } })
 x:bars { title = "t", unit = "u", groups = { "g" },
     series = { { name = "s", values = { 1 } } } }

@@ -291,9 +291,7 @@ end
 local FIELDS = { 1, "unit", "kind", "paper", "from", "to", "said", "heddle",
     "each", "n", "of", "sets", "on", "calibrated", "shown", "skip", "also", "note",
     -- of orders
-    "slack", "workloads",
-    -- of the way of counting before, and read no more
-    "why", "agrees" }
+    "slack", "workloads" }
 for i, name in ipairs(FIELDS) do
     FIELDS[name], FIELDS[i] = true, nil
 end
