@@ -307,7 +307,8 @@ if by.released and by["released-skip"] then
     x:quantity { "MASK's L2 bypass as released, over SharedTLB", unit = "%",
         kind = "gain", shown = true, paper = 43.6, heddle = 100 * (skip - 1) }
     x:quantity { "MASK as released, over SharedTLB", unit = "%", shown = true,
-        kind = "gain", paper = 57.8, heddle = 100 * (skip * sharing.gain(by["released-skip"], "MASK",
+        kind = "gain", paper = 57.8, heddle = 100 * (skip * sharing.gain(by["released-skip"],
+            "MASK",
             "SharedTLB") - 1) }
 end
 x:table("One change at a time", rows)

@@ -46,11 +46,11 @@ end
 suite.say(x, ("%d applications in %d heterogeneous sets"):format(#list, #all))
 x:scope(#all, suite.count "heterogeneous", "sets")
 x:quantity { "least", unit = "%", kind = "part", paper = 66.3, heddle = 100 * list[1].mosaic }
-x:quantity { "mean", unit = "%", kind = "part", paper = 133, 
+x:quantity { "mean", unit = "%", kind = "part", paper = 133,
     heddle = 100 * suite.mean(list, function(a) return a.mosaic end) }
-x:quantity { "most", unit = "%", kind = "part", paper = 860, 
+x:quantity { "most", unit = "%", kind = "part", paper = 860,
     heddle = 100 * list[#list].mosaic }
-x:quantity { "applications that lose", unit = "%", paper = 6.4, 
+x:quantity { "applications that lose", unit = "%", paper = 6.4,
     heddle = share(function(a) return a.mosaic < 1 end) }
 x:quantity { "applications that lose more than 1 %", unit = "%",
     heddle = share(function(a) return a.mosaic < 0.99 end) }

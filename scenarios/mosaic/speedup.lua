@@ -26,8 +26,6 @@ end
 --- The quantities, a table by number of applications, a chart, the sets.
 -- paper: gain over GPU-MMU, distance to Ideal (%), columns: what stands beside each.
 function speedup.report(x, by, all, paper)
-    local gain, of_means = sharing.gain(all, "Mosaic", "GPU-MMU")
-    local near = sharing.gain(all, "Mosaic", "Ideal")
     local kind = by[1].n == 1 and "homogeneous" or "heterogeneous"
     local columns = paper.columns or {}
     x:scope(#all, suite.count(kind), "sets")

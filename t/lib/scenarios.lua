@@ -60,7 +60,8 @@ local function test(self, name)
         or "{}")
     tap.ok(doc.name == whole and doc.scale == "quick"
         and #doc.quantities > 0 and doc.tally.claims == 0 and doc.tally.pairs == 0
-        and text:find "a quick run: not comparable with the paper", name .. ": JSON says what is printed", text)
+        and text:find "a quick run: not comparable with the paper",
+            name .. ": JSON says what is printed", text)
     local missing = {}
     for _, chart in ipairs(doc.charts or {}) do
         local path = ("%s/%s/%s"):format(self.dir, self.paper, chart.file)
