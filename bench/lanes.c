@@ -40,7 +40,7 @@ static heddle_workload *vecadd(struct kasm *a, uint64_t n)
     kasm_begin(a, "vecadd", (uint32_t)(n / BLOCK), BLOCK, 1, 1);
     i = kasm_reg(a, HD_R_INT);
     c = kasm_reg(a, HD_R_BOOL);
-    kasm(a, HD_I_SPEC, i, NR, NR, HD_S_GID);
+    kasm(a, HD_I_SPEC, i, NR, NR, HEDDLE_SPECIAL_GID);
     kasm(a, HD_I_LT, c, i, NR, (int64_t)n);
     kasm_alu(a, 9, ~0u);
     kasm(a, HD_I_IF, NR, c, NR, 0);
@@ -70,7 +70,7 @@ static heddle_workload *atax(struct kasm *a, uint64_t n)
     c = kasm_reg(a, HD_R_BOOL);
     kasm(a, HD_I_LI, zero, NR, NR, 0);
     kasm(a, HD_I_LI, end, NR, NR, ROUNDS);
-    kasm(a, HD_I_SPEC, i, NR, NR, HD_S_GID);
+    kasm(a, HD_I_SPEC, i, NR, NR, HEDDLE_SPECIAL_GID);
     kasm(a, HD_I_LT, c, i, NR, (int64_t)n);
     kasm(a, HD_I_MUL, row, i, NR, ROUNDS);
     kasm(a, HD_I_IF, NR, c, NR, 0);
@@ -101,7 +101,7 @@ static heddle_workload *gather(struct kasm *a, uint64_t n)
     kasm_begin(a, "gather", (uint32_t)(n / BLOCK), BLOCK, 1, 1);
     i = kasm_reg(a, HD_R_INT);
     at = kasm_reg(a, HD_R_INT);
-    kasm(a, HD_I_SPEC, i, NR, NR, HD_S_GID);
+    kasm(a, HD_I_SPEC, i, NR, NR, HEDDLE_SPECIAL_GID);
     kasm_alu(a, 9, ~0u);
     kasm_mem(a, HD_I_LOAD, 0, at, i, NR, 0, 0, 0);
     kasm_mem(a, HD_I_LOAD, 1, NR, at, NR, 1, 1, 0);

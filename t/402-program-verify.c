@@ -55,7 +55,7 @@ static uint16_t begin(void)
     kasm_reg(&a, HD_R_F32);
     kasm_reg(&a, HD_R_BOOL);
     kasm_reg(&a, HD_R_INT);
-    kasm(&a, HD_I_SPEC, i, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_SPEC, i, NR, NR, HEDDLE_SPECIAL_GID);
     return i;
 }
 
@@ -103,7 +103,7 @@ static void test_operands(void **state)
     end();
     refused("no such instruction");
     begin();
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_COUNT);
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_SPECIALS);
     end();
     refused("no such special register");
     begin();

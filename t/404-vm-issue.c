@@ -80,7 +80,7 @@ static void begin(uint32_t threads)
     kasm_reg(&a, HD_R_INT);  /* 2 */
     kasm_reg(&a, HD_R_BOOL); /* 3 */
     kasm_reg(&a, HD_R_INT);  /* 4 */
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_TID);
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HEDDLE_SPECIAL_TID);
 }
 
 static void test_runs_join(void **state)

@@ -31,7 +31,7 @@ static void scale_kernel(void)
     for (int i = 0; i < 5; i++)
         kasm_reg(&a, HD_R_INT);
     a.nargs = 2;
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HEDDLE_SPECIAL_GID);
     kasm(&a, HD_I_ARG, 1, NR, NR, 0);
     kasm(&a, HD_I_ARG, 2, NR, NR, 1);
     kasm_mem(&a, HD_I_LOAD, 0, 3, 0, 1, 0, 0, 0);
@@ -282,7 +282,7 @@ static void wandering_kernel(void)
     kasm_begin(&a, "wander", 3, 64, 1, 1);
     for (int i = 0; i < 8; i++)
         kasm_reg(&a, HD_R_INT);
-    kasm(&a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(&a, HD_I_SPEC, 0, NR, NR, HEDDLE_SPECIAL_GID);
     kasm(&a, HD_I_LI, 1, NR, NR, 0);
     kasm_mem(&a, HD_I_LOAD, 0, 2, 0, NR, 0, 0, 0);
     kasm(&a, HD_I_AND, 3, 2, NR, 15);

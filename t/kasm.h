@@ -177,7 +177,7 @@ static inline void kasm_scale(struct kasm *a, uint32_t n)
     for (int i = 0; i < 5; i++)
         kasm_reg(a, HD_R_INT);
     a->nargs = 1;
-    kasm(a, HD_I_SPEC, 0, NR, NR, HD_S_GID);
+    kasm(a, HD_I_SPEC, 0, NR, NR, HEDDLE_SPECIAL_GID);
     kasm(a, HD_I_ARG, 2, NR, NR, 0);
     kasm_mem(a, HD_I_LOAD, 0, 3, 0, NR, 0, 0, 0);
     kasm(a, HD_I_MUL, 3, 3, NR, 3);

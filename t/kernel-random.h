@@ -354,7 +354,7 @@ static void body(struct gen *g, int budget)
 
         if (k == 8 && g->apart)
             kasm(g->a, HD_I_SPEC, fresh(g, HD_R_INT), NR, NR,
-                 below(g, HD_S_COUNT));
+                 below(g, HD_SPECIALS));
         else if (k < 9)
             arithmetic(g);
         else if (k < 12)
@@ -391,7 +391,7 @@ static void generate(struct kasm *a, uint64_t seed, const uint8_t *bytes,
     a->grid[1] = apart ? 1 : 2;
     for (int k = 0; k < 6; k++)
         kasm(a, HD_I_SPEC, fresh(&g, HD_R_INT), NR, NR,
-             k < 5 ? (int64_t)k : (int64_t)below(&g, HD_S_COUNT));
+             k < 5 ? (int64_t)k : (int64_t)below(&g, HD_SPECIALS));
     kasm(a, HD_I_LI, fresh(&g, HD_R_INT), NR, NR, number(&g));
     kasm(a, HD_I_LI, fresh(&g, HD_R_F32), NR, NR, real_number(&g));
     kasm(a, HD_I_LI, fresh(&g, HD_R_F64), NR, NR, real_number(&g));

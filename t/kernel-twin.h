@@ -65,7 +65,7 @@ static int64_t twin_special(struct twin *t, int64_t which, uint32_t lane)
 {
     const uint32_t *b = t->k->block, *g = t->grid;
     int64_t tid = t->warp * t->lanes + lane;
-    int64_t v[HD_S_COUNT] = {tid,
+    int64_t v[HD_SPECIALS] = {tid,
                              (int64_t)t->block * t->k->threads + tid,
                              tid % b[0],
                              tid / b[0] % b[1],

@@ -7,7 +7,7 @@
  *     U32(field, unit, default, least, most, meaning, source)   also U64
  *     SWITCH(field, default, meaning, source)                   0 or 1
  *     CHOICE(field, default, "a|b", meaning, source)            its index
- *     MODE(field, default, "full" or "", meaning, source)       struct hd_mode
+ *     MODE(field, default, "a|b" or NULL, meaning, source)       struct hd_mode
  *     TEXT(field, unit, default, meaning, source)               char[64]
  *     COUNTER(index, name, unit, meaning)            and PEAK, LEVEL: stat.h
  *     HIST(index, name, unit, meaning)

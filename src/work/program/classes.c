@@ -47,14 +47,14 @@ static uint8_t class_special(const struct hd_kernel *k, int64_t which)
     bool rows = k->block[0] % HD_MAX_LANES == 0;
 
     switch (which) {
-    case HD_S_TID:
-    case HD_S_GID:
-    case HD_S_LANE:
+    case HEDDLE_SPECIAL_TID:
+    case HEDDLE_SPECIAL_GID:
+    case HEDDLE_SPECIAL_LANE:
         return HD_AFFINE;
-    case HD_S_TX:
+    case HEDDLE_SPECIAL_TX:
         return flat || rows ? HD_AFFINE : HD_VECTOR;
-    case HD_S_TY:
-    case HD_S_TZ:
+    case HEDDLE_SPECIAL_TY:
+    case HEDDLE_SPECIAL_TZ:
         return flat || rows ? HD_UNIFORM : HD_VECTOR;
     }
     return HD_UNIFORM;
@@ -221,7 +221,8 @@ struct divider {
 
 static bool of_thread(int64_t special)
 {
-    return special <= HD_S_TZ || special == HD_S_LANE || special == HD_S_WARP;
+    return special <= HEDDLE_SPECIAL_TZ || special == HEDDLE_SPECIAL_LANE ||
+           special == HEDDLE_SPECIAL_WARP;
 }
 
 static bool varies(const struct divider *z, const struct hd_ins *n)
@@ -418,7 +419,7 @@ static void classify_apart(const struct divider *z)
         }
     for (uint32_t at = 0; at < k->nins; at++) /* threads of several warps */
         if (k->ins[at].op == HD_I_SPEC && z->inside[at] &&
-            of_thread(k->ins[at].imm) && k->ins[at].imm != HD_S_LANE)
+            of_thread(k->ins[at].imm) && k->ins[at].imm != HEDDLE_SPECIAL_LANE)
             cls[k->ins[at].d] = HD_VECTOR;
     hd_kernel_classify(k, z->buf, cls, stay);
 }

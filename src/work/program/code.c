@@ -17,13 +17,7 @@
     _Static_assert((int)HEDDLE_INS_##name == (int)HD_I_##name, #name);
 #include "opcode.def"
 #undef HD_INS
-_Static_assert((int)HEDDLE_SPECIAL_TID == (int)HD_S_TID &&
-                   (int)HEDDLE_SPECIAL_BLOCK == (int)HD_S_BLOCK &&
-                   (int)HEDDLE_SPECIAL_LANES + 1 == (int)HD_S_COUNT,
-               "the order of special registers");
-_Static_assert((int)HEDDLE_REGISTER_BOOL == (int)HD_R_BOOL &&
-                   HEDDLE_NO_REGISTER == HD_NO_REG,
-               "registers");
+_Static_assert((int)HEDDLE_REGISTER_BOOL == (int)HD_R_BOOL, "registers");
 
 enum { CODE_NAME = 60, CODE_ARG_NAME = 31, CODE_HEADER = 104, CODE_ARG = 40 };
 

@@ -273,13 +273,15 @@ static void coordinate(const struct hd_lane_at *at, const struct hd_ins *n,
     uint32_t lanes = at->vm->lanes;
     uint32_t bx = at->k->block[0], by = at->k->block[1];
     /* threads that have the same, one after the other; values */
-    uint32_t length = n->imm == HD_S_TX ? 1 : n->imm == HD_S_TY ? bx : bx * by;
-    uint32_t values = at->k->block[n->imm - HD_S_TX];
+    uint32_t length = n->imm == HEDDLE_SPECIAL_TX   ? 1
+                      : n->imm == HEDDLE_SPECIAL_TY ? bx
+                                                    : bx * by;
+    uint32_t values = at->k->block[n->imm - HEDDLE_SPECIAL_TX];
     uint32_t value = first / length % values, in = first % length;
     int32_t *v;
 
     if ((by == 1 && at->k->block[2] == 1) || bx % lanes == 0) {
-        hd_lane_affine(at, n->d, value, n->imm == HD_S_TX);
+        hd_lane_affine(at, n->d, value, n->imm == HEDDLE_SPECIAL_TX);
         return;
     }
     v = hd_lane_vector(at, n->d);
@@ -303,19 +305,19 @@ static HD_APART void special_each(const struct hd_lane_at *at,
         uint32_t tid = warp * lanes + l;
 
         switch (n->imm) {
-        case HD_S_TID:
+        case HEDDLE_SPECIAL_TID:
             t[l] = tid;
             break;
-        case HD_S_GID:
+        case HEDDLE_SPECIAL_GID:
             t[l] = number * at->k->threads + tid;
             break;
-        case HD_S_TX:
+        case HEDDLE_SPECIAL_TX:
             t[l] = tid % bx;
             break;
-        case HD_S_TY:
+        case HEDDLE_SPECIAL_TY:
             t[l] = tid / bx % by;
             break;
-        case HD_S_TZ:
+        case HEDDLE_SPECIAL_TZ:
             t[l] = tid / (bx * by);
             break;
         default:
@@ -332,39 +334,39 @@ void hd_lane_special(const struct hd_lane_at *at, const struct hd_ins *n)
     int64_t v;
 
     if (HD_UNLIKELY(at->ctx >= at->vm->contexts) &&
-        (n->imm <= HD_S_TZ || n->imm == HD_S_WARP)) {
+        (n->imm <= HEDDLE_SPECIAL_TZ || n->imm == HEDDLE_SPECIAL_WARP)) {
         special_each(at, n);
         return;
     }
     switch (n->imm) {
-    case HD_S_TID:
+    case HEDDLE_SPECIAL_TID:
         hd_lane_affine(at, n->d, first, 1);
         return;
-    case HD_S_GID:
+    case HEDDLE_SPECIAL_GID:
         hd_lane_affine(at, n->d, wrap(b->number * at->k->threads + first), 1);
         return;
-    case HD_S_LANE:
+    case HEDDLE_SPECIAL_LANE:
         hd_lane_affine(at, n->d, 0, 1);
         return;
-    case HD_S_TX:
-    case HD_S_TY:
-    case HD_S_TZ:
+    case HEDDLE_SPECIAL_TX:
+    case HEDDLE_SPECIAL_TY:
+    case HEDDLE_SPECIAL_TZ:
         coordinate(at, n, first);
         return;
-    case HD_S_BX:
-    case HD_S_BY:
-    case HD_S_BZ:
-        v = b->at[n->imm - HD_S_BX];
+    case HEDDLE_SPECIAL_BX:
+    case HEDDLE_SPECIAL_BY:
+    case HEDDLE_SPECIAL_BZ:
+        v = b->at[n->imm - HEDDLE_SPECIAL_BX];
         break;
-    case HD_S_BLOCK:
+    case HEDDLE_SPECIAL_BLOCK:
         v = wrap(b->number);
         break;
-    case HD_S_NX:
-    case HD_S_NY:
-    case HD_S_NZ:
-        v = at->vm->st->grid[n->imm - HD_S_NX];
+    case HEDDLE_SPECIAL_NX:
+    case HEDDLE_SPECIAL_NY:
+    case HEDDLE_SPECIAL_NZ:
+        v = at->vm->st->grid[n->imm - HEDDLE_SPECIAL_NX];
         break;
-    case HD_S_WARP:
+    case HEDDLE_SPECIAL_WARP:
         v = at->warp;
         break;
     default:

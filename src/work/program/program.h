@@ -51,24 +51,7 @@ enum hd_opcode {
 
 enum hd_rtype { HD_R_INT, HD_R_F32, HD_R_F64, HD_R_BOOL, HD_R_TYPES };
 
-enum hd_special {
-    HD_S_TID, /* thread in the block */
-    HD_S_GID, /* thread in the grid, linear */
-    HD_S_TX,
-    HD_S_TY,
-    HD_S_TZ,
-    HD_S_BX,
-    HD_S_BY,
-    HD_S_BZ,
-    HD_S_BLOCK, /* block in the grid, linear */
-    HD_S_NX,    /* size of the grid */
-    HD_S_NY,
-    HD_S_NZ,
-    HD_S_LANE,
-    HD_S_WARP,
-    HD_S_LANES,
-    HD_S_COUNT
-};
+enum { HD_SPECIALS = HEDDLE_SPECIAL_LANES + 1 };
 
 enum hd_atom {
     HD_AT_ADD,
@@ -82,7 +65,7 @@ enum hd_atom {
     HD_AT_COUNT
 };
 
-#define HD_NO_REG  0xffffu
+#define HD_NO_REG  HEDDLE_NO_REGISTER
 #define HD_PASSING 0x8000u
 
 enum {

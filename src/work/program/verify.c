@@ -429,7 +429,7 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
 {
     switch (n->op) {
     case HD_I_SPEC:
-        if ((uint64_t)n->imm >= HD_S_COUNT)
+        if ((uint64_t)n->imm >= HD_SPECIALS)
             return verify_wrong(z, "no such special register");
         break;
     case HD_I_ARG:
