@@ -51,9 +51,14 @@ energy.TABLE = {
 energy.REFERENCE, energy.REFERENCE_LOW = 16.3, 0.174
 
 --- DRAM for data, of one chip: nJ an activation with its precharge, nJ a read and
--- a write burst, by IDD of DRAMsim3's files, and the chip's bus in bytes.
+-- a write burst, by IDD of DRAMsim3's files, and the bytes of a burst.  A burst is
+-- read from as many chips as it is wide.  An activation opens dram.row_bytes: the
+-- chips of a DDR3 rank all do, of GDDR5 as many as have so much in their pages
+-- (4 KB: 8 Gb in 16 banks of 16,384 rows), however wide a burst is.  So a bus of
+-- 128 bytes, which no card has, opens no more rows than one of 32.
 energy.DRAM = {
-    gddr5 = { activate = 6.00, read = 1.26, write = 1.42, bytes = 32 },
+    gddr5 = { activate = 6.00, read = 1.26, write = 1.42, bytes = 32,
+        page = 4096 },
     ddr3 = { activate = 1.23, read = 0.80, write = 0.59, bytes = 8 },
 }
 
@@ -216,7 +221,10 @@ function energy.count(r, seconds, given)
     if r.config["dram.mode"] == "full" then
         -- 2 transfers a cycle are DDR's, 4 GDDR5's
         local chip = energy.DRAM[n "dram.bl" >= 4 and "ddr3" or "gddr5"]
-        local chips = n "dram.bus_bytes" / chip.bytes
+        local bus = n "dram.bus_bytes"
+        local chips = (bus <= 8 and 8 * bus or bus) / chip.bytes
+        local opened = chip.page and math.min(chips,
+            math.max(1, n "dram.row_bytes" / chip.page)) or chips
         local bursts, all = r.c("dram", "data_bursts"),
             r.c("dram", "reads") + r.c("dram", "writes")
         local read = all > 0 and bursts * r.c("dram", "reads") / all or 0
@@ -224,8 +232,8 @@ function energy.count(r, seconds, given)
         e.rows[#e.rows + 1] = { name = "dram", scope = "data", reads = read,
             writes = bursts - read, read = 1000 * chip.read * chips,
             write = 1000 * chip.write * chips, leak = 0, static = 0,
-            dynamic = 1000 * chips * (own * chip.activate + read * chip.read
-                + (bursts - read) * chip.write) }
+            dynamic = 1000 * (opened * own * chip.activate + chips * (read
+                * chip.read + (bursts - read) * chip.write)) }
     end
     local references = r.c("dram", "walk_reads")
     local given_dram = given and given["dram.walks"] or {}
