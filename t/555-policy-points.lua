@@ -243,7 +243,8 @@ end
 -- A limit that is steered in the middle of a run takes effect at once, and
 -- lifting it wakes the warps that it held back.  (Loads that were issued before
 -- go on: where misses wait for misses, for long.)
-local gate = machine({ ["l1tlb.blocking"] = "none" }, nil,
+local gate = machine({ ["l1tlb.blocking"] = "none",
+    ["l2cache.queue_latency"] = 0 }, nil,
     { H.app("MM", { size = "S" }) })
 gate:use {
     name = "gate",

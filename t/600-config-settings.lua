@@ -75,8 +75,9 @@ end
 -- Machines.
 local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
-tap.is(names, "maxwell maxwell-literal aggressive hardware released mosaic "
-    .. "mosaic-literal etc mesc pichai fermi integrated",
+tap.is(names, "maxwell maxwell-literal maxwell-crossbar aggressive hardware "
+    .. "released released-maxwell mosaic mosaic-literal mosaic-crossbar etc "
+    .. "mesc pichai fermi integrated",
     "the machines of the papers are there")
 for _, name in ipairs(machines.names()) do
     local m = H.machine(name)
@@ -97,8 +98,9 @@ end
 -- set it, its source says so; what names a paper is from the machine's own.
 local PAPERS = { maxwell = "MASK Mosaic Power",
     ["maxwell-literal"] = "MASK", ["mosaic-literal"] = "Mosaic MASK",
+    ["maxwell-crossbar"] = "MASK", ["mosaic-crossbar"] = "MASK",
     aggressive = "Pichai", hardware = "",
-    released = "release Mosaic",
+    released = "release Mosaic", ["released-maxwell"] = "MASK",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
     fermi = "", integrated = "Power" }
 local function comes_from(preset, name)
@@ -152,10 +154,43 @@ tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 -- What their DRAM carries at most, in GB/s a channel: 64 bits at two transfers
 -- a cycle, and GDDR5 at four.
 for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
-    { "maxwell", "26.8" }, { "mosaic", "26.8" }, { "fermi", "29.6" } } do
+    { "maxwell", "107.1" }, { "mosaic", "107.1" }, { "fermi", "29.6" },
+    { "released", "14.8" }, { "released-maxwell", "59.1" },
+    { "pichai", "12.8" } } do
     local m = H.machine(v[1])
     tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
         / m:get("dram.bl") / 1e9), v[2], v[1] .. ": peak of a channel")
+end
+
+-- The width of DRAM and the path from a core to the L2 decide what a machine says of
+-- translation: which of these settings a machine states, and which it has from the
+-- one that it derives from, in parentheses.
+local OF_MEMORY = { "dram.bus_bytes", "xbar.latency", "walk.latency",
+    "walk.memory_latency", "l2cache.queue_latency", "pwc.latency", "core.issue" }
+local STATED = {
+    maxwell = "128 8 8 1 85 10 1",
+    ["maxwell-literal"] = "(128) 8 8 (1) 0 (10) (1)",
+    ["maxwell-crossbar"] = "(128) 50 50 1 0 (10) (1)",
+    aggressive = "(128) 8 10 0 0 (10) (1)",
+    hardware = "32 95 112 60 0 (10) (1)",
+    released = "32 8 0 0 85 85 2",
+    ["released-maxwell"] = "128 (8) (0) (0) (85) (85) (2)",
+    mosaic = "(128) (8) (8) (1) (85) (10) 2",
+    ["mosaic-literal"] = "(128) 8 8 (1) 0 (10) (2)",
+    ["mosaic-crossbar"] = "(128) 50 50 1 0 (10) (2)",
+    etc = "128 8 8 1 85 10 (1)",
+    mesc = "64 50 10 0 0 10 1",
+    pichai = "32 50 10 0 0 (10) 1",
+    fermi = "64 8 8 1 85 (10) 1",
+    integrated = "64 50 10 0 0 10 1",
+}
+for _, name in ipairs(machines.names()) do
+    local own = config.flatten(machines.get(name).settings)
+    local m, got = H.machine(name), {}
+    for i, setting in ipairs(OF_MEMORY) do
+        got[i] = (own[setting] and "%s" or "(%s)"):format(m:get(setting))
+    end
+    tap.is(table.concat(got, " "), STATED[name], name .. ": memory and paths to it")
 end
 local nested = H.machine("maxwell") { l1tlb = { entries = 32 } }
 tap.is(nested:get("l1tlb.entries"), "32", "settings can be nested")

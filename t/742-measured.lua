@@ -187,8 +187,8 @@ tap.ok(core.time_fault > 50 * core.time_data,
     "a wait for a far fault is told before its end", core.time_data)
 
 -- What was told is hardly ever taken back: only where a warp waits for several
--- loads, as the last of them to come is the one that counts, and a translation
--- is 50 cycles on its way.
+-- loads, as the last of them to come is the one that counts, and data are more
+-- than 100 cycles on their way.
 local seen, back = {}, 0
 local watched <close> = H.sim(options { apps = { H.app("ATAX",
     { size = "T" }) } })
@@ -201,7 +201,7 @@ for _ = 1, 400 do
         seen[name] = now[name]
     end
 end
-tap.ok(back < (seen.time_walk + seen.time_tlb + seen.time_lsu) / 20,
+tap.ok(back < (seen.time_walk + seen.time_tlb + seen.time_lsu) / 10,
     "the parts of warp time grow", back)
 
 -- ---- arguments --------------------------------------------------------------

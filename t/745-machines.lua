@@ -71,7 +71,8 @@ for _, case in ipairs {
     { "column", whole.column(16, 24), "170028 31641948 3134844 708428430 0 "
         .. "23552 1024 0 0 1024 4096 487004 10 23094 20148 2664202 2992447" },
 } do
-    local sim <close> = whole.sim({ case[2] }, {}, { machine = "aggressive" })
+    local sim <close> = whole.sim({ case[2] }, { ["dram.bus_bytes"] = 32 },
+        { machine = "aggressive" })
     sim:run()
     local counters, out = sim:counters(), { sim.now }
     for _, name in ipairs(COUNTED) do

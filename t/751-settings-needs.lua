@@ -98,7 +98,7 @@ local CASES = {
         ["compress.enable"] = true } },
     { "compress.unpack", 50, { ["compress.enable"] = true } },
     { "dram.cap", 1, { ["dram.scheduler"] = "capped", ["dram.channels"] = 1,
-        ["core.ilp"] = 0 } },
+        ["dram.bus_bytes"] = 32, ["core.ilp"] = 0 } },
     { "dram.trefi", 300, { ["dram.refresh"] = true } },
     { "dram.trfc", 250, { ["dram.refresh"] = true } },
     { "memory.fragment_occupancy", 90,

@@ -113,7 +113,7 @@ check("a Lua policy with epochs and one that is asked", of({ "GUP", "3DS" },
 -- Each command of DRAM is told in its own cycle, however a run is cut.
 do
     local settings = whole.join(whole.SMALL, { ["dram.queue"] = 8,
-        ["dram.refresh"] = true, ["dram.trefi"] = 777 })
+        ["dram.bus_bytes"] = 32, ["dram.refresh"] = true, ["dram.trefi"] = 777 })
 
     --- What was told by a cycle, and all that was measured by then.
     local function told(pieces, mark, watched)

@@ -499,10 +499,12 @@ do
     order("pwc.mode", { "ideal", "full", "off" }, { ["walk.walkers"] = 2 })
     order("l1cache.mode", { "ideal", "fixed:1", "fixed:100", "fixed:5000" })
     order("l1cache.mode", { "ideal", "full" })
-    order("l2cache.mode", { "ideal", "fixed:20", "fixed:500" }, PWC)
+    -- fixed and off have no time before the tags
+    local AT_ONCE = whole.join(PWC, { ["l2cache.queue_latency"] = 0 })
+    order("l2cache.mode", { "ideal", "fixed:20", "fixed:500" }, AT_ONCE)
     -- an L2 that is hardly hit is worth more where the way to it is short and
     -- many warps want it
-    order("l2cache.mode", { "ideal", "full", "off" }, whole.join(PWC,
+    order("l2cache.mode", { "ideal", "full", "off" }, whole.join(AT_ONCE,
         { ["xbar.latency"] = 8, ["walk.memory_latency"] = 8,
             ["walk.latency"] = 10, ["core.regs"] = 131072 }))
     order("dram.mode", { "off", "ideal", "full" })

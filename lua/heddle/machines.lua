@@ -14,8 +14,19 @@
 -- Pichai, Hsu, Bhattacharjee, ASPLOS 2014; Power = Power, Hill, Wood, HPCA
 -- 2014; release = github.com/CMU-SAFARI/Mosaic, v3.x, the simulator of the first
 -- two (pthread_benchmark/gpgpusim.config), whose 30 cycles before DRAM cannot be
--- set here; TU104 = github.com/sjfeng1999/gpu-arch-microbenchmark, an RTX 2070:
+-- set here; Maxwell file = the file of that name in the release's first commit
+-- (92c8e75, October 2017), a GTX 750 Ti, which the last one replaced by a Fermi
+-- card; TU104 = github.com/sjfeng1999/gpu-arch-microbenchmark, an RTX 2070:
 -- in cycles, L1 32, L2 236, TLB 472, and cold 1000 to 1200.
+--
+-- The papers give neither the width of DRAM nor the path from a core to the L2.
+-- Both are the release's where it has them: a line of 128 bytes is one burst, by
+-- the Maxwell file, and requests are in the L2's partition for 85 cycles, before
+-- its tags.  So beside maxwell and mosaic, which have these, are machines that
+-- differ in the paths alone: maxwell-literal and mosaic-literal have what table 1
+-- says and no more, maxwell-crossbar and mosaic-crossbar have the release's cycles
+-- in the crossbar, so that bypassed reads have them, too, and reads of a walker
+-- next to the L2 do not.
 --
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
@@ -67,14 +78,13 @@ local PRESETS = {
             },
             bypass = { entries = { 0, "MASK 5.1: only with tokens" } },
             xbar = {
-                latency = { 50, "release: 85 and 30 cycles before the L2 and "
-                    .. "DRAM, as a way there and back: an interpretation" },
+                latency = { 8, "guess: MASK footnote 3 has 10 ns and queuing" },
             },
             walk = {
                 mode = { "full", "MASK table 1" },
                 walkers = { 64, "MASK table 1" },
                 per_core = { false, "MASK figure 2: shared by all cores" },
-                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
+                latency = { 8, "MASK footnote 2: beside the L2 cache, so the "
                     .. "crossbar's" },
                 memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
                     .. "cache, no crossbar between" },
@@ -96,6 +106,9 @@ local PRESETS = {
                 bytes = { 2097152, "MASK table 1" },
                 ways = { 16, "MASK table 1" },
                 latency = { 10, "MASK table 1" },
+                queue_latency = { 85, "release: rop_latency, in the partition "
+                    .. "before the tags, for walk reads, too; against MASK "
+                    .. "footnote 3, which has 10 ns" },
                 slices = { 16, "MASK table 1: 16 banks" },
                 ports = { 2, "MASK table 1" },
                 line = { 128, "guess: as the papers' simulator" },
@@ -103,7 +116,10 @@ local PRESETS = {
             dram = {
                 channels = { 8, "MASK table 1" },
                 banks = { 8, "MASK table 1" },
-                bus_bytes = { 32, "the papers' simulator: 32 bits, BL 8" },
+                bus_bytes = { 128, "Maxwell file: 2 parts of 32 bytes, BL 8: a "
+                    .. "line is one burst; it takes bits for bytes, GPGPU-Sim's "
+                    .. "own slip for this card: for lines four times, nominally "
+                    .. "sixteen times, a real GTX 750 Ti" },
                 scheduler = { "hit-first",
                     "MASK table 1: FR-FCFS, as the papers' simulator" },
             },
@@ -123,6 +139,27 @@ local PRESETS = {
                 .. "the L2's 10 cycles" } },
             walk = { latency = { 8, "MASK footnote 2: beside the L2 cache, so "
                 .. "the crossbar's" } },
+            l2cache = { queue_latency = { 0, "MASK table 1: 10 cycles in all" } },
+        },
+    },
+    {
+        name = "maxwell-crossbar",
+        from = "maxwell",
+        summary = "maxwell with the release's cycles before the L2 and DRAM in "
+            .. "the crossbar",
+        settings = {
+            xbar = {
+                latency = { 50, "release: 85 and 30 cycles before the L2 and "
+                    .. "DRAM, as a latency there and back: an interpretation" },
+            },
+            walk = {
+                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
+                    .. "crossbar's" },
+                memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
+                    .. "cache, no crossbar between" },
+            },
+            l2cache = { queue_latency = { 0, "release: rop_latency is in "
+                .. "xbar.latency" } },
         },
     },
     {
@@ -140,6 +177,7 @@ local PRESETS = {
                 mshrs = { 32, "Pichai 7.2: one a thread" },
             },
             xbar = { latency = { 8, "guess" } },
+            l2cache = { queue_latency = { 0, "guess: the shortest path" } },
             walk = {
                 latency = { 10, "gem5-gpu: 20 cycles to the MMU and back" },
                 memory_latency = { 0, "guess: over the crossbar like other "
@@ -165,7 +203,10 @@ local PRESETS = {
             l2cache = {
                 latency = { 10, "guess: of the 236 cycles of TU104, as MASK "
                     .. "table 1" },
+                queue_latency = { 0, "TU104: in xbar.latency" },
             },
+            dram = { bus_bytes = { 32, "guess: 32 bits, BL 8, as the release's "
+                .. "last configuration" } },
             l2tlb = {
                 latency = { 11, "guess: of the 472 cycles of TU104" },
             },
@@ -223,7 +264,7 @@ local PRESETS = {
                 mshrs = { 4096, "release: tlb.cc: no limit" },
             },
             xbar = { latency = { 8, "guess; release: rop_latency is in "
-                .. "l2cache.latency" } },
+                .. "l2cache.queue_latency" } },
             walk = {
                 latency = { 0, "release: tlb.cc" },
                 memory_latency = { 0, "release: walk reads cross as any other "
@@ -248,16 +289,36 @@ local PRESETS = {
                 ways = { 16, "maxwell's; release: 32, which moves MASK's losses "
                     .. "by 0.6 points at most" },
                 slices = { 6, "release: gpgpusim.config" },
-                latency = { 95, "release: rop_latency 85, and maxwell's 10" },
+                latency = { 10, "maxwell's" },
+                queue_latency = { 85, "release: rop_latency, in the partition "
+                    .. "before the tags, for walk reads, too" },
                 mshrs = { 128, "release: gpgpusim.config" },
                 merges = { 4, "release: gpgpusim.config" },
             },
             dram = {
                 channels = { 6, "release: gpgpusim.config" },
                 banks = { 8, "release: gpgpusim.config" },
+                bus_bytes = { 32, "release: gpgpusim.config: 4 bytes, BL 8" },
                 scheduler = { "hit-first", "release: FR-FCFS, which in it is "
                     .. "this one" },
                 queue = { 256, "release: gpgpusim.config" },
+            },
+        },
+    },
+    {
+        name = "released-maxwell",
+        from = "released",
+        summary = "released with DRAM and L2 cache of its first commit's "
+            .. "Maxwell card",
+        settings = {
+            l2cache = {
+                bytes = { 2097152, "Maxwell file; MASK table 1" },
+                slices = { 8, "one a channel, as released" },
+            },
+            dram = {
+                channels = { 8, "MASK table 1" },
+                bus_bytes = { 128, "Maxwell file: 2 parts of 32 bytes, BL 8: a "
+                    .. "line is one burst; bits taken for bytes" },
             },
         },
     },
@@ -273,7 +334,8 @@ local PRESETS = {
             core = {
                 count = { 30, "Mosaic table 1" },
                 scheduler = { "gto", "Mosaic table 1" },
-                issue = { 1, "guess: a warp fills the 32 lanes" },
+                issue = { 2, "guess: two warps of 32: 64 execution units a core "
+                    .. "by MASK table 1, of the same simulator and card" },
                 lanes = { 32, "guess: as the papers' simulator" },
                 width = { 32, "guess: as the papers' simulator" },
                 threads = { 2048, "guess: 64 warps of 32" },
@@ -327,12 +389,33 @@ local PRESETS = {
     {
         name = "mosaic-literal",
         from = "mosaic",
-        summary = "the same with maxwell-literal's ways to the L2",
+        summary = "mosaic with maxwell-literal's paths to the L2",
         settings = {
             xbar = { latency = { 8, "guess, as maxwell-literal: Mosaic table 1 "
                 .. "gives no more than the L2's 10 cycles" } },
             walk = { latency = { 8, "MASK footnote 2: beside the L2 cache, so "
                 .. "the crossbar's" } },
+            l2cache = { queue_latency = { 0, "Mosaic table 1: 10 cycles in "
+                .. "all" } },
+        },
+    },
+    {
+        name = "mosaic-crossbar",
+        from = "mosaic",
+        summary = "mosaic with maxwell-crossbar's paths to the L2",
+        settings = {
+            xbar = {
+                latency = { 50, "release: 85 and 30 cycles before the L2 and "
+                    .. "DRAM, as a latency there and back: an interpretation" },
+            },
+            walk = {
+                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
+                    .. "crossbar's" },
+                memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
+                    .. "cache, no crossbar between" },
+            },
+            l2cache = { queue_latency = { 0, "release: rop_latency is in "
+                .. "xbar.latency" } },
         },
     },
     {
@@ -350,18 +433,32 @@ local PRESETS = {
                 entries = { 512, "ETC table 1" },
                 ways = { 16, "ETC table 1" },
             },
-            walk = { walkers = { 64, "ETC table 1" } },
+            xbar = { latency = { 8, "guess: as Mosaic's simulator, which ETC "
+                .. "modifies" } },
+            walk = {
+                walkers = { 64, "ETC table 1" },
+                latency = { 8, "guess: as Mosaic's simulator, which ETC "
+                    .. "modifies" },
+                memory_latency = { 1, "guess: as Mosaic's simulator, which ETC "
+                    .. "modifies" },
+            },
             pwc = {
                 mode = { "full", "ETC table 1: beside the L2 TLB" },
                 entries = { 1024, "ETC table 1: 8 KB" },
                 ways = { 16, "ETC table 1" },
-                latency = { 10, "ETC table 1" },
+                latency = { 10, "as MASK table 1; ETC table 1 has none" },
             },
             l2cache = {
                 slices = { 16, "ETC table 1: 2 banks in 8 partitions" },
                 ports = { 2, "ETC table 1: 2 ports a partition" },
+                queue_latency = { 85, "release: rop_latency, of Mosaic's "
+                    .. "simulator, which ETC modifies" },
             },
-            dram = { channels = { 8, "ETC table 1" } },
+            dram = {
+                channels = { 8, "ETC table 1" },
+                bus_bytes = { 128, "Maxwell file, of Mosaic's simulator, which "
+                    .. "ETC modifies: a line is one burst" },
+            },
             vm = { page = { "64K", "ETC table 1" } },
             fault = {
                 prefetch = { "locality", "ETC 5: Zheng et al.'s; 512 KB from the "
@@ -403,6 +500,7 @@ local PRESETS = {
                 entries = { 512, "MESC table I" },
                 ways = { 16, "MESC table I" },
             },
+            xbar = { latency = { 50, "guess: as maxwell-crossbar; MESC does not say" } },
             walk = {
                 walkers = { 16, "MESC table I" },
                 per_core = { false, "MESC table I: in the IOMMU" },
@@ -417,6 +515,7 @@ local PRESETS = {
                 style = { "prefix", "MESC: caches the top three levels" },
                 entries = { 1024, "MESC table I: 8 KB" },
                 ways = { 16, "guess: as maxwell" },
+                latency = { 10, "guess: as maxwell; MESC does not say" },
             },
             l1cache = {
                 bytes = { 32768, "MESC table I" },
@@ -427,6 +526,7 @@ local PRESETS = {
                 bytes = { 2097152, "MESC table I" },
                 ways = { 16, "MESC table I" },
                 line = { 128, "MESC table I" },
+                queue_latency = { 0, "guess: in xbar.latency" },
             },
             dram = {
                 channels = { 2, "MESC table I" },
@@ -474,6 +574,8 @@ local PRESETS = {
                 overlap = { "off", "Pichai 6.1: the naive TLB" },
             },
             l2tlb = { mode = { "off", "Pichai: none" } },
+            xbar = { latency = { 50, "guess: as maxwell-crossbar; Pichai does "
+                .. "not say" } },
             walk = {
                 walkers = { 1, "Pichai 5.2" },
                 per_core = { true, "Pichai 5.2" },
@@ -493,8 +595,12 @@ local PRESETS = {
                 ways = { 8, "guess" },
                 slices = { 8, "Pichai 5.2: one a channel" },
                 line = { 128, "that of the L1: there is one line size" },
+                queue_latency = { 0, "guess: in xbar.latency" },
             },
-            dram = { channels = { 8, "Pichai 5.2" } },
+            dram = {
+                channels = { 8, "Pichai 5.2" },
+                bus_bytes = { 32, "guess: 32 bits, BL 8" },
+            },
             vm = { page = { "4K", "Pichai: 2 MB only in its section 9" } },
         },
     },
@@ -519,9 +625,17 @@ local PRESETS = {
                 regs = { 32768, "GF100 white paper" },
                 shared_bytes = { 49152, "GF100 white paper" },
             },
+            xbar = { latency = { 8, "guess: as maxwell, in the same simulator" } },
+            walk = {
+                latency = { 8, "guess: as maxwell, in the same simulator" },
+                memory_latency = { 1, "guess: as maxwell, in the same "
+                    .. "simulator" },
+            },
             l2cache = {
                 bytes = { 786432, "GF100 white paper" },
                 slices = { 6, "GF100 white paper: one a channel" },
+                queue_latency = { 85, "release: rop_latency, of MASK's "
+                    .. "simulator" },
             },
             dram = {
                 channels = { 6, "GF100 white paper" },
@@ -555,6 +669,7 @@ local PRESETS = {
                 entries = { 64, "Power 4.1" },
                 latency = { 1, "gem5-gpu: 1 cycle" },
             },
+            xbar = { latency = { 50, "guess: as maxwell-crossbar; Power does not say" } },
             walk = {
                 walkers = { 32, "Power 4.2" },
                 per_core = { false, "Power: shared by all" },
@@ -562,7 +677,11 @@ local PRESETS = {
                 memory_latency = { 0, "Power 4.2: over the crossbar like "
                     .. "other reads" },
             },
-            pwc = { entries = { 1024, "Power: 8 KB of 8-byte entries" } },
+            pwc = {
+                entries = { 1024, "Power: 8 KB of 8-byte entries" },
+                latency = { 10, "guess: as maxwell; Power does not say" },
+            },
+            l2cache = { queue_latency = { 0, "guess: in xbar.latency" } },
             dram = {
                 channels = { 2, "guess: dual-channel DDR3" },
                 bus_bytes = { 64, "guess: 64 bits a channel" },
