@@ -13,8 +13,8 @@
 -- The last two have Mosaic's TLB entries for large pages.  Four machines:
 --
 --     maxwell           the papers': hits under a miss, and the released
---                       simulator's latency to memory
---     maxwell-literal   as maxwell with 8 cycles to the L2 cache instead of 50
+--                       simulator's 85 cycles in the L2's partition
+--     maxwell-literal   as maxwell without these
 --     released          the simulator that MASK's and Mosaic's authors released
 --     aggressive        misses under a miss: what a better L1 TLB would give
 --

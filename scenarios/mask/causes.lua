@@ -8,49 +8,38 @@
 --
 -- What it shows (three pairs, as at scale=quick: 40,000 cycles of work after 2,000):
 --   * Two things make translation dear, and only together: L1 TLBs that walk for
---     one instruction at a time (hits under a miss), and a long way to the L2 TLB.
---     On the papers' machine SharedTLB loses 54 %; with misses under a miss -3 %
---     (`none`), with 8 cycles instead of 50 to the L2 5 % (`near`), with both 0 %.
---     `near` is the literal form of the text; the truth of MASK's simulator is
---     between or beyond.
---   * Whether hits pass the miss matters little: where nothing does (`blocking`)
---     54 % are lost, too, and 6 % instead of 5 with the short way.
---   * Where the walker sits matters as much: with walk reads over the crossbar
---     (`far-walker`) 81 % are lost.
---   * Registers and dependences of arithmetic move a loss by 2 points.
---   * Short runs are mostly first touches: with four times the work 45 % are lost.
---   * With the release's configuration as far as it can be set SharedTLB loses
---     54 % and PWCache 68 % (MASK 40.6 and 45.0, in that order): its walk cache takes 85
---     cycles a look-up.  With hits under a miss 63 %, with misses under a miss 12 %.
---   * A read that is sent past the L2 cache skips those 85 cycles in the release.
---     Where reads of levels 2 to 4 do (`released-skip`), SharedTLB performs 38 %
---     better than on `released`: as much as MASK's bypass alone (43.6 %).  With
---     tokens and the DRAM scheduler 44 % (MASK in all 57.8).  The policy does not
---     choose it: it sends past the cache what hits less often than data, and 89 % of
---     leaf reads hit; MASK has 1 %, by a counter that counts a read again in each
---     cycle in which the cache cannot take it.
+--     one instruction at a time (hits under a miss), and the release's 85 cycles in
+--     the L2's partition, which each read of a walk waits for.  SharedTLB loses
+--     73 %; with misses under a miss 6 % (`none`), without the 85 cycles 22 % (`near`,
+--     the literal form of the text), with neither 2 %.
+--   * With as many cycles in the crossbar (`crossbar`) 61 % are lost, but there
+--     walks take 58 cycles instead of 399, and it is each look-up of the L2 TLB that
+--     takes 110; with walk reads over that crossbar (`far-walker`) 82 % are lost.
+--   * Where a miss lets nothing pass (`blocking`) 63 % are lost.
+--   * Registers and dependences of arithmetic move a loss by 6 points at most.
+--   * A walk cache of 10 cycles, as table 1 says, makes PWCache lose 53 %; with the 85
+--     of the release's last configuration (`pwc-85`) it loses 82, more than SharedTLB,
+--     which is MASK's order.
+--   * On the release's machine SharedTLB loses 54 % and PWCache 68 % (MASK 40.6 and
+--     45.0), with DRAM and L2 cache of its Maxwell card 63 and 76; with hits under a
+--     miss 63, with misses under a miss 9 %.
+--   * A read that is sent past the L2 cache skips the 85 cycles.  Where reads of
+--     levels 2 to 4 are (`released-skip`), SharedTLB performs 38 % better than on
+--     `released`: as much as MASK's bypass alone (43.6 %).  With tokens and the DRAM
+--     scheduler 43 % (MASK in all 57.8).  The policy does not choose it: it sends past
+--     the cache what hits less often than data, and 89 % of leaf reads hit; MASK has
+--     1 %, by a counter that counts a read again in each cycle in which the cache cannot
+--     take it.
 --   * What tokens deny a fill is not lost in the release: its page stays with the
 --     core for 10,000 cycles, in a list without bound that is asked before the
 --     TLBs (tlb.cc, bypass_done_REG); MASK does not mention it.  With 1,024
 --     entries in MASK's L1 TLBs in its place (`blocking-list`, `released-list`)
---     MASK gains 3.4 and 0.7 % instead of -0.7 and -2.4.
---   * MASK gains between -4 and 1 % on the other rows: 1.2 walks are under way at a
---     time, so the L2 TLB is not what programs wait for, and few reads reach DRAM.
---   * Nothing else moves the loss by much: leaf reads from DRAM, entries, MSHRs and
---     ports of the TLBs, blocks and threads, the L2 cache's size, DRAM's bandwidth,
---     ALU latency and warps of 32 give 48 to 65 %.
+--     MASK gains -2.0 and 0.5 % instead of -2.4 and -2.3.
 --
--- Eight pairs, as at scale=full, are more than three of a kind:
---   * SharedTLB loses 20 %, since DRAM or issue is the limit of half of them: with
---     DRAM of twice the bandwidth 36 % are lost, without a limit 39 %, where every
---     access hits the L2 cache 39 %, with four issue slots 31 %.  So the papers'
---     programs wait less for DRAM than these: their data take 15 % of its peak
---     (fig08), here 55 % in the mean of all 35 pairs.
---   * The rest is as above: with misses under a miss 3 % are lost, with the short
---     way 4 %, with walk reads over the crossbar 56 %, on the release's machine 35 %.
---     Four times the work changes nothing (20 %).
---   * MASK gains 4 %; where leaf reads never hit the L2 cache (`leaf`) 14 %.  In the
---     release a read past the cache gives 11 %, MASK in all 24 % (`released-skip`).
+-- All 35 pairs in 60,000 cycles after 20,000: SharedTLB and PWCache lose 63.5 and
+-- 36.1 % on maxwell, 42.9 and 38.9 on maxwell-crossbar; with the release's inputs
+-- (size=R) 51.0 and 29.7, 34.4 and 32.0.  Data take 10 % of DRAM's peak on maxwell,
+-- 17 on maxwell-crossbar (MASK: 15).
 --
 -- scenarios/characterise/mafia.lua sets programs beside MAFIA's run of them, on 15
 -- cores as it had; ways.lua sweeps the three latencies.
@@ -75,7 +64,9 @@ local WALKS = { use = H.here "skip-walks.lua", level = 1 }
 
 --- What the aggressive machine has of each, for all at once and one by one.
 local NONE = { ["l1tlb.blocking"] = "none" }
-local NEAR = { ["xbar.latency"] = 8, ["walk.latency"] = 8 }
+local NEAR = { ["l2cache.queue_latency"] = 0 }
+local CROSSBAR = { ["xbar.latency"] = 50, ["walk.latency"] = 50,
+    ["l2cache.queue_latency"] = 0 }
 local REGS = { ["core.regs"] = 131072 }
 local FREE = { ["core.ilp"] = 0 }
 
@@ -93,22 +84,28 @@ end
 local CASES = {
     { "base", "maxwell as it is" },
     { "none", "misses under a miss", NONE },
-    { "near", "8 cycles to the L2 cache, the L2 TLB and back", NEAR },
+    { "near", "no time in the L2 cache's partition: maxwell-literal", NEAR },
+    { "crossbar", "the release's cycles in the crossbar: maxwell-crossbar",
+        CROSSBAR },
     { "none-near", "both", all(NONE, NEAR) },
     { "regs", "131,072 registers a core", REGS },
     { "free", "no dependences in runs of arithmetic", FREE },
     { "regs-free", "both", all(REGS, FREE) },
-    { "all", "all four: misses under a miss, 8 cycles, registers, no "
+    { "all", "all four: misses under a miss, no partition, registers, no "
         .. "dependences", all(NONE, NEAR, REGS, FREE) },
-    { "far-walker", "walk reads cross the crossbar, too",
-        { ["walk.memory_latency"] = 50 } },
+    { "far-walker", "crossbar, and walk reads cross it, too",
+        all(CROSSBAR, { ["walk.memory_latency"] = 50 }) },
+    { "pwc-85", "85 cycles a look-up of the walk cache, as the release's last "
+        .. "configuration", { ["pwc.latency"] = 85 } },
     { "aggressive", "the preset: the four, and walk reads over the crossbar",
         machine = "aggressive" },
     { "blocking", "a miss stops the memory instructions of its core",
         { ["l1tlb.blocking"] = "full" } },
-    { "blocking-near", "the same, and 8 cycles to the L2 cache",
+    { "blocking-near", "blocking, and no time in the L2 cache's partition",
         all({ ["l1tlb.blocking"] = "full" }, NEAR) },
     { "released", "the released simulator's machine", machine = "released" },
+    { "released-maxwell", "and DRAM and L2 cache of its Maxwell card",
+        machine = "released-maxwell" },
     { "released-hits", "the same, but hits pass a miss",
         { ["l1tlb.blocking"] = "hits" }, machine = "released" },
     { "released-free", "the same, but a miss stops nothing",
@@ -153,9 +150,10 @@ local MORE = {
         { ["dram.mode"] = "fixed:100" } },
     { "dram-leaf", "the same, and leaf reads never hit the L2 cache",
         { ["dram.mode"] = "fixed:100" }, policies = { LEAF } },
-    { "dram-2x", "DRAM of twice the bandwidth", { ["dram.bus_bytes"] = 64 } },
-    { "dram-4x", "and of four times", { ["dram.bus_bytes"] = 64,
-        ["dram.channels"] = 16 } },
+    { "dram-4th", "DRAM of a quarter of the bandwidth, as a Fermi card has it",
+        { ["dram.bus_bytes"] = 32 } },
+    { "dram-half", "and of half", { ["dram.bus_bytes"] = 64 } },
+    { "dram-2x", "and of twice", { ["dram.channels"] = 16 } },
     { "budget", "four times the work", cycles = 4 },
 }
 

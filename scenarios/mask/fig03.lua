@@ -5,7 +5,9 @@
 -- against that of an ideal TLB.  Columns: 64 threads a warp with cores split
 -- evenly (the table of pairs), the same with the best split, 32 threads, with L1
 -- TLBs that block, as those of the released simulator do (causes.lua), and all of
--- that simulator's machine, which comes nearest.
+-- that simulator's machine.  The walk cache's look-up of 10 cycles is table 1's; what
+-- the 85 of the release's last configuration make of PWCache is shown, and not
+-- compared.
 --
 --     heddle run scenarios/mask/fig03.lua [scale=full]
 --

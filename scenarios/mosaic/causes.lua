@@ -4,25 +4,10 @@
 -- Each change is made to GPU-MMU and to Ideal alike; the loss is the mean over
 -- programs, each alone, of what GPU-MMU lacks of Ideal on the same machine.
 --
--- What it shows, for twelve programs over 200,000 cycles:
---
---     heddle run scenarios/mosaic/causes.lua scale=full sets=12 \
---         only="as it is;near;none;none, near"
---
---   * Two things make translation dear, and only together: L1 TLBs that walk for
---     one instruction at a time, and the latency to the L2.  As it is 15.1 % are lost,
---     with 8 cycles instead of 50 to the L2 6.7, with misses under a miss 4.0, with
---     both 3.2; Mosaic gains 26.9, 7.7, 4.5 and 3.5 %: nearly all of it.
---   * What a program is bound by decides what it feels: CONS, FFT, HS and MM fill
---     their issue slots, FWT, CFD and GUP three quarters of DRAM and more; 3DS, TRD,
---     RED, MUM and LUD lose 14 to 64 %.
---     Without the limit more is lost: of nine programs (scale=full) 16 % as it is,
---     24 % with four issue slots, 26 % with a DRAM bus twice as wide, 44 % with DRAM
---     without a limit of bandwidth.
---   * In short runs (scale=quick) 3DS loses 96 %: every page is new, and a core has
---     its misses walked one after the other while warps run apart.  Where nothing
---     passes a miss (`full`) it loses 54 %: warps stay together, and four loads use
---     a translation where two do.
+-- What it shows is what scenarios/mask/causes.lua does: L1 TLBs that walk for one
+-- instruction at a time and the release's 85 cycles in the L2's partition make
+-- translation dear, and only together.  DRAM limits few programs: a line is one
+-- burst.  In short runs (scale=quick) every page is new.
 --
 -- No figure uses any of it: a row asks what a difference comes from.
 --
@@ -33,6 +18,7 @@ local suite = require "common"
 
 local CYCLES_A_BURST = 2 -- of DRAM: BL 8 at quad data rate
 
+local NEAR = { ["l2cache.queue_latency"] = 0 }
 local RELEASED = { "released", "the released simulator's machine", {} }
 local CHANGES = {
     { "as it is", "the preset mosaic", {} },
@@ -42,31 +28,36 @@ local CHANGES = {
     { "walk 1000", "a walk takes 1000 cycles",
         { ["walk.mode"] = "fixed:1000" } },
     { "none", "misses under a miss", { ["l1tlb.blocking"] = "none" } },
-    { "near", "8 cycles to the L2 cache, the L2 TLB and back",
-        { ["xbar.latency"] = 8, ["walk.latency"] = 8 } },
+    { "near", "no time in the L2 cache's partition: mosaic-literal", NEAR },
+    { "crossbar", "the release's cycles in the crossbar: mosaic-crossbar",
+        { ["xbar.latency"] = 50, ["walk.latency"] = 50,
+            ["l2cache.queue_latency"] = 0 } },
     { "none, near", "both", { ["l1tlb.blocking"] = "none",
-        ["xbar.latency"] = 8, ["walk.latency"] = 8 } },
+        ["l2cache.queue_latency"] = 0 } },
     { "regs", "131,072 registers a core", { ["core.regs"] = 131072 } },
     { "free", "no dependences in runs of arithmetic", { ["core.ilp"] = 0 } },
     { "none, near, regs, free", "all four", { ["l1tlb.blocking"] = "none",
-        ["xbar.latency"] = 8, ["walk.latency"] = 8, ["core.regs"] = 131072,
+        ["l2cache.queue_latency"] = 0, ["core.regs"] = 131072,
         ["core.ilp"] = 0 } },
-    { "far walker", "walk reads cross the crossbar, too",
-        { ["walk.memory_latency"] = 50 } },
+    { "far walker", "crossbar, and walk reads cross it, too",
+        { ["xbar.latency"] = 50, ["walk.latency"] = 50,
+            ["l2cache.queue_latency"] = 0, ["walk.memory_latency"] = 50 } },
     { "full", "a miss stops all memory instructions of its core",
         { ["l1tlb.blocking"] = "full" } },
     { "full, near", "both", { ["l1tlb.blocking"] = "full",
-        ["xbar.latency"] = 8, ["walk.latency"] = 8 } },
+        ["l2cache.queue_latency"] = 0 } },
     RELEASED,
     { "issue", "4 instructions a cycle, so that fewer programs are bound by "
         .. "them", { ["core.issue"] = 4 } },
-    { "64 lanes", "warps of 64", { ["core.lanes"] = 64, ["core.width"] = 64,
+    { "64 lanes", "warps of 64", { ["core.issue"] = 1,
+        ["core.lanes"] = 64, ["core.width"] = 64,
         ["core.threads"] = 4096, ["core.regs"] = 131072 } },
     { "cache", "an L2 cache of 128 KB", { ["l2cache.bytes"] = 131072 } },
     { "dram", "DRAM without a limit of bandwidth",
         { ["dram.mode"] = "ideal" } },
-    { "bus", "a DRAM bus of 64 bits instead of 32: twice the bandwidth",
-        { ["dram.bus_bytes"] = 64 } },
+    { "bus 32", "DRAM of a quarter of the bandwidth, as a Fermi card has it",
+        { ["dram.bus_bytes"] = 32 } },
+    { "bus 64", "and of half", { ["dram.bus_bytes"] = 64 } },
     { "lines", "lines of 32 bytes, so that one word does not cost 128",
         { ["l1cache.line"] = 32, ["l2cache.line"] = 32 } },
 }
@@ -148,9 +139,11 @@ local function use_of(result, loss)
     end
     local work = n "core.instructions" / 1000
     local bursts = n "dram.data_bursts" + n "dram.walk_bursts"
-    local cores = tonumber(suite.machine(x).settings["core.count"][1])
+    local settings = suite.machine(x).settings
+    local cores = tonumber(settings["core.count"][1])
+    local slots = tonumber(settings["core.issue"][1])
     return { report.percent(loss),
-        report.percent(report.metric(result, "ipc") / cores),
+        report.percent(report.metric(result, "ipc") / cores / slots),
         report.percent(CYCLES_A_BURST * bursts / n "dram.cycles"),
         ("%.1f"):format((n "l1tlb.misses" - n "l1tlb.merges") / work),
         ("%.1f"):format(n "walk.walks" / work),

@@ -76,8 +76,9 @@ function common.sized(tlb, entries, ports, grown)
 end
 
 --- Machines where the path from a core to the L2 cache is as short as that of
--- maxwell-literal.  The paper gives none; the preset has the longer one that the
--- released simulator of MASK and Mosaic has, and a walk takes it four times.
+-- maxwell-literal.  The paper gives none; the preset has maxwell-crossbar's, as long
+-- as that of the released simulator of MASK and Mosaic, and a walk takes it four
+-- times.
 common.SHORT = { ["xbar.latency"] = tonumber(H.machine "maxwell-literal"
     :get "xbar.latency") }
 function common.near(tlb)
