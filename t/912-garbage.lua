@@ -61,8 +61,18 @@ local known = {}        -- functions and tables that were walked
 
 local garbage
 
+-- A table that always has one element more has no end for the ipairs of the
+-- language either: a liar tires.
+local TIRED = 10000
+
 local function liar()
-    local lie = function() return garbage() end
+    local told = 0
+    local lie = function()
+        told = told + 1
+        if told <= TIRED then
+            return garbage()
+        end
+    end
     local meta = {}
     for _, event in ipairs { "__index", "__len", "__tostring", "__call",
         "__eq", "__lt", "__le", "__concat", "__unm", "__pairs", "__newindex",
@@ -181,11 +191,17 @@ local function walk(value, path, object, depth)
             local v = rawget(meta, k)
             if type(v) == "table" then
                 known[v] = nil
+                local of = {}
                 for name, f in next, v do
-                    if type(f) == "function" and not known[f] then
-                        known[f] = true
-                        functions[#functions + 1] =
-                            { path .. ":" .. tostring(name), f, value }
+                    if type(f) == "function" then
+                        of[#of + 1] = { path .. ":" .. tostring(name), f, value }
+                    end
+                end
+                table.sort(of, function(a, b) return a[1] < b[1] end)
+                for _, one in ipairs(of) do
+                    if not known[one[2]] then
+                        known[one[2]] = true
+                        functions[#functions + 1] = one
                     end
                 end
             else

@@ -573,7 +573,8 @@ end
 function index.nearest(name, names)
     local best, at = math.min(math.max(2, #name // 3) + 1, #name), nil
     for _, candidate in ipairs(names) do
-        local d = distance(name:lower(), candidate:lower())
+        local d = math.abs(#name - #candidate) < best
+            and distance(name:lower(), candidate:lower()) or best
         if d < best and (d < 2 or #name > 3) then
             best, at = d, candidate
         end

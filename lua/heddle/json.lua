@@ -130,10 +130,10 @@ function write(out, v, indent)
         out[#out + 1] = json.number(v)
     elseif t == "string" then
         out[#out + 1] = quote(v)
-    elseif t == "table" and (#v > 0 or getmetatable(v) == Array) then
+    elseif t == "table" and (rawlen(v) > 0 or getmetatable(v) == Array) then
         local parts = {}
         enter(out, v, indent)
-        for i = 1, #v do
+        for i = 1, rawlen(v) do
             parts[i] = function(o)
                 o.path[indent + 1] = i
                 write(o, v[i], indent + 1)

@@ -32,7 +32,7 @@ end
 function M.values(of, code, declared, given)
     local known = {}
     for _, p in ipairs(declared) do known[p.name] = p end
-    for i = 1, #given, 2 do
+    for i = 1, rawlen(given), 2 do
         local p, v = known[given[i]], given[i + 1]
         local unit = p and p.unit:find("|", 1, true) and p.unit
         local number = type(v) ~= "string" and M.whole(v)

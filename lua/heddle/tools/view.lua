@@ -48,12 +48,12 @@ local function put(out, v)
     if kind == "float" then
         out[#out + 1] = v - v ~= 0 and "null" or v == math.floor(v)
             and math.abs(v) < 1e15 and ("%.0f"):format(v) or DIGITS:format(v)
-    elseif kind == "table" and (#v > 0 or v.n) then
-        for i = 1, v.n or #v do
+    elseif kind == "table" and (rawlen(v) > 0 or rawget(v, "n")) then
+        for i = 1, rawget(v, "n") or rawlen(v) do
             out[#out + 1] = i > 1 and "," or "["
             put(out, v[i])
         end
-        out[#out + 1] = v.n == 0 and "[]" or "]"
+        out[#out + 1] = rawget(v, "n") == 0 and "[]" or "]"
     elseif kind == "table" and v ~= json.null then
         local sep = "{"
         for _, k in ipairs(require("heddle.config").sorted_keys(v)) do
