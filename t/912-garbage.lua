@@ -15,7 +15,7 @@ Each says what it is about to call, so that what broke can be told and repeated:
 
 Left out: heddle.process, heddle.edit and the commands, which are the system's
 own calls and a terminal; heddle.kernel.pure, which exchanges the globals; what
-runs all applications.
+runs all applications; what serves until Ctrl-C.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -46,11 +46,12 @@ local SKIPPED = { ["heddle.process"] = true, ["heddle.edit"] = true,
     ["heddle.cli"] = true, ["heddle.repl"] = true, ["heddle.complete"] = true,
     ["heddle.kernel.pure"] = true }
 
--- What ends the script, what runs all applications, and what gives a function
--- other globals, which may be one of this file.
+-- What ends the script, runs all applications, serves until Ctrl-C, and what gives
+-- a function other globals, which may be one of this file.
 local LEFT_OUT = { ["H.policy.enter"] = true, ["heddle.policy.enter"] = true,
     ["heddle.bridge.enter"] = true,
-    ["H.characterise.all"] = true,
+    ["H.characterise.all"] = true, ["heddle.live.serve"] = true,
+    ["heddle.serve.loop"] = true, ["H.live.serve"] = true,
     ["heddle.characterise.all"] = true, ["H.begin"] = true, ["H.finish"] = true,
     ["H.traceback"] = true, ["heddle.script.begin"] = true,
     ["heddle.script.finish"] = true, ["heddle.script.traceback"] = true }
