@@ -13,7 +13,7 @@ local scenarios = require "lib.scenarios"
 local mask = scenarios.of("mask", {
     -- a module, policies
     other = { common = true, ["skip-walks"] = true, ["bypass-first"] = true },
-    words = { causes = "only=base,leaf" }, more = "cycles=12000",
+    words = { causes = "only=base,leaf" }, more = "cycles=16000",
 })
 mask:all(18)
 mask:again "fig03"

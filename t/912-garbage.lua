@@ -351,7 +351,7 @@ local function child()
             local r = table.pack(pcall(f[2], table.unpack(args, 1, args.n)))
             local took = os.clock() - began
             debug.sethook()
-            if took > 30 then
+            if took > 100 then
                 slow = slow + 1
                 io.stderr:write(("slow: %s %.1f s\n"):format(f[1], took))
             end

@@ -189,6 +189,8 @@ designs.sharing = {
     designs.mask { name = "MASK-DRAM", tokens = 0, bypass = 0 },
     designs.mask(),
     designs.mask { name = "MASK-released", bypass_rule = "released" },
+    designs.mask { name = "MASK-Cache-released", tokens = 0, dram = 0,
+        bypass_rule = "released" },
     { name = "Ideal", apply = designs.ideal },
 }
 

@@ -83,6 +83,8 @@ end
 --- name, what it asks, settings, more: policies, sizes, lanes, budgets.
 local CASES = {
     { "base", "maxwell as it is" },
+    { "inputs-R", "the inputs of the release, as the figures have them",
+        size = "R" },
     { "none", "misses under a miss", NONE },
     { "near", "no time in the L2 cache's partition: maxwell-literal", NEAR },
     { "crossbar", "the release's cycles in the crossbar: maxwell-crossbar",
@@ -182,6 +184,7 @@ end
 local function measure(case)
     local list = designs(case)
     local o = suite.options(x, { designs = list, settings = case[3],
+        size = x.arg.size == "" and (case.size or "M") or nil,
         lanes = case.lanes, machine = case.machine
             and H.machine(case.machine) })
     o.reference, o.alone = list[2], case.alone

@@ -8,7 +8,9 @@
 -- DRAM scheduler below MASK's (44.2 % over SharedTLB), here ready-first, the
 -- oldest request whose command is legal.
 --
--- 2 MB pages need allocations of 2 MB: with size S the smaller ones stay 4 KB.
+-- Inputs of the release are smaller than 2 MB here and there: for pages of 2 MB
+-- allocations are rounded up, as for those of Mosaic's figure 3.  At 8,192 entries
+-- working sets fit, says MASK; how far they do at size M, too, is shown.
 --
 --     heddle run scenarios/mask/sec73.lua [scale=full]
 --
@@ -22,8 +24,9 @@ local x = suite.open("sec73", "sections 6 and 7.3", "sensitivity of MASK",
 local PAIR = { "SharedTLB", "MASK" }
 
 --- Measures with settings of the machine; MASK over SharedTLB in percent.
-local function measure(settings, names)
-    local o = suite.options(x, { names = names or PAIR, settings = settings })
+local function measure(settings, names, size)
+    local o = suite.options(x, { names = names or PAIR, settings = settings,
+        size = size })
     local r = sharing.measure(x, o)
     return 100 * (sharing.gain(r, "MASK", "SharedTLB") - 1), r, o
 end
@@ -48,14 +51,17 @@ for i, entries in ipairs(sizes) do
     local last = entries == 8192
     x:quantity { ("MASK over SharedTLB, %d entries"):format(entries),
         unit = "%", kind = "gain", paper = last and 0 or nil,
-        said = last and "0 (equal)" or nil, heddle = gain }
+        said = last and "0 (equal)" or nil, heddle = gain,
+        also = last and { { "inputs-M", (measure({ ["l2tlb.entries"] = entries },
+            nil, "M")) } } or nil }
 end
 suite.grouped(x, { title = "Entries of the L2 TLB", unit = "weighted speedup",
     head = "entries" }, groups, series)
 
 -- ---- pages of 2 MB ---------------------------------------------------------------------
 
-local _, large, lo = measure({ ["vm.page"] = "2M" }, { "Ideal", "SharedTLB",
+local _, large, lo = measure({ ["vm.page"] = "2M",
+    ["vm.round"] = true }, { "Ideal", "SharedTLB",
     "MASK" })
 x:quantity(sharing.claim({ "2 MB pages: SharedTLB below Ideal", kind = "loss",
     from = 0, to = 44.5, note = suite.note.large }, large, "SharedTLB", "Ideal"))

@@ -84,11 +84,13 @@ function common.open(name, where, title, more)
         title = title, arg = H.args(experiment.args(arg)),
         variants = { "literal" },
         choices = {
+            -- as in MASK's experiments, where each is explained
             { "bus-64", { ["dram.bus_bytes"] = 64 } },
-            { "bus-128", { ["dram.bus_bytes"] = 128 } },
-            { "partition-150", { ["l2cache.latency"] = 160 } },
-            { "issue-2", { ["core.issue"] = 2 } },
+            { "partition-150", { ["l2cache.queue_latency"] = 150 } },
+            { "issue-1", { ["core.issue"] = 1 } },
             { "inputs-R", {}, arg = { size = "R" } },
+            { "crossbar", { ["xbar.latency"] = 50, ["walk.latency"] = 50,
+                ["l2cache.queue_latency"] = 0 } },
         },
     }
 end
@@ -222,6 +224,14 @@ end
 function common.measure(x, sets, designs, more)
     local o = common.options(x, sets, designs, more)
     x.options = o
+    return sharing.measure(x, o)
+end
+
+--- With an alternative to a choice (x:alternatives).
+function common.with(x, sets, designs, alternative)
+    local o = common.options(x, sets, designs, {
+        machine = common.machine(x, alternative.settings) })
+    o.size = alternative.arg.size or o.size
     return sharing.measure(x, o)
 end
 

@@ -133,7 +133,7 @@ function experiment.open(o)
     process.save(path)
     return setmetatable({
         name = o.name, variant = variant, id = id, source = o.source,
-        choice = settings,
+        choice = settings, choices = o.choices or {},
         title = o.title, arg = o.arg,
         full = o.arg.scale == "full", said = {}, quantities = {}, orders = {},
         tables = {}, charts = {}, notes = {}, runs = 0,
@@ -268,6 +268,22 @@ end
 --- The settings of the choice that is run.
 function Experiment:settings()
     return self.choice or {}
+end
+
+--- What the choices of the experiment are, for columns that have them beside the
+-- machine as it is: { { name, settings, arg, setting = "a=1 b=2" }, ... }; none where
+-- one of them is what runs.
+function Experiment:alternatives()
+    local out = {}
+    for i, c in ipairs(self.choice and {} or self.choices) do
+        local words = {}
+        for _, name in ipairs(require("heddle.config").sorted_keys(c[2])) do
+            words[#words + 1] = ("%s=%s"):format(name, c[2][name])
+        end
+        out[i] = { name = c[1], settings = c[2], arg = c.arg or {},
+            setting = #words > 0 and table.concat(words, " ") or nil }
+    end
+    return out
 end
 
 --- How many sets there are in the rows that follow, of how many of the paper's, and
