@@ -1,10 +1,10 @@
 /*
- * Pinned: what the page tables hold, for 4 KB, 64 KB and 2 MB pages and
- * several applications.  A naive twin replays the mapping rule page by page
- * and must agree on every translation; a walk through the entries in memory,
- * by the addresses that hd_ptables_walk gives, must end at the same frame;
- * the number of tables is the ceil-tree of the pages mapped; frames are free
- * or owned once (the part's own check runs after every step).
+ * Pinned: what the page tables hold, for 4 KB, 64 KB and 2 MB pages, several
+ * applications, and entries of 8, 64 and 128 bytes.  A naive twin replays the
+ * mapping rule page by page and must agree on every translation; a walk through
+ * the entries in memory, by the addresses that hd_ptables_walk gives, must end
+ * at the same frame; the number of tables is the ceil-tree of the pages mapped;
+ * frames are free or owned once (the part's own check runs after every step).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,10 +26,20 @@ struct page {
 };
 
 struct twin {
+    uint32_t bits; /* of an index of a level */
     struct page p[20000];
     uint32_t n;
     uint8_t used[1 << 16];
 };
+
+static struct twin *twin_new(uint32_t bits)
+{
+    struct twin *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    w->bits = bits;
+    return w;
+}
 
 static const struct page *twin_find(const struct twin *w, uint32_t app,
                                     uint64_t vpn)
@@ -114,7 +124,9 @@ static void compare(const struct hd_ptables *t, const struct twin *w,
     for (uint32_t l = 0; l < levels; l++) {
         uint64_t e = hd_ptables_entry(t, pte[l]);
         uint64_t frame = e >> 12 & 0xffffffffff;
-        assert_int_equal(pte[l].v % 4096, (vpn >> (27 - 9 * l) & 511) * 8);
+        assert_int_equal(pte[l].v % 4096, (vpn >> w->bits * (3 - l)) %
+                                              (1u << w->bits) *
+                                              (4096u >> w->bits));
         assert_true(e & 1);
         if (l + 1 < levels)
             assert_int_equal(frame, pte[l + 1].v / 4096);
@@ -149,20 +161,23 @@ static void compare_totals(const struct hd_ptables *t, const struct twin *w,
             if (w->p[i].app == a)
                 pages += w->p[i].pages;
         assert_int_equal(hd_ptables_pages(t, a), pages);
-        assert_int_equal(t->s->table_frames[a], distinct(w, a, 36, false) +
-                                                    distinct(w, a, 27, false) +
-                                                    distinct(w, a, 18, false) +
-                                                    distinct(w, a, 9, true));
+        /* the leaf tables of 2 MB are made together */
+        assert_int_equal(t->s->table_frames[a],
+                         distinct(w, a, 4 * w->bits, false) +
+                             distinct(w, a, 3 * w->bits, false) +
+                             distinct(w, a, 2 * w->bits, false) +
+                             (distinct(w, a, 9, true) << (9 - w->bits)));
     }
 }
 
-static void drive(uint32_t page, uint64_t seed)
+static void drive(uint32_t page, uint32_t entry_bytes, uint64_t seed)
 {
     static const uint32_t size[3] = {1, 16, 512};
     struct memenv m;
-    struct hd_vm_cfg cfg = {256ull * MB, page, 64, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {
+        256ull * MB, page, 64 * entry_bytes / 8, 0, 0, 0, entry_bytes, 0, 0};
     struct hd_ptables *t;
-    struct twin *w = calloc(1, sizeof *w);
+    struct twin *w = twin_new(12 - hd_log2(entry_bytes));
     struct hd_rng r = hd_rng_make(seed, page);
     uint64_t next[3] = {0x10000, 0x7f1234567, 0x1ff};
 
@@ -197,21 +212,103 @@ static void base_pages(void **state)
 {
     (void)state;
     for (uint64_t s = 1; s < 4; s++)
-        drive(0, s);
+        drive(0, 8, s);
 }
 
 static void medium_pages(void **state)
 {
     (void)state;
     for (uint64_t s = 1; s < 4; s++)
-        drive(1, s);
+        drive(1, 8, s);
 }
 
 static void large_pages(void **state)
 {
     (void)state;
     for (uint64_t s = 1; s < 4; s++)
-        drive(2, s);
+        drive(2, 8, s);
+}
+
+static void larger_entries(void **state)
+{
+    (void)state;
+    for (uint64_t s = 1; s < 4; s++) {
+        drive(0, 64, s);
+        drive(0, 128, s);
+        drive(1, 64, s);
+        drive(1, 128, s);
+    }
+}
+
+/* Lines of 128 bytes in which the entries of a level are, of 2,048 pages from
+ * an aligned 8 MB on; an entry of 128 bytes is alone in its line. */
+static void lines(void **state)
+{
+    static const struct {
+        uint32_t bytes, lines[4];
+    } want[] = {
+        {8, {1, 1, 1, 128}}, {64, {1, 1, 16, 1024}}, {128, {1, 2, 64, 2048}}};
+
+    (void)state;
+    for (size_t i = 0; i < HD_LEN(want); i++) {
+        struct memenv m;
+        struct hd_vm_cfg cfg = {64ull * MB,    0, 1024, 0, 0, 0,
+                                want[i].bytes, 0, 0};
+        struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
+        uint64_t last[4] = {0};
+        uint32_t n[4] = {0};
+
+        assert_int_equal(hd_ptables_entry_bytes(t), want[i].bytes);
+        assert_int_equal(
+            hd_ptables_map(t, 0, 0, (hd_va){1ull << 40}, 8 * MB, &m.err), 0);
+        for (uint64_t v = 0; v < 2048; v++) {
+            hd_pa pte[4];
+            uint64_t vpn = (1ull << 28) + v;
+            assert_int_equal(hd_ptables_walk(t, 0, (hd_vpn){vpn}, pte), 4);
+            for (uint32_t l = 0; l < 4; l++) {
+                assert_int_equal(hd_ptables_table(t, 0, (hd_vpn){vpn}, l + 1).v,
+                                 pte[l].v);
+                n[l] += pte[l].v / 128 != last[l]; /* they ascend */
+                last[l] = pte[l].v / 128;
+            }
+        }
+        for (uint32_t l = 0; l < 4; l++)
+            assert_int_equal(n[l], want[i].lines[l]);
+        run_check(&m);
+        memenv_close(&m);
+    }
+}
+
+/* Entries of 128 bytes reach an aligned 4 GB, those of 64 bytes 64 GB: where
+ * the first page is. */
+static void reach(void **state)
+{
+    const uint64_t gb = 1ull << 30;
+
+    (void)state;
+    for (uint64_t bytes = 64; bytes <= 128; bytes *= 2) {
+        struct memenv m;
+        struct hd_vm_cfg cfg = {64ull * MB,      0, 1024, 0, 0, 0,
+                                (uint32_t)bytes, 0, 0};
+        struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
+        uint64_t top = 0x7f0000000000 + (bytes == 64 ? 64 : 4) * gb;
+        struct hd_xlate x;
+
+        assert_int_equal(
+            hd_ptables_map(t, 0, 0, (hd_va){top - 4096}, 4096, &m.err), 0);
+        assert_int_equal(hd_ptables_map(t, 1, 0, (hd_va){top}, 4096, &m.err),
+                         0);
+        assert_true(hd_ptables_find(t, 0, (hd_vpn){(top >> 12) - 1}, &x));
+        assert_false(hd_ptables_find(t, 0, (hd_vpn){top >> 12}, &x));
+        run_check(&m);
+        assert_int_equal(
+            hd_ptables_map(t, 0, 1, (hd_va){top - 8192}, 8193, &m.err),
+            HEDDLE_ECONFIG);
+        assert_text(m.err.text, bytes == 64 ? "reach an aligned 64 GB"
+                                            : "reach an aligned 4 GB");
+        assert_text(m.err.text, "application 0, allocation 1 (8193 bytes");
+        memenv_close(&m);
+    }
 }
 
 /* ---- single facts ------------------------------------------------------ */
@@ -221,9 +318,9 @@ static void large_pages(void **state)
 static void border_page(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
-    struct twin *w = calloc(1, sizeof *w);
+    struct twin *w = twin_new(9);
     struct hd_xlate x;
 
     (void)state;
@@ -252,9 +349,9 @@ static void border_page(void **state)
 static void reshape(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
-    struct twin *w = calloc(1, sizeof *w);
+    struct twin *w = twin_new(9);
 
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -285,7 +382,7 @@ static void reshape(void **state)
 static void rounded(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct hd_xlate x;
 
@@ -305,7 +402,7 @@ static void rounded(void **state)
 static void exhausted(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
 
     (void)state;
@@ -328,6 +425,15 @@ static void exhausted(void **state)
     cfg.table_frames = 256;
     assert_null(hd_ptables_open(memenv_open(&m, 1), &cfg));
     assert_int_equal(m.err.code, HEDDLE_ECONFIG);
+    memenv_close(&m);
+
+    /* 16 leaf tables for 2 MB, or none */
+    cfg.table_frames = 18;
+    cfg.entry_bytes = 128;
+    t = hd_ptables_open(memenv_open(&m, 1), &cfg);
+    assert_int_equal(hd_ptables_map(t, 0, 0, (hd_va){0}, 4096, &m.err),
+                     HEDDLE_ECONFIG);
+    assert_text(m.err.text, "3 of 18 table frames");
     memenv_close(&m);
 }
 
@@ -359,7 +465,7 @@ static void check_run(const struct hd_ptables *t, uint32_t app, uint64_t v,
 static void runs(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     struct hd_rng r = hd_rng_make(5, 5);
 
@@ -458,7 +564,7 @@ static void asked(void **state)
 {
     struct memenv m;
     struct vmslots s;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0};
     struct hd_env *env = memenv_open(&m, 2);
     struct hd_ptables *t;
     struct hd_xlate x;
@@ -512,7 +618,7 @@ static void whole_regions(void **state)
     for (size_t i = 0; i < HD_LEN(want); i++) {
         struct memenv m;
         struct vmslots s;
-        struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0};
+        struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0};
         struct hd_env *env = memenv_open(&m, 1);
         struct hd_ptables *t;
 
@@ -534,7 +640,7 @@ static void whole_regions(void **state)
 static void whole_memory(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0, 0, 0, 0, 0, 0};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     size_t before;
     uint64_t pages = (3ull << 18) - 4096;
@@ -554,12 +660,13 @@ static void whole_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base_pages),   cmocka_unit_test(medium_pages),
-        cmocka_unit_test(large_pages),  cmocka_unit_test(border_page),
-        cmocka_unit_test(reshape),      cmocka_unit_test(rounded),
-        cmocka_unit_test(exhausted),    cmocka_unit_test(runs),
-        cmocka_unit_test(asked),        cmocka_unit_test(whole_regions),
-        cmocka_unit_test(whole_memory),
+        cmocka_unit_test(base_pages),    cmocka_unit_test(medium_pages),
+        cmocka_unit_test(large_pages),   cmocka_unit_test(larger_entries),
+        cmocka_unit_test(lines),         cmocka_unit_test(reach),
+        cmocka_unit_test(border_page),   cmocka_unit_test(reshape),
+        cmocka_unit_test(rounded),       cmocka_unit_test(exhausted),
+        cmocka_unit_test(runs),          cmocka_unit_test(asked),
+        cmocka_unit_test(whole_regions), cmocka_unit_test(whole_memory),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -133,6 +133,11 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
+    if (m->vm.entry_bytes != 8 && m->l2tlb.sub_ways != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "vm.entry_bytes: %u; entries of subregions "
+                          "(l2tlb.sub_ways = %u) need those of 8 bytes",
+                          m->vm.entry_bytes, m->l2tlb.sub_ways);
     if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
         return err->code;
     if (hd_compress_check(&m->compress, m->l2cache.line, err) != 0)

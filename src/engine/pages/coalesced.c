@@ -22,13 +22,24 @@
  */
 #include "ptstate.h"
 
+/* Present entries of a region whose first leaf table this is. */
+static uint32_t coalesced_used(const struct hd_ptables *t,
+                               const struct hd_pt_table *x)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < t->leaves; i++)
+        n += x[i].used;
+    return n;
+}
+
 uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
                             hd_vpn vpn)
 {
     const struct hd_pt_table *x =
         hd_pt_leaf_table(t, hd_pt_slot_of(t, app, vpn.v));
 
-    return x == NULL ? 0 : x->used;
+    return x == NULL ? 0 : coalesced_used(t, x);
 }
 
 /* The frame of 2 MB in which the pages of a leaf table are in order, as far as
@@ -63,9 +74,10 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     const struct hd_pt_table *x = hd_pt_leaf_table(t, h);
     const uint64_t *e;
     uint64_t f;
+    uint32_t used = x == NULL ? 0 : coalesced_used(t, x);
 
     if (x == NULL || h->region_bits & HD_PT_JOINED ||
-        (x->used != HD_LARGE_PAGES &&
+        (used != HD_LARGE_PAGES &&
          (t->cfg.paging != HD_PAGING_FAULT || t->compress != NULL ||
           hd_ptables_small(t, app, vpn))))
         return 0;
@@ -78,7 +90,7 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
             hd_frames_owner(&t->frames, f + i) != 0)
             return 0;
     frame->v = f;
-    return x->used;
+    return used;
 }
 
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -111,7 +123,7 @@ static void coalesced_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
 {
     uint64_t *e = hd_pt_entry(t, h->at);
     uint64_t *up =
-        hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(vpn, 3);
+        hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(t, vpn, 3);
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))

@@ -142,6 +142,8 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
 
     if (HD_LIKELY(!g->coalesce.bound))
         return; /* no policy coalesces */
+    if (hd_ptables_may_join(g->t, g->env->err) != 0)
+        return;
     for (; v < end; v += HD_LARGE_PAGES) {
         struct heddle_q_region_coalesce q = {.app = app, .vpn = v};
         hd_pfn f;
@@ -198,6 +200,8 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
 
     if (app >= HD_MAX_APPS || bytes == 0)
         return 0;
+    if (g->coalesce.bound && hd_ptables_may_join(g->t, g->env->err) != 0)
+        return g->env->err->code;
     if (g->t->cfg.paging == HD_PAGING_FAULT)
         return hd_ptables_reserve(g->t, app, index, base, bytes, g->env->err);
     before = g->t->s->pages[app];

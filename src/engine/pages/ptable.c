@@ -7,8 +7,9 @@
  * A virtual page number has four indices of 9 bits; level 1 is the root's
  * (PML4), level 4 the leaf table's (PT).  Every table is 4 KB of 64-bit
  * entries in the arena and owns one of the frames at the top of memory, so an
- * entry has a physical address: frame * 4096 + index * 8.  Layout of an entry
- * (Intel SDM volume 3, 4.5):
+ * entry has a physical address: frame * 4096 + index * 8 (vm.entry_bytes: of
+ * fewer and larger ones, entries.c).  Layout of an entry (Intel SDM volume 3,
+ * 4.5):
  *
  *    0      present
  *    1      the page may be written
@@ -57,6 +58,7 @@
  */
 #include <string.h>
 
+#include "kit/bits.h"
 #include "ptstate.h"
 
 enum { FIRST_ROOM = 64, HASH_BITS = 7 };
@@ -83,10 +85,13 @@ void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
 }
 
 void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
-                         uint32_t app, uint32_t pages, bool present)
+                         uint32_t app, uint64_t vpn, uint32_t pages,
+                         bool present)
 {
     bool large = pages == HD_LARGE_PAGES;
-    uint32_t n = large ? 1 : pages, *used = &t->table[h->t[large ? 2 : 3]].used;
+    uint32_t n = large ? 1 : pages;
+    uint32_t table = large ? h->t[2] : h->t[3] + hd_pt_leaf_of(t, vpn);
+    uint32_t *used = &t->table[table].used;
     uint64_t *sized = &t->s->large[app][large];
 
     *used = present ? *used + n : *used - n;
@@ -130,32 +135,37 @@ static int grow_hash(struct hd_ptables *t)
 
 /* ---- tables ------------------------------------------------------------- */
 
-/* A fresh table, or HD_NONE (out of table frames or of memory). */
-static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level)
+/* `count` fresh tables of a level in frames that follow one another, and their
+ * entries likewise: the first, or HD_NONE (out of table frames or of memory).
+ * A table that was freed is taken where one is asked for. */
+static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
+                          uint32_t count)
 {
     struct hd_pt_state *s = t->s;
-    uint32_t n = s->free_tables;
-    struct hd_pt_table *x;
+    uint32_t n = count == 1 ? s->free_tables : HD_NONE, words = 1u << t->bits;
 
     if (n != HD_NONE) {
-        x = &t->table[n];
-        s->free_tables = x->used;
-        memset(hd_pt_entry(t, x->at), 0, HD_PAGE_BYTES);
+        s->free_tables = t->table[n].used;
+        memset(hd_pt_entry(t, t->table[n].at), 0, words * sizeof(uint64_t));
     } else {
-        void *p = s->tables < t->cfg.table_frames
-                      ? hd_arena_take(t->env->arena, 1, HD_PAGE_BYTES)
-                      : NULL;
+        uint64_t *p =
+            s->tables + count <= t->cfg.table_frames
+                ? hd_arena_take(t->env->arena, (size_t)count * words, sizeof *p)
+                : NULL;
         if (p == NULL)
             return HD_NONE;
-        n = s->tables++;
-        x = &t->table[n];
-        x->at = hd_arena_ref(t->env->arena, p);
+        n = s->tables;
+        s->tables += count;
+        for (uint32_t i = 0; i < count; i++, p += words)
+            t->table[n + i].at = hd_arena_ref(t->env->arena, p);
     }
-    x->used = 0;
-    x->app = (uint8_t)app;
-    x->level = (uint8_t)level;
-    s->tables_live++;
-    s->table_frames[app]++;
+    for (uint32_t i = n; i < n + count; i++) {
+        t->table[i].used = 0;
+        t->table[i].app = (uint8_t)app;
+        t->table[i].level = (uint8_t)level;
+    }
+    s->tables_live += count;
+    s->table_frames[app] += count;
     return n;
 }
 
@@ -171,23 +181,32 @@ static void table_free(struct hd_ptables *t, uint32_t n)
     t->s->free_tables = n;
 }
 
-/* The table below entry `index` of table n, made if there is none. */
-static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index)
+/* The tables below `count` entries of table n from `index` on, made if there is
+ * none: the first. */
+static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index,
+                            uint32_t count)
 {
     uint64_t *e = hd_pt_entry(t, t->table[n].at) + index;
     uint32_t below;
 
     if (*e & HD_PT_PRESENT)
         return (uint32_t)((*e & HD_PT_FRAME) / HD_PAGE_BYTES - t->first_table);
-    below = table_new(t, t->table[n].app, t->table[n].level + 1u);
-    if (below != HD_NONE) {
-        *e = (t->first_table + below) * HD_PAGE_BYTES | HD_PT_PRESENT;
-        t->table[n].used++;
-    }
+    below = table_new(t, t->table[n].app, t->table[n].level + 1u, count);
+    if (below == HD_NONE)
+        return HD_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        e[i] = (t->first_table + below + i) * HD_PAGE_BYTES | HD_PT_PRESENT;
+    t->table[n].used += count;
     return below;
 }
 
 /* ---- regions ------------------------------------------------------------ */
+
+/* The entry of level 3 above a region's leaf table, or above the first. */
+static uint32_t region_index(const struct hd_ptables *t, uint64_t vpn)
+{
+    return hd_pt_index_of(t, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), 3);
+}
 
 /* The slot of a region, entered with its tables down to level 3 if it is new;
  * NULL: there is no room. */
@@ -209,15 +228,15 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
     if (2 * (s->regions + 1) > 1u << s->hash_bits && grow_hash(t) < 0)
         return NULL;
     if (s->root[app] == HD_NONE)
-        s->root[app] = table_new(t, app, 1);
+        s->root[app] = table_new(t, app, 1, 1);
     new.t[0] = s->root[app];
     for (uint32_t l = 1; l < 3 && new.t[l - 1] != HD_NONE; l++)
-        new.t[l] = table_below(t, new.t[l - 1], hd_pt_index_of(vpn, l));
+        new.t[l] = table_below(t, new.t[l - 1], hd_pt_index_of(t, vpn, l), 1);
     if (new.t[0] == HD_NONE || new.t[1] == HD_NONE || new.t[2] == HD_NONE)
         return NULL;
     new.t[3] = HD_NONE;
     new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
-    new.at = t->table[new.t[2]].at + hd_pt_index_of(vpn, 3);
+    new.at = t->table[new.t[2]].at + region_index(t, vpn);
     new.region_bits = s->regions << HD_PT_SHIFT | HD_PT_LARGE; /* no table */
     *hd_pt_region_of(t, s->regions++) =
         (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
@@ -231,7 +250,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
 static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
                         uint64_t vpn, uint32_t pages)
 {
-    uint32_t i = hd_pt_index_of(vpn, 3);
+    uint32_t i = region_index(t, vpn);
 
     t->s->sized |= pages > 1;
     if (pages == HD_LARGE_PAGES) {
@@ -246,7 +265,7 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
         return 0;
     }
     if (h->t[3] == HD_NONE)
-        h->t[3] = table_below(t, h->t[2], i);
+        h->t[3] = table_below(t, h->t[2], i, t->leaves);
     if (h->t[3] == HD_NONE)
         return -1;
     h->at = t->table[h->t[3]].at;
@@ -293,14 +312,18 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
+    uint64_t mask = hd_ones(t->bits), shift = 3 * t->bits;
 
     if (h->key == 0)
         return 0;
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
     HD_PREFETCH(hd_pt_leaf(t, h, vpn.v));
-    for (uint32_t l = 1; l <= levels; l++)
-        pte[l - 1] = hd_pt_entry_at(t, h->t[l - 1], vpn.v, l);
+    for (uint32_t i = 0; i < levels; i++, shift -= t->bits)
+        pte[i].v = t->first_pa + (uint64_t)h->t[i] * HD_PAGE_BYTES +
+                   ((vpn.v >> shift & mask) << t->entry_shift);
+    if (HD_UNLIKELY(t->leaves != 1) && levels == 4)
+        pte[3] = hd_pt_entry_at(t, h, vpn.v, 4);
     return levels;
 }
 
@@ -317,7 +340,7 @@ hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
 
     hd_assert(h->key != 0 && h->t[level - 1] != HD_NONE);
-    return hd_pt_entry_at(t, h->t[level - 1], vpn.v, level);
+    return hd_pt_entry_at(t, h, vpn.v, level);
 }
 
 const uint32_t *hd_ptables_changes(const struct hd_ptables *t)
@@ -347,7 +370,8 @@ uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
 
     if (n >= t->s->tables)
         return 0;
-    return hd_pt_entry(t, t->table[n].at)[pte.v % HD_PAGE_BYTES / 8];
+    return hd_pt_entry(t,
+                       t->table[n].at)[pte.v % HD_PAGE_BYTES >> t->entry_shift];
 }
 
 uint64_t hd_ptables_pages(const struct hd_ptables *t, uint32_t app)
@@ -393,7 +417,7 @@ static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
         hd_pt_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
     hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
-    hd_pt_count_present(t, h, j->app, pages, true);
+    hd_pt_count_present(t, h, j->app, vpn, pages, true);
     return 0;
 }
 
@@ -461,7 +485,9 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
                           (unsigned long long)base.v);
     if (end == first)
         return 0;
-    n = SIZE[hd_ask_page_size(&t->alloc, &q)];
+    if (hd_pt_in_reach(t, j, first, end) != 0)
+        return j->err->code;
+    n = SIZE[hd_pt_page_size(t, &q, j->err)];
     for (uint64_t vpn = first; vpn < end;) {
         uint64_t at = vpn & ~(uint64_t)(n - 1);
         bool inside = at >= first && at + n <= end;
@@ -537,14 +563,14 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     if (HD_UNLIKELY(t->compress != NULL))
         hd_compress_forget(t->compress, hd_pt_number_of(h, x->vpn.v), x->pages);
     if (bits & HD_PT_PRESENT && x->pfn.v >= HD_HOST_FRAME) {
-        hd_pt_count_present(t, h, app, x->pages, false);
+        hd_pt_count_present(t, h, app, x->vpn.v, x->pages, false);
         t->s->host_mapped -= x->pages;
         t->s->host_mapped_lost += x->pages;
         t->s->changes++;
         return;
     }
     if (bits & HD_PT_PRESENT) {
-        hd_pt_count_present(t, h, app, x->pages, false);
+        hd_pt_count_present(t, h, app, x->vpn.v, x->pages, false);
         hd_pt_tell_gone(t, app, x, bits);
     } else if (bits & HD_PT_IN_FLIGHT) {
         t->s->in_flight -= x->pages;
@@ -704,7 +730,8 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     struct hd_ptables *t;
     uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
 
-    if (ptable_check_memory(cfg, env->err) != 0)
+    if (hd_ptables_cfg_check(cfg, "vm", env->err) != 0 ||
+        ptable_check_memory(cfg, env->err) != 0)
         return NULL;
     t = hd_env_take(env, 1, sizeof *t);
     if (t == NULL)
@@ -714,6 +741,9 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->cfg = *cfg;
     t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
     t->first_pa = t->first_table * HD_PAGE_BYTES;
+    t->entry_shift = hd_log2(cfg->entry_bytes == 0 ? 8 : cfg->entry_bytes);
+    t->bits = HD_PAGE_SHIFT - t->entry_shift;
+    t->leaves = HD_LARGE_PAGES >> t->bits;
     if (ptable_take_state(t) < 0)
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,

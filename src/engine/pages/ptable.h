@@ -2,10 +2,11 @@
  * ptable.h - four-level x86-64 page tables in real frames, and the frames.
  *
  * Each application has a root; tables are 4 KB frames of 512 eight-byte
- * entries, taken from a pool of frames of their own so that they do not break
- * up the data's contiguity.  A walk reads the physical addresses that this
- * file gives.  A 64 KB page is 16 aligned leaf entries marked contiguous; a
- * 2 MB page is a leaf in the third level.
+ * entries (vm.entry_bytes: of 64 or 32 larger ones), taken from a pool of
+ * frames of their own so that they do not break up the data's contiguity.  A
+ * walk reads the physical addresses that this file gives.  A 64 KB page is 16
+ * aligned leaf entries marked contiguous; a 2 MB page is a leaf in the third
+ * level.
  *
  * Level numbers: 1 root, 2, 3, 4 leaf.
  *
@@ -33,6 +34,10 @@ struct hd_vm_cfg {
 /* When pages come from the host: they are there before cycle 0; they are
  * copied before an application's first launch; each is when it is touched. */
 enum hd_paging { HD_PAGING_NONE, HD_PAGING_LAUNCH, HD_PAGING_FAULT };
+
+/* Whether settings of page tables go together: 0, or an error. */
+int hd_ptables_cfg_check(const void *settings, const char *name,
+                         struct heddle_error *err);
 
 struct hd_ptables; /* all applications' tables and the frame table */
 
@@ -157,6 +162,11 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
  * x->pages = x->page_pages = 1, 16 or 512. */
 bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x);
+
+/* Bytes of an entry, which is a power of two; whether it can stand for 2 MB, 0,
+ * or an error. */
+uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t);
+int hd_ptables_may_join(const struct hd_ptables *t, struct heddle_error *err);
 
 /* Physical addresses of the entries that a walk of vpn reads, pte[0] the
  * root's.  Returns how many: 4, or 3 for a 2 MB page; 0: unmapped. */

@@ -41,6 +41,12 @@ static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
     *run = (struct hd_xlate){{vpn}, {pfn}, n, pages};
 }
 
+/* The first page that an application's root reaches. */
+static uint64_t check_first(const struct hd_ptables *t, uint32_t app)
+{
+    return t->s->window[app] << 4 * t->bits;
+}
+
 /* Shows what is below table n, in the order of addresses. */
 static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
                        uint32_t n, uint64_t vpn, struct hd_xlate *run)
@@ -48,8 +54,8 @@ static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
     uint32_t level = t->table[n].level;
     const uint64_t *e = hd_pt_entry(t, t->table[n].at);
 
-    for (uint32_t i = 0; i < 512; i++) {
-        uint64_t at = vpn | (uint64_t)i << (9 * (4 - level));
+    for (uint32_t i = 0; i < 1u << t->bits; i++) {
+        uint64_t at = vpn | (uint64_t)i << (t->bits * (4 - level));
         uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
         if (!(e[i] & HD_PT_PRESENT))
             continue;
@@ -73,7 +79,7 @@ void hd_ptables_look(void *self, uint32_t app, struct heddle_visitor *v)
     struct hd_xlate run = {{0}, {0}, 0, 0};
 
     if (t->s->root[app] != HD_NONE)
-        look_table(t, v, t->s->root[app], 0, &run);
+        look_table(t, v, t->s->root[app], check_first(t, app), &run);
     show_run(v, &run);
 }
 
@@ -140,8 +146,8 @@ static uint64_t check_table(const struct hd_ptables *t,
     const uint64_t *e = hd_pt_entry(t, x->at);
     uint64_t pages = 0, present = 0;
 
-    for (uint32_t i = 0; i < 512; i++) {
-        uint64_t at = vpn | (uint64_t)i << (9 * (4 - x->level));
+    for (uint32_t i = 0; i < 1u << t->bits; i++) {
+        uint64_t at = vpn | (uint64_t)i << (t->bits * (4 - x->level));
         uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
         uint32_t app;
         struct hd_xlate found;
@@ -191,7 +197,8 @@ void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
         uint64_t large[2] = {0}; /* entries of 64 KB and of 2 MB */
         pages = t->s->root[app] == HD_NONE
                     ? 0
-                    : check_table(t, err, t->s->root[app], 0, large);
+                    : check_table(t, err, t->s->root[app], check_first(t, app),
+                                  large);
         all += pages;
         if (pages != t->s->pages[app] || large[0] != 16 * t->s->large[app][0] ||
             large[1] != t->s->large[app][1])

@@ -40,7 +40,7 @@
 enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
 
 struct hd_pt_table {
-    hd_ref at;     /* its 512 entries */
+    hd_ref at;     /* its entries, a word each */
     uint32_t used; /* present entries; free tables: the next one */
     uint8_t app, level;
 };
@@ -60,7 +60,7 @@ struct hd_pt_slot {
     hd_ref at;            /* of the leaf table, or of the level-3 entry */
     uint32_t region_bits; /* region << HD_PT_SHIFT | the bits above */
     uint32_t t[4];        /* its tables, the root first; t[3] HD_NONE if it has
-                             no leaf table */
+                             no leaf table, else the first of its leaf tables */
 };
 
 struct hd_pt_range { /* an allocation that was mapped */
@@ -93,6 +93,7 @@ struct hd_pt_state {
     uint64_t mixed[HD_MAX_APPS];   /* pages put next to others' (frame.h) */
     uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
     uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
+    uint64_t window[HD_MAX_APPS]; /* of its pages: the bits above the indices */
 };
 
 struct hd_ptables {
@@ -101,6 +102,9 @@ struct hd_ptables {
     struct hd_pt_table *table; /* arena: [cfg.table_frames] */
     uint64_t first_table;      /* frame of table 0 */
     uint64_t first_pa;         /* its address */
+    uint32_t bits;             /* of an index of a level */
+    uint32_t entry_shift;      /* an entry has 1 << entry_shift bytes */
+    uint32_t leaves;           /* leaf tables of a region */
     struct hd_env *env;
     struct hd_vm_cfg cfg;
     struct hd_frames frames;
@@ -183,9 +187,10 @@ static inline struct hd_pt_range *hd_pt_range_of(const struct hd_ptables *t,
     return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
 }
 
-static inline uint32_t hd_pt_index_of(uint64_t vpn, uint32_t level)
+static inline uint32_t hd_pt_index_of(const struct hd_ptables *t, uint64_t vpn,
+                                      uint32_t level)
 {
-    return (uint32_t)(vpn >> (9 * (4 - level))) & 511;
+    return (uint32_t)(vpn >> (t->bits * (4 - level))) & ((1u << t->bits) - 1);
 }
 
 /* The entry that maps a page of a slot's region, or the first of them. */
@@ -237,15 +242,24 @@ static inline bool hd_pt_taken(const struct hd_ptables *t, uint32_t app,
                         HD_PT_PRESENT | HD_PT_NONRESIDENT, x);
 }
 
-/* Where the entry of a page is in a table of a level. */
-static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t, uint32_t table,
-                                   uint64_t vpn, uint32_t level)
+/* The leaf table of a page, counted from the first of its region. */
+static inline uint32_t hd_pt_leaf_of(const struct hd_ptables *t, uint64_t vpn)
 {
-    return (hd_pa){t->first_pa + table * (uint64_t)HD_PAGE_BYTES +
-                   hd_pt_index_of(vpn, level) * 8u};
+    return (uint32_t)(vpn & (HD_LARGE_PAGES - 1)) >> t->bits;
 }
 
-/* The leaf table of a region of 4 KB pages, or NULL. */
+/* Where the entry of a page is in the table of a level that a slot has. */
+static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t,
+                                   const struct hd_pt_slot *h, uint64_t vpn,
+                                   uint32_t level)
+{
+    uint64_t table = h->t[level - 1] + (level == 4 ? hd_pt_leaf_of(t, vpn) : 0);
+
+    return (hd_pa){t->first_pa + table * HD_PAGE_BYTES +
+                   ((uint64_t)hd_pt_index_of(t, vpn, level) << t->entry_shift)};
+}
+
+/* The first leaf table of a region of 4 KB pages, or NULL. */
 static inline struct hd_pt_table *hd_pt_leaf_table(const struct hd_ptables *t,
                                                    const struct hd_pt_slot *h)
 {
@@ -272,9 +286,11 @@ static inline void hd_pt_hold_on(struct hd_ptables *t,
  * may be done with it, and how it is stored, stays. */
 void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
                uint32_t pages, uint64_t frame, uint64_t bits);
-/* A page's entries have become present, or will not be any more. */
+/* The entries of the page at vpn have become present, or will not be any more.
+ */
 void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
-                         uint32_t app, uint32_t pages, bool present);
+                         uint32_t app, uint64_t vpn, uint32_t pages,
+                         bool present);
 
 /* ---- ptcheck.c -------------------------------------------------------- */
 
@@ -331,6 +347,17 @@ void hd_pt_give_memory(struct hd_ptables *t, const struct hd_pt_slot *h,
                        const struct hd_xlate *x);
 void hd_pt_give_frame(struct hd_ptables *t, uint32_t app,
                       const struct hd_xlate *x);
+
+/* ---- entries.c -------------------------------------------------------- */
+
+/* The pages of an application have the same bits above the indices of its
+ * tables, those of the first.  0, or an error. */
+int hd_pt_in_reach(struct hd_ptables *t, const struct hd_pt_job *j,
+                   uint64_t first, uint64_t end);
+/* Asks page_size; large pages only where an entry can stand for 2 MB. */
+uint32_t hd_pt_page_size(struct hd_ptables *t,
+                         const struct heddle_q_page_size *q,
+                         struct heddle_error *err);
 
 /* ---- ptable.c, resident.c --------------------------------------------- */
 

@@ -154,7 +154,7 @@ bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
         return false; /* its allocation has gone, and another may have come */
     hd_pt_put(t, h, vpn.v, x.pages, x.pfn.v,
               HD_PT_PRESENT | (prefetched ? HD_PT_PREFETCHED : 0));
-    hd_pt_count_present(t, h, app, x.pages, true);
+    hd_pt_count_present(t, h, app, vpn.v, x.pages, true);
     t->s->in_flight -= x.pages;
     hd_pt_rescan(t, app, vpn.v, x.pages);
     return true;
@@ -177,7 +177,7 @@ void hd_ptables_evict(struct hd_ptables *t, uint32_t app,
     hd_assert(bits & HD_PT_PRESENT && !(h->region_bits & HD_PT_JOINED));
     hd_pt_put(t, h, x->vpn.v, x->pages, x->pfn.v,
               HD_PT_NONRESIDENT | HD_PT_EVICTING | HD_PT_EVICTED);
-    hd_pt_count_present(t, h, app, x->pages, false);
+    hd_pt_count_present(t, h, app, x->vpn.v, x->pages, false);
     t->s->evicting += x->pages;
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     hd_pt_tell_gone(t, app, x, bits);

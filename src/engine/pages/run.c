@@ -2,11 +2,11 @@
  * run.c - runs of pages that are contiguous in virtual and in physical memory:
  * what CoLT (Pham et al., MICRO 2012) coalesces into one TLB entry.
  *
- * A walk reads a line of the leaf table, 16 entries, of which a run may be
- * seen at no cost; larger groups are for studies of what runs there are
- * (tlb_merge asks for a group of its own).  Entries of 64 KB take part with
- * their base pages; a page of 2 MB or a coalesced region is larger than any
- * group and is its own run.
+ * A walk reads a line of the leaf table, 16 entries (fewer of larger ones,
+ * vm.entry_bytes), of which a run may be seen at no cost; larger groups are for
+ * studies of what runs there are (tlb_merge asks for a group of its own).
+ * Entries of 64 KB take part with their base pages; a page of 2 MB or a
+ * coalesced region is larger than any group and is its own run.
  *
  * SPDX-License-Identifier: MIT
  */

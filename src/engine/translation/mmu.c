@@ -39,6 +39,9 @@ enum {
 #include "kit/rows.h"
 };
 
+/* The line of leaf entries that shows a run of pages (pages/run.c). */
+enum { RUN_BYTES = 128 };
+
 /* ---- what goes in and out --------------------------------------------- */
 
 /* The senders of requests get no events. */
@@ -202,7 +205,8 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (rc == 0 && by.entries != 0 && full)
         hd_tlb_set_side(&u->tlb, "l2tlb", &u->bypass);
     if (rc == 0)
-        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, i, pwc);
+        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg,
+                         hd_ptables_entry_bytes(m->w.tables), i, pwc);
     u->subs.cfg = m->msc_cfg;
     if (rc == 0)
         rc = hd_subregions_open(u, msc);
@@ -291,6 +295,7 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->step_ticks = w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1)
                                       : m->tick;
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
+    m->run_pages = (uint8_t)(RUN_BYTES / hd_ptables_entry_bytes(w->tables));
     m->read_flags = w->walk->memory != 0 ? HD_REQ_BYPASS : 0;
     m->never = HD_NEVER;
     m->until = env->slots != NULL && env->slots->epoch != NULL

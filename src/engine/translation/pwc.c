@@ -67,8 +67,8 @@ int hd_pwc_check(const void *settings, const char *name,
 }
 
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
-                const struct hd_pwc_cfg *cfg, uint32_t instance,
-                struct hd_stat stat)
+                const struct hd_pwc_cfg *cfg, uint32_t entry_bytes,
+                uint32_t instance, struct hd_stat stat)
 {
     uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways), sets;
 
@@ -83,7 +83,8 @@ int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
     c->latency = hd_ticks(env->clk, HD_CLK_L2, cfg->latency);
     if (!hd_pwc_on(c))
         return 0;
-    c->line_shift = hd_log2(pwc_line(cfg));
+    c->line_shift = hd_log2((uint32_t)hd_max_u64(pwc_line(cfg), entry_bytes));
+    c->bits = HD_PAGE_SHIFT - hd_log2(entry_bytes);
     sets = cfg->entries / ways;
     c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
     c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);
@@ -141,7 +142,8 @@ static uint64_t pwc_key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
                            uint32_t level, hd_pa pte, uint32_t *set)
 {
     bool prefix = c->cfg.style == HD_PWC_PREFIX;
-    uint64_t n = prefix ? vpn.v >> 9 * (4 - level) : pte.v >> c->line_shift;
+    uint64_t n =
+        prefix ? vpn.v >> c->bits * (4 - level) : pte.v >> c->line_shift;
 
     *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
                                              : (uint32_t)(n % c->tags.sets);
@@ -223,7 +225,7 @@ static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
 
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
         uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
-        uint32_t s = 9 * (4 - (uint32_t)(key >> LEVEL_SHIFT & 7));
+        uint32_t s = c->bits * (4 - (uint32_t)(key >> LEVEL_SHIFT & 7));
         if (key != HD_KEY_NONE &&
             (all || ((key >> APP_SHIFT & 0xff) == app &&
                      n << s < vpn.v + pages && vpn.v < (n + 1) << s)))

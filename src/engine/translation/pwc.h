@@ -26,6 +26,7 @@ struct hd_pwc {
     struct hd_env *env;
     struct hd_pwc_cfg cfg;
     uint32_t instance, mask, line_shift;
+    uint32_t bits; /* of an index of a level of the page tables */
     struct hd_assoc tags;
     struct hd_stat stat;
     uint64_t *port; /* arena: look-ups begun in each of the cycles ahead */
@@ -36,10 +37,11 @@ struct hd_pwc {
 int hd_pwc_check(const void *settings, const char *name,
                  struct heddle_error *err);
 
-/* `stat` is the group of hd_rows_pwc, row `instance`.  0 or an error. */
+/* For page tables with entries of so many bytes; `stat` is the group of
+ * hd_rows_pwc, row `instance`.  0 or an error. */
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
-                const struct hd_pwc_cfg *cfg, uint32_t instance,
-                struct hd_stat stat);
+                const struct hd_pwc_cfg *cfg, uint32_t entry_bytes,
+                uint32_t instance, struct hd_stat stat);
 
 static inline bool hd_pwc_on(const struct hd_pwc *c)
 {

@@ -141,6 +141,7 @@ struct hd_mmu {
         *walk_warps;
     uint32_t *port; /* [core]: sender's rank of its requests */
     uint8_t read_flags; /* of all reads */
+    uint8_t run_pages;  /* whose leaf entries are in the line that a walk reads */
     bool ordered;   /* reads are numbered: one unit, and they take time */
     bool early;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
@@ -227,7 +228,7 @@ static inline bool hd_l2tlb_translate(const struct hd_unit *u, uint32_t app,
         return false;
     if (HD_UNLIKELY(u->tlb.merge.bound || u->bypass.merge.bound ||
                     (m->w.merge != NULL && m->w.merge->bound)))
-        hd_ptables_run(m->w.tables, app, vpn, 16, x);
+        hd_ptables_run(m->w.tables, app, vpn, m->run_pages, x);
     return true;
 }
 
