@@ -49,8 +49,10 @@ local PRESETS = {
                 width = { 64, "MASK table 1: 64 execution units" },
                 issue = { 1, "guess: 64 lanes leave no room for more" },
                 alu_latency = { 9, "MASK table 1: a 9-stage pipeline" },
-                ilp = { 1, "calibration: geometric mean of 24 programs' IPC "
-                    .. "over MAFIA's, scenarios/characterise/mafia.lua" },
+                ilp = { 1, "calibration: the integer of which the geometric "
+                    .. "mean of 24 programs' IPC over MAFIA's is nearest to 1 "
+                    .. "(1.23): heddle run scenarios/characterise/mafia.lua "
+                    .. "scale=full" },
                 scheduler = { "gto", "MASK table 1" },
                 warps = { 64, "MASK table 1" },
                 threads = { 4096, "MASK table 1: 64 warps of 64" },
