@@ -35,6 +35,8 @@ the least of several turns.  What the rows mean:
                 touch 1 GB in memory for two thirds of it (faults.lua)
   snapshot      into the memory of an old snapshot, and back (snapshot.lua)
   restore
+  mafia.*       no speed: memory traffic and IPC of 24 programs beside MAFIA's run of
+                them (mafia.lua)
 
 SPDX-License-Identifier: MIT
 ]]
@@ -107,6 +109,8 @@ local COMMANDS = {
         { "faults.FDTD", "<", 300 } },
     { "%/heddle run bench/snapshot.lua",
         { "snapshot", "<", 20 }, { "restore", "<", 20 } },
+    { "%/heddle run bench/mafia.lua build=%", { "mafia.ipc" },
+        { "mafia.lines" }, { "mafia.l2" }, { "mafia.dram" } },
 }
 
 local COMPARE = {
@@ -181,7 +185,7 @@ local list = {}
 assert(os.execute(arg.build .. "/heddle run bench/text.lua >/dev/null"))
 for _, c in ipairs(COMMANDS) do
     if wanted(c) then
-        local command = c[1]:gsub("^%%", arg.build)
+        local command = c[1]:gsub("%%", arg.build)
         io.stderr:write("  ", command, "\n")
         local rows = rows_of(command)
         busy = math.max(busy, load_average())
