@@ -201,7 +201,13 @@ do
                 stop_cycles = 20000, policies = { { name = "p" .. i,
                 free = function() end } } }
         end
-        H.run(list)]]:find "never asked[^\n]*\nheddle: and 4 more warnings",
+        H.run(list)]]:find("^heddle: ATAX was cut in its first [^\n]*\n"
+        .. "heddle: policy p1 was never asked [^\n]*; and 8 more like it %(p2, "
+        .. "p3, p4, p5, p6, p7, %.%.%.%), in results%.told\n$"),
+        "one line for each kind", files.read(dir .. "/err"))
+    tap.ok(said [[for i = 1, 9 do
+            require("heddle.script").warn { told = { "text " .. i } }
+        end]]:find "text 6\nheddle: and 3 more warnings, in results.told\n$",
         "nor more than a few", files.read(dir .. "/err"))
     trace("large.traceg", 21971, "#END_TB\n")
     tap.ok(said([[H.sim { machine = "maxwell", apps = { H.trace(H.here(

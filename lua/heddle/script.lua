@@ -251,18 +251,45 @@ function script.shown(results)
     end
 end
 
-local function print_pending()
-    local n = 0
-    io.stdout:flush() -- it comes last
+--- Those that are pending, by kind, in the order of each kind's first:
+-- { text =, n =, about = { name, ... } }, about whom the first one is not.
+local function kinds()
+    local out, at = {}, {}
     for _, text in ipairs(pending) do
-        n = n + (pending[text] and 1 or 0)
-        if pending[text] and n <= MOST then
-            io.stderr:write("heddle: ", text, "\n")
+        if pending[text] then
+            local kind, about = require("heddle.warnings").kind(text)
+            local k = at[kind]
+            if not k then
+                k = { text = text, n = 0, about = {}, seen = {} }
+                out[#out + 1], at[kind] = k, k
+            elseif about and not k.seen[about] then
+                k.about[#k.about + 1] = about
+            end
+            k.n = k.n + 1
+            k.seen[about or 0] = true
         end
     end
-    if n > MOST then
+    return out
+end
+
+local function print_pending()
+    io.stdout:flush() -- it comes last
+    local more = 0
+    for i, k in ipairs(kinds()) do
+        if i > MOST then
+            more = more + k.n
+        else
+            local others = k.about[1] and (" (%s%s)"):format(
+                table.concat(k.about, ", ", 1, math.min(#k.about, MOST)),
+                #k.about > MOST and ", ..." or "") or ""
+            io.stderr:write("heddle: ", k.text, k.n > 1
+                and ("; and %d more like it%s, in results.told"):format(
+                    k.n - 1, others) or "", "\n")
+        end
+    end
+    if more > 0 then
         io.stderr:write(("heddle: and %d more warnings, in results.told\n"):format(
-            n - MOST))
+            more))
     end
     pending = {}
 end

@@ -4,6 +4,9 @@
 -- same when a trace is wrong, a policy never answered, a page size was not used,
 -- or only the first of many kernels ran.
 --
+-- A command prints one line for each kind (script.lua): a scenario of sixty runs
+-- that its work cuts short would otherwise end in sixty lines.
+--
 -- SPDX-License-Identifier: MIT
 local trace = require "heddle.trace"
 
@@ -103,6 +106,28 @@ local function pages(say, results)
                 == "true" and "" or "; vm.round = true rounds them up")
         end
     end
+end
+
+--- Texts of one kind, by how they begin or what they contain, and whom each is
+-- about.
+local KINDS = {
+    { "^(.-) was cut in its %l+ kernel ", "cut" },
+    { "^policy (.-) answers .* which this machine never asks$", "absent" },
+    { "^policy (.-) was never asked ", "unasked" },
+    { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
+    { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
+}
+
+--- The kind of a text, and whom it is about, or nil; a text of no known kind is
+-- one of its own.
+function warnings.kind(text)
+    for _, k in ipairs(KINDS) do
+        local about = text:match(k[1])
+        if about then
+            return k[2], type(about) == "string" and about or nil
+        end
+    end
+    return text
 end
 
 --- The texts, in order.
