@@ -6,15 +6,13 @@
 -- have entries for large pages), in MASK's pairs.  Layouts differ by design:
 -- CoCoA places pages, the others take frames as they come.
 --
--- Columns: the machine as it is, where a TLB miss stops nothing else, and with
--- L1 TLBs that block, as the released simulator's do (causes.lua), where there
--- is more to lose.
+-- Columns: the machine as it is, where hits pass a TLB miss, and with L1 TLBs that
+-- block, as the released simulator's do (causes.lua).
 --
--- They do combine (scale=quick, blocking): over SharedTLB MASK gains 0.8 %,
--- Mosaic 21.7 %, both 24.5 %, Ideal 25.7 %.  Mosaic leaves 20 walks of 913, and
--- MASK's golden queue halves their latency, 1,797 to 835 cycles: they come while
--- DRAM writes what coalescing changed.  Where a miss stops nothing all five are
--- within 0.7 %.
+-- They do combine, and Mosaic does nearly all (scale=quick): over SharedTLB MASK
+-- loses 2.3 %, Mosaic gains 373 %, both 382 %, Ideal 524 %; where L1 TLBs block, MASK
+-- loses 2.6 %, Mosaic and both gain 197 %, Ideal 268 %.  Mosaic leaves 4 walks of 547,
+-- and MASK's golden queue shortens them from 573 to 520 cycles.
 --
 -- code=lua takes the policies in Lua (policies/mask.lua, policies/mosaic.lua);
 -- the results are the same to the last digit.
