@@ -113,7 +113,7 @@ end
 local KINDS = {
     { "^(.-) was cut in its %l+ kernel ", "cut" },
     { "^policy (.-) answers .* which this machine never asks$", "absent" },
-    { "^policy (.-) was never asked ", "unasked" },
+    { "^policy (.-) was never asked ", "idle" },
     { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
     { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
 }
