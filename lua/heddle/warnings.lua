@@ -112,8 +112,8 @@ end
 -- about.
 local KINDS = {
     { "^(.-) was cut in its %l+ kernel ", "cut" },
-    { "^policy (.-) answers .* which this machine never asks$", "absent" },
-    { "^policy (.-) was never asked ", "idle" },
+    { "^policy (.-) answers .* which this machine never asks$", "not a point" },
+    { "^policy (.-) was never asked ", "never asked" },
     { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
     { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
 }
