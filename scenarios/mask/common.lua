@@ -28,9 +28,8 @@
 -- Size M, 17 to 160 MB as Mosaic says of them, is a choice beside it.
 --
 -- What MASK leaves open, and the alternative to each choice, all from a source:
--- choices of common.open.  Figure 3 has a column for each on all of its pairs, so
--- that a claim that matches on one of them alone says so; variant=NAME runs any
--- experiment on it.
+-- choices of common.open.  Figure 3 has a column for each, so that a claim that
+-- matches on one of them alone says so; variant=NAME runs any experiment on it.
 --
 -- sets=N draws N pairs, pairs=3DS_BP,MM_CONS runs those; size=, cycles= and
 -- warmup= override the scale's.
@@ -373,13 +372,21 @@ function common.names(o)
     return out
 end
 
+--- The pairs of columns beside a figure that has all of them, and how that is said;
+-- nil and "" where it has not.
+function common.few(x)
+    if x.full and not x.sets and x.arg.pairs == "" then
+        return drawn(common.FEW, x.arg.seed), (" (%d pairs)"):format(common.FEW)
+    end
+    return nil, ""
+end
+
 --- The columns beside a figure's: { name, options, results if they are known }.
 -- At full they take few pairs, and there is one of these as in the figure.
 function common.columns(x, o, results, names)
-    local some, few, mark, out = {}, nil, "", {}
-    if x.full and not x.sets and x.arg.pairs == "" then
-        few, mark = drawn(common.FEW, x.arg.seed),
-            (" (%d pairs)"):format(common.FEW)
+    local few, mark = common.few(x)
+    local some, out = {}, {}
+    if few then
         for _, set in ipairs(few) do
             some[set.name] = true
         end
@@ -402,12 +409,14 @@ function common.columns(x, o, results, names)
     return out
 end
 
---- A column for each choice that the machine leaves open, on all pairs of the figure.
-function common.choices(x, o, names)
+--- A column for each choice that the machine leaves open; at full with few pairs
+-- (common.columns): variant=NAME runs all of them.
+function common.choices(x, names)
+    local few, mark = common.few(x)
     local out = {}
     for i, c in ipairs(x:alternatives()) do
-        out[i] = { c.name, setting = c.setting, all = true,
-            options = common.options(x, { names = names, pairs = o.pairs,
+        out[i] = { c.name .. mark, choice = c.name, setting = c.setting,
+            options = common.options(x, { names = names, pairs = few,
                 settings = c.settings, size = c.arg.size }) }
     end
     return out
@@ -420,7 +429,7 @@ function common.beside(x, columns, value)
         c.results = c.results or sharing.measure(x, c.options)
         out[i] = { c[1], value(c.results), setting = c.setting }
         before = c.base and out[i][2] or before
-        out[i].before = not c.all and before or nil
+        out[i].before = before
     end
     return out
 end

@@ -7,7 +7,7 @@
 -- TLBs that block, as those of the released simulator do (causes.lua), and all of
 -- that simulator's machine.  The walk cache's look-up of 10 cycles is table 1's; what
 -- the 85 of the release's last configuration make of PWCache is shown, and not
--- compared, as are the other choices of the machine, each on all pairs (common.lua).
+-- compared, as are the other choices of the machine (common.lua).
 --
 --     heddle run scenarios/mask/fig03.lua [scale=full]
 --
@@ -19,7 +19,7 @@ local x = suite.open("fig03", "figure 3", "two designs against an ideal TLB")
 local results, o = suite.measure(x)
 
 local columns = suite.columns(x, o, results)
-table.move(suite.choices(x, o), 1, 9, #columns + 1, columns)
+table.move(suite.choices(x), 1, 9, #columns + 1, columns)
 
 for _, q in ipairs { { "PWCache", paper = 45.0 }, { "SharedTLB",
     from = suite.LOSS.from, to = suite.LOSS.to } } do

@@ -53,9 +53,9 @@ end
 group("mean", results)
 local columns = suite.columns(x, o, results, x.full and suite.with_released
     or { "Ideal", "SharedTLB", "PWCache", "MASK", "MASK-released" })
-for _, c in ipairs(suite.choices(x, o, { "SharedTLB", "MASK", "MASK-released",
+for _, c in ipairs(suite.choices(x, { "SharedTLB", "MASK", "MASK-released",
     "Ideal" })) do
-    if c[1] == "inputs-M" then
+    if c.choice == "inputs-M" then
         columns[#columns + 1] = c
     end
 end

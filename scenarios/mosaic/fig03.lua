@@ -15,13 +15,23 @@ local designs = { suite.gpummu, suite.large, suite.ideal }
 local sets = suite.sets(x, "homogeneous", 1)
 local results = suite.measure(x, sets, designs)
 
---- The loss of a design with each choice that the machine leaves open (common.lua).
+--- The loss of a design with each choice that the machine leaves open (common.lua); at
+-- full for few programs.
+local FEW = 8
+local few = suite.sets(x, "homogeneous", 1, FEW)
+local mark = #few < #sets and (" (%d programs)"):format(#few) or ""
 local function beside(design)
     local out = {}
-    for i, c in ipairs(x:alternatives()) do
-        local r = suite.with(x, sets, designs, c)
-        out[i] = { c.name, 100 * (1 - sharing.gain(r, design, "Ideal")),
-            setting = c.setting }
+    local function add(name, alternative)
+        local r = suite.with(x, few, designs, alternative)
+        out[#out + 1] = { name .. mark, 100 * (1 - sharing.gain(r, design, "Ideal")),
+            setting = alternative.setting, before = out[1] and out[1][2] }
+    end
+    if #few < #sets then
+        add("these programs", { settings = {}, arg = {} })
+    end
+    for _, c in ipairs(x:alternatives()) do
+        add(c.name, c)
     end
     return out
 end
