@@ -4,7 +4,8 @@
  * batch that is picked page by page.  Who is held, what overflows, what is
  * known until PUT is read again, which pages a batch has in which order, how
  * often each faulted and since when, what is stale, dropped, counted; which
- * ends of blocks and of batches have requests tried again, under each policy.
+ * ends of blocks and of batches have requests tried again, under each policy; which
+ * uTLB writes when, where packets are written one after the other.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +19,9 @@
 enum { APPS = 2, CORES = 5, BUFFER = 12, STEPS = 20000, GROUP = 4 };
 
 struct twin {
+    struct hd_packet way[BUFFER]; /* on their way, the oldest first */
+    uint32_t on_way, turn, stale;
+    hd_time next, interval;
     struct hd_packet wait[BUFFER];
     uint32_t waiting, known, of[CORES];
     uint64_t taken; /* packets that have left it */
@@ -41,6 +45,53 @@ static bool page(void *self, uint32_t app, hd_vpn vpn, hd_vpn *first)
     return vpn.v / GROUP % 4 != 3;
 }
 
+static void twin_put(struct twin *t, const struct hd_packet *p)
+{
+    t->wait[t->waiting++] = *p;
+    t->count[p->app][HD_DRIVER_PACKETS]++;
+    if (t->waiting > t->count[APPS][HD_DRIVER_PEAK])
+        t->count[APPS][HD_DRIVER_PEAK] = t->waiting;
+}
+
+/* The first packet on its way of each uTLB may go; the one whose turn is next of
+ * those that are there when the buffer can be written again. */
+static hd_time twin_first(const struct twin *t, const struct hd_driver_cfg *cfg,
+                          uint32_t *which)
+{
+    uint32_t utlbs = (CORES + cfg->utlb_cores - 1) / cfg->utlb_cores;
+    hd_time at = HD_NEVER;
+
+    for (uint32_t i = 0; i < t->on_way; i++)
+        at = hd_min_u64(at, t->way[i].born);
+    at = hd_max_u64(at, t->next);
+    for (uint32_t k = 0; k < utlbs; k++)
+        for (uint32_t i = 0; i < t->on_way; i++)
+            if (t->way[i].core / cfg->utlb_cores == (t->turn + k) % utlbs) {
+                if (t->way[i].born > at)
+                    break;
+                *which = i;
+                return at;
+            }
+    return HD_NEVER;
+}
+
+static void twin_advance(struct twin *t, const struct hd_driver_cfg *cfg,
+                         hd_time now)
+{
+    uint32_t utlbs = (CORES + cfg->utlb_cores - 1) / cfg->utlb_cores, i = 0;
+    hd_time at;
+
+    while (t->on_way > 0 && (at = twin_first(t, cfg, &i)) <= now) {
+        struct hd_packet p = t->way[i];
+        memmove(&t->way[i], &t->way[i + 1],
+                (t->on_way - i - 1) * sizeof *t->way);
+        t->on_way--;
+        t->next = at + t->interval;
+        t->turn = (p.core / cfg->utlb_cores + 1) % utlbs;
+        twin_put(t, &p);
+    }
+}
+
 static void twin_write(struct twin *t, const struct hd_driver_cfg *cfg,
                        const struct hd_packet *p)
 {
@@ -48,15 +99,18 @@ static void twin_write(struct twin *t, const struct hd_driver_cfg *cfg,
 
     if (*of == cfg->utlb_faults) {
         t->count[p->app][HD_DRIVER_HELD]++;
-    } else if (t->waiting == cfg->buffer) {
-        t->count[p->app][HD_DRIVER_OVERFLOWS]++;
-    } else {
-        ++*of;
-        t->wait[t->waiting++] = *p;
-        t->count[p->app][HD_DRIVER_PACKETS]++;
-        if (t->waiting > t->count[APPS][HD_DRIVER_PEAK])
-            t->count[APPS][HD_DRIVER_PEAK] = t->waiting;
+        return;
     }
+    twin_advance(t, cfg, p->born);
+    if (t->waiting + t->on_way == cfg->buffer) {
+        t->count[p->app][HD_DRIVER_OVERFLOWS]++;
+        return;
+    }
+    ++*of;
+    if (t->interval == 0)
+        twin_put(t, p);
+    else
+        t->way[t->on_way++] = *p;
 }
 
 /* The next page of a batch: of the lowest application, and the lowest. */
@@ -87,26 +141,48 @@ static bool twin_next(struct twin *t, struct hd_packet *in, uint32_t n,
     return true;
 }
 
+/* Blocks of packets of which none has a page in the batch. */
+static uint32_t twin_idle(const struct hd_packet *stale, uint32_t n,
+                          const struct hd_packet *page, uint32_t pages)
+{
+    uint32_t idle = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        bool seen = false;
+        for (uint32_t k = 0; k < i; k++)
+            seen |= stale[k].app == stale[i].app &&
+                    stale[k].vpn.v / HD_LARGE_PAGES ==
+                        stale[i].vpn.v / HD_LARGE_PAGES;
+        for (uint32_t k = 0; k < pages; k++)
+            seen |= page[k].app == stale[i].app &&
+                    page[k].vpn.v / HD_LARGE_PAGES ==
+                        stale[i].vpn.v / HD_LARGE_PAGES;
+        idle += !seen;
+    }
+    return idle;
+}
+
 static void take(struct twin *t, struct hd_driver *d, uint32_t n)
 {
-    struct hd_packet in[BUFFER], want;
-    uint32_t pages, packets, got, m = 0;
+    struct hd_packet in[BUFFER], stale[BUFFER], of[BUFFER], want;
+    uint32_t pages, packets, got, m = 0, all;
+    uint64_t twice, gone;
 
     t->count[t->wait[0].app][HD_DRIVER_BATCHES]++;
     t->batches++;
     t->batch = n;
-    t->twice = 0;
+    t->twice = t->stale = 0;
     for (uint32_t i = 0; i < n; i++) {
         in[m] = t->wait[i];
         if (page(NULL, in[m].app, in[m].vpn, &in[m].vpn)) {
             m++;
         } else {
             t->count[in[m].app][HD_DRIVER_STALE]++;
-            t->twice++;
+            stale[t->stale++] = t->wait[i];
         }
     }
     leave(t, n);
-    pages = hd_driver_take(d, n, page, NULL);
+    all = pages = hd_driver_take(d, n, page, NULL);
     for (uint32_t i = 0; twin_next(t, in, m, &want, &packets); i++) {
         const struct hd_packet *p = hd_driver_batch(d, i, &got);
 
@@ -115,15 +191,23 @@ static void take(struct twin *t, struct hd_driver *d, uint32_t n)
         assert_int_equal(p->vpn.v, want.vpn.v);
         assert_int_equal(p->born, want.born);
         assert_int_equal(got, packets);
+        of[i] = want;
         pages -= i + 1 == pages ? i + 1 : 0;
     }
     assert_int_equal(pages, 0);
+    hd_driver_last(d, &twice, &gone);
+    assert_int_equal(twice, t->twice);
+    assert_int_equal(gone, t->stale);
+    assert_int_equal(hd_driver_idle_blocks(d),
+                     twin_idle(stale, t->stale, of, all));
 }
 
-static bool twin_over(struct twin *t, const struct hd_driver_cfg *cfg)
+static bool twin_over(struct twin *t, const struct hd_driver_cfg *cfg,
+                      hd_time now)
 {
-    bool useless = t->twice == t->batch, last;
+    bool useless = t->stale == t->batch, last;
 
+    twin_advance(t, cfg, now);
     if (cfg->policy == HD_DRIVER_BATCH_FLUSH) {
         if (100 * t->twice > cfg->put_ratio * t->batch) {
             t->known = t->waiting;
@@ -155,22 +239,30 @@ static void drive(const struct hd_driver_cfg *cfg, uint64_t seed,
     struct hd_env *env = memenv_open(&m, APPS);
     struct hd_driver *d = hd_driver_open(env, cfg, CORES);
     struct twin t;
+    hd_time now = 0;
 
     memset(&t, 0, sizeof t);
+    t.interval = hd_ticks_ns(env->clk, cfg->interval);
     for (uint32_t i = 0; i < STEPS; i++) {
-        struct hd_packet p = {.vpn = {hd_rng_below(&r, 24)},
-                              .born = hd_rng_below(&r, 1000),
+        struct hd_packet p = {.vpn = {hd_rng_below(&r, 20) +
+                                      HD_LARGE_PAGES * hd_rng_below(&r, 2)},
+                              .born = now += hd_rng_below(&r, 400),
                               .app = hd_rng_below(&r, APPS),
                               .core = hd_rng_below(&r, CORES)};
-        uint32_t n;
+        uint32_t n, i_first;
 
         if (hd_rng_below(&r, 8) != 0) {
             hd_driver_write(d, &p);
             twin_write(&t, cfg, &p);
         } else {
+            assert_int_equal(hd_driver_first(d),
+                             t.waiting > 0  ? 0
+                             : t.on_way > 0 ? twin_first(&t, cfg, &i_first)
+                                            : HD_NEVER);
+            twin_advance(&t, cfg, now);
             if (t.known == 0)
                 t.known = t.waiting;
-            n = hd_driver_known(d);
+            n = hd_driver_known(d, now);
             assert_int_equal(n, t.known);
             for (uint32_t k = 0; k < n; k++)
                 assert_memory_equal(hd_driver_packet(d, k), &t.wait[k],
@@ -181,8 +273,9 @@ static void drive(const struct hd_driver_cfg *cfg, uint64_t seed,
                 assert_int_equal(hd_driver_block_over(d, p.app),
                                  cfg->policy == HD_DRIVER_BLOCK);
                 t.count[p.app][HD_DRIVER_BLOCKS]++;
-                again = twin_over(&t, cfg);
-                assert_int_equal(hd_driver_batch_over(d), again);
+                now += hd_rng_below(&r, 1000);
+                again = twin_over(&t, cfg, now);
+                assert_int_equal(hd_driver_batch_over(d, now), again);
                 assert_int_equal(hd_driver_between(d), t.batches == 0);
                 if (again || cfg->policy == HD_DRIVER_BLOCK) {
                     hd_driver_replay(d, n);
@@ -221,9 +314,10 @@ static void by_chance(void **state)
                                           .max_batches = 1 + i,
                                           .buffer = BUFFER - i,
                                           .utlb_faults = 10 - 2 * i,
+                                          .interval = 3 * i,
                                           .utlb_cores = utlb_cores[i]},
                   1 + i, seen);
-    for (uint32_t k = 0; k < HD_DRIVER_STATS; k++)
+    for (uint32_t k = 0; k < HD_DRIVER_BATCH_CYCLES; k++)
         assert_true(seen[k] > 0);
 }
 

@@ -329,6 +329,13 @@ listen({}, { ["vm.paging"] = "fault", ["link.latency"] = 500,
     ["evict.unit"] = "4K", ["vm.memory_bytes"] = 8 << 20,
     ["vm.table_frames"] = 2030 })
 listener.every = { 1000, function(_, s)
+    if s.batch_served then
+        error("TOLD batch_served=1")
+    end
+end }
+listen({}, { ["vm.paging"] = "fault", ["uvm.mode"] = "driver",
+    ["uvm.base_latency"] = 100 })
+listener.every = { 1000, function(_, s)
     if s.page_back then
         error("TOLD page_back=1")
     end

@@ -197,6 +197,10 @@ end
 -- The driver, with a small buffer and few faults a core.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["vm.paging"] = "fault", ["uvm.mode"] = "driver", ["uvm.fault_buffer"] = 6,
+    ["uvm.perf_fault_batch_count"] = 6, ["uvm.host_mapped"] = true,
+    ["uvm.dma_map_latency"] = 1000, ["uvm.page_latency"] = 100,
+    ["uvm.fault_interval"] = 0, ["uvm.chunks"] = false, ["evict.unit"] = "4K",
+    ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 2048 - 400,
     ["uvm.utlb_faults"] = 3, ["uvm.utlb_cores"] = 1,
     ["uvm.perf_fault_replay_update_put_ratio"] = 10,
     ["uvm.base_latency"] = 100, ["l1tlb.mshrs"] = 32, ["l2tlb.mshrs"] = 32 },

@@ -39,6 +39,7 @@ local COUNTED = whole.join(REMOTE, {
 local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local REFAULT = whole.join(FEW, { ["fault.thrashing"] = "refault" })
+local ONE = whole.join(DRIVER, { ["uvm.perf_fault_batch_count"] = 1 })
 local CASES = {
     { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
     { "msc.entries", 0, { ["l2tlb.sub_ways"] = 8 } },
@@ -54,13 +55,19 @@ local CASES = {
         ["uvm.perf_fault_replay_policy"] = "once" } },
     { "uvm.perf_prefetch_enable", false, DRIVER },
     { "uvm.perf_prefetch_threshold", 100, DRIVER },
-    { "uvm.perf_prefetch_min_faults", 20, DRIVER },
-    { "uvm.fault_buffer", 1, DRIVER },
+    { "uvm.perf_prefetch_min_faults", 20, ONE },
+    { "uvm.fault_buffer", 1, ONE },
     { "uvm.utlb_faults", 1, DRIVER },
     { "uvm.utlb_cores", 64 },
     { "uvm.chunks", false },
     { "uvm.base_latency", 100, DRIVER },
     { "uvm.block_latency", 100, DRIVER },
+    { "uvm.interrupt_latency", 100, DRIVER },
+    { "uvm.fault_interval", 1000, DRIVER },
+    { "uvm.page_latency", 100, DRIVER },
+    { "uvm.host_mapped", true, DRIVER },
+    { "uvm.unmap_latency", 100, whole.join(DRIVER, { ["uvm.host_mapped"] = true }) },
+    { "uvm.dma_map_latency", 1000, DRIVER },
     { "fault.serial", true, { ["vm.paging"] = "fault" } },
     { "link.latency", 1000, FAULT },
     { "link.bandwidth", 1000000000, { ["vm.paging"] = "launch" } },

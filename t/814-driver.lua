@@ -13,7 +13,11 @@ local kernel = require "heddle.kernel"
 
 local BASE, BLOCK, IN = 20000, 5280, 4096
 local ROUND = whole.join(whole.ROUND, { ["vm.paging"] = "fault",
-    ["uvm.mode"] = "driver", ["sim.relaunch"] = false })
+    ["uvm.mode"] = "driver", ["sim.relaunch"] = false,
+    ["uvm.base_latency"] = BASE, ["uvm.block_latency"] = BLOCK,
+    ["uvm.interrupt_latency"] = 0, ["uvm.fault_interval"] = 0,
+    ["uvm.page_latency"] = 0, ["uvm.evict_latency"] = 0,
+    ["uvm.perf_thrashing_enable"] = false, ["l2cache.queue_latency"] = 0 })
 local near = whole.near
 
 local function run(apps, settings, policy)
@@ -88,7 +92,8 @@ for _, policy in ipairs { "batch", "batch_flush" } do
         ["uvm.perf_prefetch_enable"] = false, ["core.count"] = 1,
         ["uvm.perf_fault_replay_policy"] = policy,
         ["vm.memory_bytes"] = 256 << 20 })
-    near(sim.now, 2 * BASE + 32 * (BLOCK + IN), policy .. ": 1 and 31 blocks")
+    -- a block's copy is beside the next one's turn
+    near(sim.now, 2 * BASE + 32 * BLOCK + 2 * IN, policy .. ": 1 and 31 blocks")
     tap.ok(c.fault.faults == 32 and c.uvm.blocks == 32,
         policy .. ": all in blocks of their own", c.fault.faults)
     -- the first replay had the other 31 tried again: they fault once more
@@ -114,7 +119,7 @@ do
     local cycles, n = mean "block"
     tap.ok(cycles == 0 and n >= 32, "block: nobody waits for other blocks", n)
     cycles, n = mean "batch"
-    tap.ok(cycles >= 30 * 31 // 2 * (BLOCK + IN) and n <= 3,
+    tap.ok(cycles >= 30 * 31 // 2 * BLOCK and n <= 3,
         "batch: they do", cycles)
     local once
     once, n = mean "once"
@@ -125,11 +130,12 @@ end
 
 do
     local time, c = cost({ touch(32, 1, 2048) }, {
-        ["uvm.fault_buffer"] = 1, ["vm.memory_bytes"] = 256 << 20 })
+        ["uvm.fault_buffer"] = 1, ["uvm.perf_fault_batch_count"] = 1,
+        ["vm.memory_bytes"] = 256 << 20 })
     tap.ok(c.uvm.overflows > 100 and c.uvm.peak == 1 and c.fault.faults == 32,
         "a buffer of one", c.uvm.overflows)
-    near(time, c.uvm.batches * BASE + 32 * (BLOCK + 16 * IN),
-        "serves one after the other, and some that have come")
+    near(time, c.uvm.batches * (BASE + BLOCK) + 32 * 16 * IN,
+        "serves one after the other; what has come costs its block's turn")
     tap.is(c.uvm.batches, 32 + c.uvm.stale, "alone in their batches")
 end
 do
@@ -234,7 +240,8 @@ local LOADS = { ["core.count"] = 6 }
 
 for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
     local sim <close>, c = run(loads(), whole.join(LOADS, {
-        ["uvm.perf_fault_replay_policy"] = policy }))
+        ["uvm.perf_fault_replay_policy"] = policy ,
+        ["uvm.perf_fault_replay_update_put_ratio"] = 0 }))
     local sum = 0
     for _, h in ipairs(sim.core:hists()) do
         if h.component == "fault" and h.name == "latency" then
@@ -275,6 +282,151 @@ do
         "fault_batch: what the default answers, in Lua")
 end
 
+
+-- ---- the time line ------------------------------------------------------------------
+
+--- One thread that reads the first word of each of n pages in n blocks, so that
+-- each is a batch; what each term adds to a batch.
+do
+    local OFF = { ["uvm.perf_prefetch_enable"] = false,
+        ["vm.memory_bytes"] = 256 << 20 }
+    local function timed(more)
+        return cost({ touch(1, 4, 2048) }, whole.join(OFF, more))
+    end
+    local plain = timed {}
+    near(plain, 4 * (BASE + BLOCK + IN), "four batches of a block")
+    for _, term in ipairs {
+        { "uvm.interrupt_latency", "interrupt_cycles", 4 },
+        { "uvm.page_latency", "page_cycles", 4, IN },
+        { "uvm.dma_map_latency", "dma_map_cycles", 4 },
+        { "uvm.unmap_latency", "unmap_cycles", 4 },
+    } do
+        local name, counter, times, beside = table.unpack(term)
+        local time, c = timed { [name] = 50000, ["uvm.host_mapped"] = true,
+            [name ~= "uvm.unmap_latency" and "uvm.unmap_latency" or
+                "uvm.dma_map_latency"] = 0 }
+        near(time - plain, times * (50000 - (beside or 0)), name)
+        near(c.uvm[counter], times * 50000, name .. ": as it is counted")
+    end
+    local time = timed { ["uvm.unmap_latency"] = 50000 }
+    tap.is(time, plain, "what the host has not mapped is not unmapped")
+    -- a block that has been mapped for DMA stays so
+    local _, c = cost({ touch(1, 4, 4) }, whole.join(OFF, {
+        ["uvm.dma_map_latency"] = 50000 }))
+    near(c.uvm.dma_map_cycles, 50000, "a block is mapped for DMA once")
+    tap.is(c.uvm.blocks, 4, "of four times")
+end
+
+-- An eviction costs the driver time, and the copy.
+do
+    local list = { 0, 512, 0, 512, 0, 512 }
+    local function evicting(ns)
+        local sim <close>, c = run({ pages(1024, list) }, {
+            ["vm.memory_bytes"] = 64 << 20, ["vm.table_frames"] = (64 << 8) - 512,
+            ["uvm.perf_prefetch_enable"] = false, ["uvm.evict_latency"] = ns })
+        return sim.now, c
+    end
+    local before = evicting(0)
+    local after, c = evicting(70000)
+    tap.is(c.evict.evictions, 5, "five evictions")
+    near(after - before, 5 * (70000 - IN),
+        "an eviction takes the driver's time, beside the copy")
+    near(c.uvm.evict_cycles, 5 * 70000, "as it is counted")
+    tap.ok(c.uvm.room_cycles > 0, "and blocks wait for frames")
+end
+
+-- What arrives before the buffer is read is one batch: a warp's 32 blocks.
+do
+    local _, c = cost({ touch(32, 1, 2048) }, {
+        ["uvm.perf_prefetch_enable"] = false, ["core.count"] = 1,
+        ["uvm.interrupt_latency"] = 10000, ["vm.memory_bytes"] = 256 << 20 })
+    tap.is(c.uvm.batches, 1, "the buffer is read after the interrupt")
+    tap.is(c.uvm.packets, 32, "all have arrived")
+    -- one packet a microsecond: ten come in time, those behind in the next batch
+    _, c = cost({ touch(32, 1, 2048) }, {
+        ["uvm.perf_prefetch_enable"] = false, ["core.count"] = 1,
+        ["uvm.interrupt_latency"] = 10000, ["uvm.fault_interval"] = 1000,
+        ["vm.memory_bytes"] = 256 << 20 })
+    tap.ok(c.uvm.batches > 1 and c.uvm.packets > 32,
+        "packets are written one after the other", c.uvm.packets)
+end
+
+-- The record of a batch sums to what is counted.
+do
+    local FIELDS = { "number", "packets", "duplicates", "stale", "faults", "pages",
+        "bytes", "blocks", "evictions", "cycles", "interrupt", "base", "block",
+        "unmap", "dma", "room", "page", "evict", "copy" }
+    local sim <close>, c = run(loads(), whole.join(LOADS, {
+        ["uvm.page_latency"] = 900, ["uvm.evict_latency"] = 38000,
+        ["uvm.dma_map_latency"] = 1000, ["uvm.interrupt_latency"] = 10000,
+        ["uvm.fault_interval"] = 14, ["vm.table_frames"] = 4096 }),
+        { name = "records", state = { list = {} }, watch = { batch_served =
+            function(b, s)
+            local row = {}
+            for i = 1, #FIELDS do row[FIELDS[i]] = b[FIELDS[i]] end
+            s.list[#s.list + 1] = row
+        end } })
+    local records = sim:used()[1].state.list
+    local u, sum, n, exact = c.uvm, {}, #records, true
+    for i, b in ipairs(records) do
+        for _, f in ipairs(FIELDS) do sum[f] = (sum[f] or 0) + b[f] end
+        exact = exact and b.number == i and math.abs(b.cycles - b.base - b.block
+            - b.unmap - b.dma - b.room - b.page - b.evict - b.copy) <= 8
+    end
+    tap.ok(exact, "terms sum to each batch")
+    tap.ok(n == u.batches and n > 0 and sim.now > 0, "a record a batch", n)
+    tap.ok(sum.packets + u.flushed <= u.packets and sum.duplicates
+        == u.duplicates and sum.stale == u.stale and sum.faults
+        == c.fault.faults and sum.blocks == u.blocks and sum.pages
+        == c.fault.pages, "and says what was counted")
+    for field, counter in pairs { cycles = "batch_cycles",
+        interrupt = "interrupt_cycles", base = "base_cycles",
+        block = "block_cycles", dma = "dma_map_cycles", page = "page_cycles",
+        room = "room_cycles", evict = "evict_cycles", copy = "copy_cycles" } do
+        tap.is(sum[field], u[counter], "records and counters: " .. counter)
+    end
+end
+
+-- A public log of a Titan V (uvm-eval, abc): 32 threads of a warp read page i of b and
+-- a and write page i of c; batches of 56, 8 and 32 faults, none twice, none stale.
+do
+    local abc = kernel.app { name = "abc", source = "uvm-eval", align = 2 << 20,
+        buffers = function()
+            return { kernel.f64("a", 1 << 18), kernel.f64("b", 1 << 18),
+                kernel.f64("c", 1 << 18) }
+        end,
+        kernels = function(_, b)
+            return { kernel.kernel("foo", { grid = 1, block = 32 }, function(t)
+                local i = t.gid * 512
+                local y, x = t:load(b.b, i), t:load(b.a, i)
+                t:alu(1, { uses = { x, y } })
+                t:store(b.c, i)
+            end) }
+        end }
+    for _, name in ipairs { "hardware", "maxwell", "aggressive" } do
+        local sim = H.sim { machine = H.machine(name) { ["core.lanes"] = 32,
+            ["core.width"] = 32, ["core.threads"] = 2048,
+            ["vm.paging"] = "fault", ["uvm.mode"] = "driver",
+            ["uvm.perf_prefetch_enable"] = false, ["vm.page"] = "4K",
+            ["link.curve"] = "uvmsmart" }, apps = { H.program(abc) },
+            progress = false, policies = { { name = "log", state = { packets = {} }, watch = {
+            batch_served = function(b, s)
+                s.packets[#s.packets + 1] = b.packets
+            end } } } }
+        sim:run()
+        local u = sim:counters().uvm
+        tap.is(table.concat(sim:used()[1].state.packets, " "), "56 8 32", name .. ": the log's batches")
+        tap.ok(u.packets == 96 and u.stale == 0 and u.duplicates == 0
+            and u.held == 8 and u.blocks == 4, name .. ": its packets and blocks")
+        sim:close()
+    end
+end
+
+tap.raises(function()
+    run({ touch(1, 1, 4) }, { ["uvm.fault_buffer"] = 255 })
+end, "uvm.perf_fault_batch_count: a batch of 256 faults is more than "
+    .. "uvm.fault_buffer holds (255)", "a batch is in the buffer")
+
 -- ---- whatever is small ------------------------------------------------------------
 
 local function stress(what, settings, policy, mb)
@@ -296,7 +448,8 @@ for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
         ["uvm.perf_fault_batch_count"] = 4, ["evict.unit"] = "tree",
         ["vm.table_frames"] = (64 << 8) - 100 }))
     stress(policy .. ", a buffer of 3", whole.join(set, {
-        ["uvm.fault_buffer"] = 3, ["uvm.utlb_faults"] = 2,
+        ["uvm.fault_buffer"] = 3, ["uvm.perf_fault_batch_count"] = 3,
+        ["uvm.utlb_faults"] = 2,
         ["uvm.perf_fault_max_batches_per_service"] = 2,
         ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 65536 }))
 end

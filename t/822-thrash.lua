@@ -23,7 +23,10 @@ local CONTROL = { ["fault.thrashing"] = "driver" }
 local LAPSE = 50000 -- cycles
 local SHORT = whole.join(CONTROL, { ["uvm.perf_thrashing_lapse_usec"] = 50 })
 local DRIVER = { ["uvm.mode"] = "driver", ["uvm.base_latency"] = 4000,
-    ["uvm.block_latency"] = 1000 }
+    ["uvm.block_latency"] = 1000,
+    ["uvm.interrupt_latency"] = 0, ["uvm.page_latency"] = 0,
+    ["uvm.evict_latency"] = 0, ["uvm.fault_interval"] = 0,
+    ["uvm.perf_thrashing_enable"] = false }
 
 local function run(apps, settings, ...)
     local sim = whole.sim(apps, whole.join(whole.SMALL, ROUND, settings),

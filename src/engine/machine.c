@@ -103,6 +103,12 @@ static int check_translation(const struct hd_machine *m,
                           "uvm.mode: the driver has batches, transfers and "
                           "replays of its own; %s is expected with it",
                           against_driver(&m->fault));
+    if (m->uvm.mode == HD_DRIVER_DRIVER &&
+        m->uvm.batch_count > m->uvm.buffer)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "uvm.perf_fault_batch_count: a batch of %u faults is "
+                          "more than uvm.fault_buffer holds (%u)",
+                          m->uvm.batch_count, m->uvm.buffer);
     if (m->l1tlb.overlap == HD_OVERLAP_OFF && m->core.parked < HD_MAX_LINES)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.parked: %u; with l1tlb.overlap=off all lines of "

@@ -196,8 +196,12 @@ static int build_paging(heddle_sim *s)
                                  .reqs = &s->reqs,
                                  .clients = s->client,
                                  .manager = manager};
+    bool driver = m->uvm.mode == HD_DRIVER_DRIVER;
+    bool thrashes = driver && m->uvm.thrashing &&
+                    m->fault.thrashing == HD_THRASH_NONE;
     struct hd_thrash_wiring t = {.cfg = &m->uvm.thrash,
-                                 .how = m->fault.thrashing,
+                                 .how = thrashes ? HD_THRASH_DRIVER
+                                                 : m->fault.thrashing,
                                  .refaults = m->fault.refaults,
                                  .refault_ns = m->fault.refault_lapse,
                                  .tables = s->tables,
@@ -217,9 +221,9 @@ static int build_paging(heddle_sim *s)
     if (m->vm.paging == HD_PAGING_LAUNCH)
         return 0;
     r.link = e.link = s->link;
-    if (m->uvm.mode != HD_DRIVER_DRIVER)
+    if (!driver)
         r.manager.notified = NULL;
-    if (m->fault.thrashing != HD_THRASH_NONE &&
+    if (t.how != HD_THRASH_NONE &&
         (s->thrash = hd_thrash_open(s->env, &t)) == NULL)
         return no_memory(s);
     r.thrash = e.thrash = w.thrash = s->thrash;

@@ -150,6 +150,9 @@ bool hd_ptables_advised(const struct hd_ptables *t);
 bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
 
+/* The host maps the 2 MB that hold a page for DMA, once.  True: now. */
+bool hd_ptables_dma(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
 /* Whether a base page is mapped, and with vm.paging=fault its data have come.
  * An entry for 2 MB may be made before all of its pages have. */
 bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);

@@ -51,7 +51,7 @@ struct hd_pt_region {
     uint32_t app;
     uint32_t faults; /* pages that have come for faults */
     uint32_t held;   /* frames that it has of a chunk; 0: there is none */
-    uint32_t spare;
+    uint32_t dma;    /* 1: the host has mapped it for DMA */
 };
 
 /* Half a cache line, with all that a walk begins with. */

@@ -64,6 +64,17 @@ bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
     return (e & (HD_PT_PRESENT | HD_PT_EVICTED)) == HD_PT_EVICTED;
 }
 
+bool hd_ptables_dma(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    struct hd_pt_region *r = hd_pt_region_of(t, hd_pt_region_number(h));
+
+    if (h->key == 0 || r->dma)
+        return false;
+    r->dma = 1;
+    return true;
+}
+
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);

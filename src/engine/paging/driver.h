@@ -29,13 +29,18 @@ struct hd_driver_cfg {
     uint32_t put_ratio;   /* percent of duplicates above which PUT is read */
     uint32_t max_batches; /* of a service */
     uint32_t prefetch;    /* 1: fault.prefetch=driver */
+    uint32_t thrashing;   /* 1: fault.thrashing=driver, if that is none */
     uint32_t threshold;   /* percent, of that */
     uint32_t min_faults;  /* of a block, before it */
     uint32_t buffer;      /* packets that it holds */
     uint32_t utlb_faults; /* most of a uTLB between two replays */
     uint32_t utlb_cores;  /* adjacent ones that share one */
     uint32_t chunks;      /* 1: memory is taken by 2 MB */
+    uint32_t host_mapped; /* 1: buffers are mapped by the host at first */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */
+    uint64_t interrupt;   /* ns, before a batch is read */
+    uint64_t page, unmap, dma, evict; /* ns, of what is done for a block */
+    uint64_t interval; /* ns, between two packets */
     struct hd_counter_cfg counters;
     struct hd_thrash_cfg thrash;
 };
@@ -61,13 +66,18 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
                                  const struct hd_driver_cfg *cfg,
                                  uint32_t cores);
 
-/* A core's request faults: writes a packet, unless its uTLB has too many or the
- * buffer is full.  It is tried again with the next replay in any case. */
+/* A core's request faults, now: its uTLB has a packet to write, unless it has too
+ * many or the buffer is full.  It is tried again with the next replay in any
+ * case. */
 void hd_driver_write(struct hd_driver *d, const struct hd_packet *p);
 
+/* When the buffer has a packet, the first that is or will be there; HD_NEVER:
+ * no uTLB has one. */
+hd_time hd_driver_first(const struct hd_driver *d);
+
 /* Packets that the driver knows of: up to PUT as it has read it last, which it
- * does again when it has taken all of those. */
-uint32_t hd_driver_known(struct hd_driver *d);
+ * does again, now, when it has taken all of those. */
+uint32_t hd_driver_known(struct hd_driver *d, hd_time now);
 
 /* The i-th of them, the oldest first. */
 const struct hd_packet *hd_driver_packet(const struct hd_driver *d, uint32_t i);
@@ -86,7 +96,19 @@ const struct hd_packet *hd_driver_batch(const struct hd_driver *d, uint32_t i,
 /* A block of a batch, or all of them, have been served: whether requests are
  * tried again now, before which the buffer may be flushed. */
 bool hd_driver_block_over(struct hd_driver *d, uint32_t app);
-bool hd_driver_batch_over(struct hd_driver *d);
+bool hd_driver_batch_over(struct hd_driver *d, hd_time now);
+
+/* 2 MB blocks of the batch of which all packets were stale. */
+uint32_t hd_driver_idle_blocks(const struct hd_driver *d);
+
+/* Duplicates and stale packets of the batch taken last. */
+void hd_driver_last(const struct hd_driver *d, uint64_t *duplicates,
+                    uint64_t *stale);
+
+/* A batch is over: counts what it took. */
+struct heddle_n_batch_served;
+void hd_driver_spent(struct hd_driver *d,
+                     const struct heddle_n_batch_served *batch);
 
 /* Whether no service is under way: so many batches, or until none waits. */
 bool hd_driver_between(const struct hd_driver *d);
@@ -97,7 +119,7 @@ void hd_driver_replay(struct hd_driver *d, uint32_t n);
 /* Packets taken or dropped since the beginning. */
 uint64_t hd_driver_taken(const struct hd_driver *d);
 
-/* Packets in the buffer, known or not. */
+/* Packets in the buffer, known or not; without those of the uTLBs' queues. */
 uint32_t hd_driver_waiting(const struct hd_driver *d);
 
 #endif

@@ -97,6 +97,15 @@ uint32_t hd_evict_unit_of(const struct hd_evict *v, uint32_t app, hd_vpn vpn)
            (uint32_t)((vpn.v & (HD_LARGE_PAGES - 1)) >> v->unit_log);
 }
 
+uint64_t hd_evict_done(const struct hd_evict *v)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t app = 0; app < v->env->stats->apps; app++)
+        sum += *hd_evict_count(v, app, HD_EVICT_EVICTIONS);
+    return sum;
+}
+
 hd_vpn hd_evict_place(const struct hd_evict *v, uint32_t u, uint32_t *app)
 {
     const struct hd_ptables *t = v->w.tables;

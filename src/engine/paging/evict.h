@@ -56,6 +56,9 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
 void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
                      void *self);
 
+/* Units that have been evicted since the beginning. */
+uint64_t hd_evict_done(const struct hd_evict *v);
+
 /* A page has found no frame: units are evicted, one after the other, and room()
  * is called after each, until it does not ask for more. */
 void hd_evict_want(struct hd_evict *v, hd_time now);

@@ -635,6 +635,8 @@ static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
 {
     if (what == HD_FAULT_EV_DRIVE)
         hd_fault_drive(self, now, e);
+    else if (what == HD_FAULT_EV_FETCH)
+        hd_driverloop_fetch(self, now);
     else if (what == HD_FAULT_EV_BLOCK)
         hd_driverloop_next_block(self, now);
     else if (what == HD_FAULT_EV_PAGE)
@@ -688,8 +690,14 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
         return NULL;
     f->how = f->driver != NULL && w->driver->prefetch ? HD_PREFETCH_DRIVER
                                                       : f->cfg.prefetch;
-    f->base = hd_ticks_ns(env->clk, w->driver->base);
-    f->block = hd_ticks_ns(env->clk, w->driver->block);
+    f->t = (struct hd_driver_times){
+        .interrupt = hd_ticks_ns(env->clk, w->driver->interrupt),
+        .base = hd_ticks_ns(env->clk, w->driver->base),
+        .block = hd_ticks_ns(env->clk, w->driver->block),
+        .page = hd_ticks_ns(env->clk, w->driver->page),
+        .unmap = hd_ticks_ns(env->clk, w->driver->unmap),
+        .dma = hd_ticks_ns(env->clk, w->driver->dma),
+        .evict = hd_ticks_ns(env->clk, w->driver->evict)};
     f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     f->stat = hd_stats_group(env->stats, &hd_rows_fault, 1);
     f->latency = hd_stats_hist(env->stats, &hd_rows_fault, LATENCY);

@@ -30,9 +30,11 @@ void hd_fault_set_add(const struct hd_faults *f, struct hd_fault_set *g,
 
 /* Sends them in the order of their addresses: what is one behind the other is
  * one transfer, of the batch `head`; HD_NONE: and a batch of its own. */
-void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
-                       uint32_t head)
+struct hd_fault_sum hd_fault_set_ship(struct hd_faults *f, hd_time now,
+                                      struct hd_fault_set *g, uint32_t head)
 {
+    struct hd_fault_sum sum = {0, 0};
+
     for (uint32_t i = 0; i < HD_LEN(g->at);) {
         uint32_t first = g->at[i], e = first, n = 0, last = HD_NONE;
         if (first == HD_NONE) {
@@ -52,5 +54,8 @@ void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
         f->v[head != HD_NONE ? head : first].left++;
         f->s->serving += head == HD_NONE;
         hd_fault_ship(f, now, first, n);
+        sum.pages += n;
+        sum.bytes += f->v[first].bytes;
     }
+    return sum;
 }

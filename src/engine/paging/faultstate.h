@@ -27,7 +27,8 @@
 /* The station's events. */
 enum {
     HD_FAULT_EV_DRIVE, /* the host's latency for a batch is over */
-    HD_FAULT_EV_BLOCK, /* driver mode: uvm.base_latency is over */
+    HD_FAULT_EV_FETCH, /* driver mode: the interrupt has reached the driver */
+    HD_FAULT_EV_BLOCK, /* driver mode: the next block has its turn */
     HD_FAULT_EV_PAGE,  /* a page, not the last of its transfer, has crossed */
     HD_FAULT_EV_END,   /* a transfer has */
     HD_FAULT_EV_ANSWERED, /* a request has its answer: its pin goes */
@@ -74,6 +75,29 @@ struct hd_fault {
     uint32_t remote;     /* answer of `migrate`, + 1; 0: not asked yet */
 };
 
+/* What a batch of the driver's was, and what it took. */
+struct hd_driver_record {
+    hd_time called;   /* the interrupt; where one batch follows another: */
+    hd_time began;    /* PUT was read */
+    hd_time driven;   /* the block under way came to its frames */
+    hd_time managed;  /* the last block was managed */
+    hd_time base, block, unmap, dma, room, page, evict; /* sums */
+    uint64_t number, packets, duplicates, stale, faults, pages, bytes, blocks;
+    uint64_t evictions, before; /* of the batch; before the block */
+    uint64_t placed;            /* pages of the block under way */
+    uint32_t app, spare;
+};
+
+/* Pages that were sent, and their bytes on the link. */
+struct hd_fault_sum {
+    uint64_t pages, bytes;
+};
+
+/* Time of the driver's, in ticks. */
+struct hd_driver_times {
+    hd_time interrupt, base, block, page, unmap, dma, evict;
+};
+
 /* What the host of an application prefetches. */
 struct hd_fault_range {
     uint64_t vpn, end; /* pages that are not in flight yet */
@@ -104,6 +128,9 @@ struct hd_fault_station {
     uint32_t parked, parked_last, requests;
     uint32_t busy;
     uint32_t todo, done;
+    uint32_t managing; /* 1: it is at a block, or before the first */
+    uint32_t copying;  /* blocks of the batch that are not over */
+    struct hd_driver_record record; /* of the batch under way */
     uint32_t by_counter; /* entries in flight for a notification */
     uint64_t notices;    /* notifications served so far */
     uint32_t ranges;     /* applications whose hosts prefetch */
@@ -125,7 +152,7 @@ struct hd_faults {
     struct hd_hist *latency, *requesters;
     uint64_t *ask; /* scratch for questions */
     hd_time cycle;
-    hd_time base, block; /* driver mode: a batch, and a block of it */
+    struct hd_driver_times t; /* driver mode */
     uint32_t rank, client;
     uint32_t how; /* enum hd_fault_prefetch */
 };
@@ -211,8 +238,8 @@ struct hd_fault_set {
 void hd_fault_set_clear(struct hd_fault_set *g, hd_vpn vpn);
 void hd_fault_set_add(const struct hd_faults *f, struct hd_fault_set *g,
                       uint32_t fault);
-void hd_fault_set_ship(struct hd_faults *f, hd_time now, struct hd_fault_set *g,
-                       uint32_t head);
+struct hd_fault_sum hd_fault_set_ship(struct hd_faults *f, hd_time now,
+                                      struct hd_fault_set *g, uint32_t head);
 
 /* ---- framewait.c -------------------------------------------------------- */
 
@@ -302,8 +329,10 @@ void hd_hostprefetch_continue(struct hd_faults *f, hd_time now);
 /* n requests of a list fault. */
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n);
-/* The next block of the batch has its turn; frames and transfers for it, from
- * one of its faults on (as hd_fault_transfer); it is over. */
+/* The driver reads the buffer; the next block of the batch has its turn; frames
+ * and transfers for it, from one of its faults on (as hd_fault_transfer); all of
+ * it has arrived. */
+void hd_driverloop_fetch(struct hd_faults *f, hd_time now);
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now);
 bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t fault,
                             bool again);

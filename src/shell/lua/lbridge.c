@@ -53,7 +53,19 @@
 #define VIEW  "heddle.question"
 #define ARRAY "heddle.question.array"
 
-enum { ERROR_ROOM = 960, FIELDS = 16, WORDS = 8 };
+enum { ERROR_ROOM = 960, FIELDS = 24, WORDS = 8 };
+
+/* A view has room for the fields of each question and note, and its cycle. */
+#define ONE(...) + 1
+#define HD_POINT(name, at, heat, kind, limit, when, meaning, fields)           \
+    _Static_assert(0 fields(ONE, ONE, ONE) <= FIELDS, "FIELDS are too few");
+#define HD_NOTE(name, at, when, fields)                                        \
+    _Static_assert(1 fields(ONE, ONE, ONE) <= FIELDS, "FIELDS are too few");
+#include "notes.def"
+#include "points.def"
+#undef HD_NOTE
+#undef HD_POINT
+#undef ONE
 
 /* Fixed places on the coroutine's stack. */
 enum { AT_HANDLER = 1, AT_STATE, AT_PARAMS, AT_CLASS, AT_WORDS, AT_UPS };
