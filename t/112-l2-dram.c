@@ -1,7 +1,7 @@
 /*
  * Pinned: the L2 over the real DRAM.  Clients that each keep some requests in
- * flight get every answer, whatever is small or full; what the L2 sent is
- * what DRAM served; all state is in the arena, so a copy put back in the
+ * flight get every answer, whatever is small, full or hashed; what the L2 sent
+ * is what DRAM served; all state is in the arena, so a copy put back in the
  * middle continues to the same end; the inside can be shown at any time.
  *
  * SPDX-License-Identifier: MIT
@@ -93,13 +93,17 @@ static void set(struct whole *w, const char *name, const char *value)
         fail_msg("%s", w->err.text);
 }
 
-static struct whole *start(uint64_t requests, uint32_t lines, bool small)
+static struct whole *start(uint64_t requests, uint32_t lines, bool small,
+                           const char *hash)
 {
     struct whole *w = calloc(1, sizeof *w);
     struct hd_l2_wiring l2 = {0};
 
     hd_machine_defaults(&w->m);
     set(w, "l2cache.bytes", "65536");
+    set(w, "l2cache.slice_hash", hash);
+    set(w, "l2cache.set_hash", hash);
+    set(w, "dram.channel_hash", hash);
     if (small) {
         set(w, "l2cache.mshrs", "3");
         set(w, "l2cache.merges", "2");
@@ -204,9 +208,13 @@ static void stop(struct whole *w)
 
 static void every_answer(void **state)
 {
+    static const char *const hash[] = {"none", "xor", "ipoly"};
+
     (void)state;
-    for (int k = 0; k < 4; k++) {
-        struct whole *w = start(30000, k < 2 ? 400 : 100000, k % 2);
+    for (int i = 0; i < 12; i++) {
+        int k = i % 4;
+        struct whole *w =
+            start(30000, k < 2 ? 400 : 100000, k % 2, hash[i / 4]);
 
         for (hd_time t = 0; t < 20; t++)
             run_to(w, t * hd_ticks(&w->clk, HD_CLK_CORE, 500));
@@ -231,7 +239,7 @@ static void every_answer(void **state)
 /* Straight through, and put back to the middle once. */
 static void restored(void **state)
 {
-    struct whole *w = start(20000, 5000, true);
+    struct whole *w = start(20000, 5000, true, "ipoly");
     hd_time middle = hd_ticks(&w->clk, HD_CLK_CORE, 3000);
     uint64_t hash;
     size_t used;
@@ -285,7 +293,7 @@ static void on_text(void *ud, const char *field, const char *value)
 
 static void looked_at(void **state)
 {
-    struct whole *w = start(30000, 100000, true);
+    struct whole *w = start(30000, 100000, true, "none");
     struct seen s = {0};
     struct heddle_visitor v = {on_row, on_number, on_text, &s};
     const struct hd_part *p = NULL;

@@ -96,6 +96,9 @@ local DRAWN = {
     { "dram.partition", true, false, false },
     { "l2cache.partition", true, false, false },
     { "core.limit_cycles", 1, 100, 1000 }, { "sim.warmup", 0, 500 },
+    { "dram.channel_hash", "none", "none", "xor" },
+    { "l2cache.slice_hash", "none", "xor" },
+    { "l2cache.set_hash", "none", "xor" },
 }
 
 -- Bound beside the settings; nobody picks victims among ways shared out.

@@ -29,6 +29,7 @@ struct hd_cache_cfg {
     uint32_t write;     /* enum hd_write_policy */
     uint32_t order;     /* L1: 0 beside the TLB (VIPT), 1 after it */
     uint32_t slices;    /* L2 only: banks in all */
+    uint32_t slice_hash, set_hash; /* L2 only: HD_HASH_ (addrhash.h) */
     uint32_t partition; /* L2 only: 1: applications have ways of their own */
     uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
     uint32_t stores;    /* L1 only: store queue entries */

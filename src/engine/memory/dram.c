@@ -571,6 +571,16 @@ uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)
     return hd_drammap_locate(&d->map, pa.v).channel;
 }
 
+bool hd_dram_hashes(const struct hd_dram *d)
+{
+    return d->map.hash.size != 0;
+}
+
+uint32_t hd_dram_plain_channel(const struct hd_dram *d, hd_pa pa)
+{
+    return hd_drammap_plain_channel(&d->map, pa.v);
+}
+
 void hd_dram_watch(struct hd_dram *d, hd_dram_watcher *fn, void *self)
 {
     d->watch = fn;

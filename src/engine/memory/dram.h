@@ -22,6 +22,9 @@ uint32_t hd_dram_channels(const struct hd_dram *d);
 /* The channel of an address among those over which it is spread: hd_dram_own
  * of them, all unless they are shared out (dram.partition). */
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
+/* Whether channels are hashed, and the channel as it is before that. */
+bool hd_dram_hashes(const struct hd_dram *d);
+uint32_t hd_dram_plain_channel(const struct hd_dram *d, hd_pa pa);
 uint32_t hd_dram_own(const struct hd_dram *d);
 /* The first of an application's channels; pages of no application are in those
  * of the first. */

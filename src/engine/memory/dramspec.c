@@ -16,7 +16,10 @@
  * left.  Sizes need not be powers of two (3, 5, 6, 10, 12 or 24 channels): any
  * mixed-radix number is a bijection, whatever its digits are.
  *
- * Left out on purpose: hashing of banks or channels by row bits.
+ * With dram.channel_hash the channel is hashed with the digits above it
+ * (addrhash.c), which permutes channels and so keeps the map one-to-one.
+ *
+ * Left out on purpose: hashing of banks by row bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -122,7 +125,25 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
         m->ones[f] = size[f] - 1;
         at += hd_log2(size[f]);
     }
-    return 0;
+    m->shifts = m->whole;
+    m->whole &= cfg->channel_hash == HD_HASH_NONE;
+    return hd_addrhash_init(&m->hash,
+                            &(struct hd_addrhash_of){.kind = cfg->channel_hash,
+                                                     .size = cfg->channels},
+                            "dram.channel_hash", "dram.channels", cfg->channels,
+                            err);
+}
+
+/* hd_drammap_divide where every size is a power of two. */
+static struct hd_dramaddr dramspec_shift(const struct hd_drammap *m,
+                                         uint64_t pa)
+{
+    struct hd_dramaddr a = hd_drammap_shift(m, pa);
+    uint64_t above = pa >> m->from[HD_DRAM_CHANNEL];
+
+    a.channel = hd_addrhash(&m->hash, a.channel,
+                            above / (m->ones[HD_DRAM_CHANNEL] + 1));
+    return a;
 }
 
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
@@ -131,10 +152,14 @@ struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
     uint32_t f[HD_DRAM_FIELDS];
     struct hd_dramaddr a;
 
+    if (m->shifts)
+        return dramspec_shift(m, pa);
     for (uint32_t i = 0; i < HD_DRAM_FIELDS - 1; i++) {
         const struct hd_dramdigit *d = &m->digit[i];
         f[d->field] = (uint32_t)(v % d->size);
         v /= d->size;
+        if (d->field == HD_DRAM_CHANNEL)
+            f[d->field] = hd_addrhash(&m->hash, f[d->field], v);
     }
     a.row = v;
     a.channel = f[HD_DRAM_CHANNEL];
@@ -143,6 +168,16 @@ struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
     a.column = f[HD_DRAM_COLUMN] * m->piece_bursts +
                ((uint32_t)(pa % m->piece) >> m->burst_shift);
     return a;
+}
+
+uint32_t hd_drammap_plain_channel(const struct hd_drammap *m, uint64_t pa)
+{
+    const struct hd_dramdigit *d = m->digit;
+    uint64_t v = pa / m->piece;
+
+    for (; d->field != HD_DRAM_CHANNEL; d++)
+        v /= d->size;
+    return (uint32_t)(v % d->size);
 }
 
 /* ---- checking ---------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #ifndef HD_DRAMSPEC_H
 #define HD_DRAMSPEC_H
 
-#include "kit/config.h"
+#include "addrhash.h"
 
 enum hd_dram_scheduler {
     HD_DRAM_HIT_FIRST,   /* a row stays open while a queued request hits it */
@@ -67,21 +67,26 @@ struct hd_dramdigit {
 
 struct hd_drammap {
     /* when every size is a power of two: field = address >> from & ones */
-    uint32_t whole; /* 1: so it is */
+    uint32_t whole;  /* 1: so it is, and channels are not hashed */
+    uint32_t shifts; /* 1: so it is */
     uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
     uint32_t piece, burst; /* bytes */
     uint32_t piece_bursts; /* bursts of a contiguous piece */
     uint32_t burst_shift;
     uint32_t banks_in_group;
     struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
+    struct hd_addrhash hash; /* of the channel, with the digits above it */
 };
 
 /* Reads cfg->map.  0 or HEDDLE_ECONFIG. */
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct heddle_error *err);
 
-/* Where an address is; the general path, for any sizes. */
+/* Where an address is; the general path, for any sizes and hashes. */
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
+
+/* The channel of an address as it is before it is hashed. */
+uint32_t hd_drammap_plain_channel(const struct hd_drammap *m, uint64_t pa);
 
 static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,
                                         uint32_t f)
@@ -89,13 +94,12 @@ static inline uint32_t hd_drammap_field(const struct hd_drammap *m, uint64_t pa,
     return (uint32_t)(pa >> m->from[f]) & m->ones[f];
 }
 
-static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
-                                                   uint64_t pa)
+/* Where an address is if every size is a power of two, before hashing. */
+static inline struct hd_dramaddr hd_drammap_shift(const struct hd_drammap *m,
+                                                  uint64_t pa)
 {
     struct hd_dramaddr a;
 
-    if (HD_UNLIKELY(!m->whole))
-        return hd_drammap_divide(m, pa);
     a.row = pa >> m->from[HD_DRAM_ROW];
     a.channel = hd_drammap_field(m, pa, HD_DRAM_CHANNEL);
     a.group = hd_drammap_field(m, pa, HD_DRAM_GROUP);
@@ -104,6 +108,14 @@ static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
     a.column = hd_drammap_field(m, pa, HD_DRAM_COLUMN) * m->piece_bursts +
                ((uint32_t)(pa >> m->burst_shift) & (m->piece_bursts - 1));
     return a;
+}
+
+static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
+                                                   uint64_t pa)
+{
+    if (HD_UNLIKELY(!m->whole))
+        return hd_drammap_divide(m, pa);
+    return hd_drammap_shift(m, pa);
 }
 
 #endif

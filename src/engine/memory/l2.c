@@ -733,8 +733,7 @@ static int l2_settle(struct hd_l2 *l2)
     l2->per_cycle = hd_recip_of(l2->cycle);
     l2->per_core = hd_recip_of(env->clk->ticks[HD_CLK_CORE]);
     l2->per_flit = hd_recip_of(l2->xbar.bytes);
-    hd_l2_find_spread(l2);
-    return 0;
+    return hd_l2_find_spread(l2);
 }
 
 static int l2_build(struct hd_l2 *l2)

@@ -6,9 +6,15 @@
  * the slices of a channel the lowest bits of the line's index in the channel
  * decide, so neighbouring lines are in different slices.  How the channel
  * depends on the address is found by asking the DRAM once for a range of
- * addresses: a channel that repeats every `channels` pieces of equal length
- * gives the index in closed form; under any other map (a hash, channel bits
- * high up) slice and set are hashed from the line number.
+ * addresses, without dram.channel_hash: a channel that repeats every `channels`
+ * pieces of equal length gives the index in closed form; under any other map
+ * (channel bits high up) slice and set are hashed from the line number, and
+ * l2cache.slice_hash and set_hash change nothing.
+ *
+ * With a hash (addrhash.c) the channel is the DRAM's answer, and slice and set
+ * are digits of the index that are hashed with those above them.  Each step can
+ * be undone, so no two lines of a set are one line, and all sets have equally
+ * many.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,6 +31,27 @@ static uint32_t l2_channel_of(const struct hd_l2 *l2, uint64_t line)
     return (uint32_t)(pa.v / l2->w.interleave % l2->channels);
 }
 
+/* The channel before it is hashed. */
+static uint32_t l2_plain_channel_of(const struct hd_l2 *l2, uint64_t line)
+{
+    hd_pa pa = {line << l2->line_shift};
+
+    return l2->w.dram != NULL ? hd_dram_plain_channel(l2->w.dram, pa)
+                              : l2_channel_of(l2, line);
+}
+
+/* A line with this index in its plain slice, hashed. */
+static uint64_t l2_hash(const struct hd_l2 *l2, uint64_t line, uint64_t index,
+                        uint64_t *channel, uint64_t *bank)
+{
+    const struct hd_l2_hash *h = &l2->hash;
+    uint32_t set = (uint32_t)(index % h->sets);
+
+    *channel = l2_channel_of(l2, line);
+    *bank = hd_addrhash(&h->slice, (uint32_t)*bank, index);
+    return index - set + hd_addrhash(&h->set, set, index / h->sets);
+}
+
 HD_APART uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line,
                                uint64_t *channel, uint64_t *bank)
 {
@@ -37,10 +64,16 @@ HD_APART uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line,
         *bank = (index >> 32) % s->banks;
         return index;
     }
-    *channel = line / s->granule % s->channels;
-    index = line / (s->granule * s->channels) * s->granule + line % s->granule;
-    *bank = index % s->banks;
-    return index / s->banks;
+    if (s->powers) {
+        index = hd_l2_shift(s, line, channel, bank);
+    } else {
+        *channel = line / s->granule % s->channels;
+        index =
+            line / (s->granule * s->channels) * s->granule + line % s->granule;
+        *bank = index % s->banks;
+        index /= s->banks;
+    }
+    return l2->hash.on ? l2_hash(l2, line, index, channel, bank) : index;
 }
 
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
@@ -50,7 +83,30 @@ uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
     return hd_l2_slice_of(l2, 0, pa.v >> l2->line_shift, &set);
 }
 
-void hd_l2_find_spread(struct hd_l2 *l2)
+static int l2_make_hashes(struct hd_l2 *l2)
+{
+    const struct hd_l2_spread *s = &l2->spread;
+    const struct hd_cache_cfg *c = &l2->cfg;
+    struct hd_l2_hash *h = &l2->hash;
+    const struct hd_addrhash_of slice = {.kind = c->slice_hash,
+                                         .size = (uint32_t)s->banks,
+                                         .neighbour = l2->own};
+    struct hd_addrhash_of set = {.kind = c->set_hash, .reciprocal = true};
+
+    h->sets = hd_cache_sets(c, c->bytes / c->slices);
+    h->sets += h->sets == 0; /* which hd_cache_open refuses */
+    set.size = h->sets;
+    h->on = c->slice_hash != HD_HASH_NONE || c->set_hash != HD_HASH_NONE ||
+            (l2->w.dram != NULL && hd_dram_hashes(l2->w.dram));
+    if (hd_addrhash_init(&h->slice, &slice, "l2cache.slice_hash",
+                         "l2cache.slices", c->slices, l2->env->err) != 0)
+        return l2->env->err->code;
+    return hd_addrhash_init(&h->set, &set, "l2cache.set_hash",
+                            "the number of sets in a slice", h->sets,
+                            l2->env->err);
+}
+
+int hd_l2_find_spread(struct hd_l2 *l2)
 {
     enum { LONGEST = 1 << 16, SAMPLES = 4096 };
     struct hd_l2_spread *s = &l2->spread;
@@ -59,19 +115,24 @@ void hd_l2_find_spread(struct hd_l2 *l2)
     s->channels = l2->own;
     s->banks = l2->cfg.slices / l2->channels;
     if (l2->own > 1)
-        while (g < LONGEST && l2_channel_of(l2, g) == l2_channel_of(l2, 0))
+        while (g < LONGEST &&
+               l2_plain_channel_of(l2, g) == l2_plain_channel_of(l2, 0))
             g++;
     s->granule = g < LONGEST ? g : 0;
     for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
         uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
-        if (l2_channel_of(l2, line) != line / g % l2->own)
+        if (l2_plain_channel_of(l2, line) != line / g % l2->own)
             s->granule = 0;
     }
-    s->shifts = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
+    s->powers = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
                 hd_is_pow2(s->banks);
-    if (!s->shifts)
-        return;
-    s->granule_shift = (uint8_t)hd_log2(s->granule);
-    s->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
-    s->bank_shift = (uint8_t)hd_log2(s->banks);
+    if (s->powers) {
+        s->granule_shift = (uint8_t)hd_log2(s->granule);
+        s->high_shift = (uint8_t)hd_log2(s->granule * s->channels);
+        s->bank_shift = (uint8_t)hd_log2(s->banks);
+    }
+    if (l2_make_hashes(l2) != 0)
+        return l2->env->err->code;
+    s->shifts = s->powers && !l2->hash.on;
+    return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "kit/hist.h"
 #include "kit/recip.h"
+#include "addrhash.h"
 #include "dram.h"
 #include "l2.h"
 #include "mshr.h"
@@ -100,8 +101,16 @@ struct hd_l2_slice {
  * such rule, and lines are hashed. */
 struct hd_l2_spread {
     uint64_t granule, channels, banks;
-    bool shifts; /* all are powers of two: these are their logarithms */
+    bool shifts; /* all are powers of two, and nothing is hashed */
+    bool powers; /* all are powers of two: these are their logarithms */
     uint8_t granule_shift, bank_shift, high_shift; /* granule * channels */
+};
+
+/* With l2cache.slice_hash, set_hash or dram.channel_hash. */
+struct hd_l2_hash {
+    bool on;
+    uint32_t sets;
+    struct hd_addrhash slice, set;
 };
 
 struct hd_l2 {
@@ -128,6 +137,7 @@ struct hd_l2 {
     struct hd_xbar_cfg xbar;
     struct hd_env *env;
     struct hd_stat stat;
+    struct hd_l2_hash hash;
 };
 
 /* True when the input may not add to the miss queue. */
@@ -167,9 +177,21 @@ static inline uint64_t hd_l2_flits(const struct hd_l2 *l2, uint32_t bytes)
     return n + (n == 0);
 }
 
-/* Where no shifts do: the index of a line in its slice, channel and bank. */
+/* The index of a line in its slice, channel and bank, of any numbers and hashes;
+ * where shifts do. */
 uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line, uint64_t *channel,
                       uint64_t *bank);
+
+static inline uint64_t hd_l2_shift(const struct hd_l2_spread *s, uint64_t line,
+                                   uint64_t *channel, uint64_t *bank)
+{
+    uint64_t index = (line >> s->high_shift) << s->granule_shift |
+                     (line & (s->granule - 1));
+
+    *channel = (line >> s->granule_shift) & (s->channels - 1);
+    *bank = index & (s->banks - 1);
+    return index >> s->bank_shift;
+}
 
 /* The slice of an application's line under any map, and its set there. */
 static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
@@ -178,15 +200,10 @@ static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
     const struct hd_l2_spread *s = &l2->spread;
     uint64_t channel, index, bank;
 
-    if (HD_LIKELY(s->shifts)) {
-        channel = (line >> s->granule_shift) & (s->channels - 1);
-        index = (line >> s->high_shift) << s->granule_shift |
-                (line & (s->granule - 1));
-        bank = index & (s->banks - 1);
-        index >>= s->bank_shift;
-    } else {
+    if (HD_LIKELY(s->shifts))
+        index = hd_l2_shift(s, line, &channel, &bank);
+    else
         index = hd_l2_divide(l2, line, &channel, &bank);
-    }
     if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
         channel += (uint64_t)app * l2->own;
     *set = hd_cache_set(&l2->slice[0].tags, index);
@@ -354,8 +371,9 @@ void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
 
 /* ---- l2map.c: lines and slices ---------------------------------------- */
 
-/* Finds how the channel depends on the line. */
-void hd_l2_find_spread(struct hd_l2 *l2);
+/* Finds how the channel depends on the line, and makes the hashes; 0, or an
+ * error: a hash needs other numbers. */
+int hd_l2_find_spread(struct hd_l2 *l2);
 
 /* ---- l2bypass.c: requests that skip the cache ------------------------- */
 

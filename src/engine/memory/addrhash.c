@@ -1,0 +1,154 @@
+/*
+ * addrhash.c - hashed interleaving: strides of a power of two no longer meet in
+ * one DRAM channel, one slice of the L2 or one set.
+ *
+ * Plain interleaving takes a digit of the address: of n channels, that of the
+ * lowest bits above a piece.  A stride of a multiple of n pieces then stays in
+ * one channel, for instance a column of a matrix whose rows are a power of two.
+ * A hash adds to the digit what follows from the digits above it:
+ *
+ *   xor    their fold: the bits above are cut into digits of the same size,
+ *          all of which are XORed (Gonzalez et al., ICS 1997, with one of them;
+ *          Zhang et al., MICRO 2000, for DRAM banks).  Where the size is no
+ *          power of two the digits are summed modulo the size instead: XOR is
+ *          that sum, without carries.
+ *   ipoly  the address from the digit on is a polynomial over GF(2), and the
+ *          hash its remainder modulo an irreducible polynomial (Rau,
+ *          "Pseudo-randomly interleaved memory", ISCA 1991), as Accel-Sim has
+ *          it for partitions of the L2 (Khairy et al., ISCA 2020).  Here it is
+ *          the least such polynomial of a degree, which for 16, 32 and 64 are
+ *          those of Accel-Sim: x^4+x+1, x^5+x^2+1, x^6+x+1.  All bits of the
+ *          address take part.  Sizes that are no power of two are refused.
+ *
+ * With either, for n that is a power of two, n successive multiples of any
+ * power of two are in n different places, if the first is a multiple of n of
+ * them.  They differ in other strides: those of n + 1 times n pieces the fold
+ * brings back to one place, the remainder does not; it has its own, the
+ * multiples of the polynomial.  Liu et al. (ISCA 2018) show where in addresses
+ * of GPU programs bits vary too little for plain interleaving.
+ *
+ * Where two digits are hashed with the same bits above, as the channel and the
+ * slice of the channel are, one must not follow from the other, or a stride
+ * uses only some of the slices.  So the slice's hash is one of both digits
+ * together, of which it takes its part, and the set's uses the reciprocal
+ * polynomial, which is irreducible, too.  Folds are not kept apart as well: in
+ * a stride beyond all three digits a slice can see only some of its sets.
+ *
+ * Invariant: for given digits above, the hash permutes the values of the digit.
+ * An address map that is one-to-one stays so, every place has equally many
+ * addresses, and a line is still found from its place and the digits above.
+ *
+ * Left out: hashes of real cards, which are not published; hashes of DRAM banks
+ * by the row; maps that are chosen for a program (Liu et al.).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "addrhash.h"
+
+#include <string.h>
+
+/* ---- polynomials over GF(2), a bit a coefficient ------------------------ */
+
+static uint64_t remainder_of(uint64_t a, uint64_t p)
+{
+    unsigned degree = hd_log2(p);
+
+    while (a >> degree != 0)
+        a ^= p << (hd_log2(a) - degree);
+    return a;
+}
+
+static bool is_irreducible(uint64_t p)
+{
+    for (uint64_t q = 2; 2 * hd_log2(q) <= hd_log2(p); q++)
+        if (remainder_of(p, q) == 0)
+            return false;
+    return true;
+}
+
+uint64_t hd_addrhash_polynomial(uint32_t degree)
+{
+    uint64_t p = 1ull << degree | 1;
+
+    while (!is_irreducible(p))
+        p += 2;
+    return p;
+}
+
+static uint64_t reciprocal_of(uint64_t p)
+{
+    uint64_t r = 0;
+
+    for (; p != 0; p >>= 1)
+        r = r << 1 | (p & 1);
+    return r;
+}
+
+/* ---- making a hash ------------------------------------------------------ */
+
+/* Bit i of those above is bit `width + i` from the digits on: what it adds to
+ * the hash of `width` bits, of which the lowest `skip` are another digit's. */
+static void add_bit(struct hd_addrhash *h, uint32_t i, uint64_t value,
+                    uint32_t skip)
+{
+    for (uint32_t k = 0; k < h->bits; k++)
+        h->mask[k] |= (value >> (skip + k) & 1) << i;
+}
+
+static void make_masks(struct hd_addrhash *h, const struct hd_addrhash_of *of)
+{
+    uint32_t skip = hd_log2(h->neighbour), width = h->bits + skip;
+    uint64_t p, power = 1ull << width;
+
+    if (of->kind == HD_HASH_XOR) {
+        for (uint32_t i = 0; i < 64; i++)
+            add_bit(h, i, 1ull << i % width, skip);
+        return;
+    }
+    p = hd_addrhash_polynomial(width);
+    if (of->reciprocal)
+        p = reciprocal_of(p);
+    for (uint32_t i = 0; i < 64; i++) {
+        power = remainder_of(power, p); /* x^(width + i) mod p */
+        add_bit(h, i, power, skip);
+        power <<= 1;
+    }
+}
+
+int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
+                     const char *setting, const char *what, uint32_t n,
+                     struct heddle_error *err)
+{
+    memset(h, 0, sizeof *h);
+    if (of->kind == HD_HASH_NONE || of->size <= 1)
+        return 0;
+    h->size = of->size;
+    h->neighbour = of->neighbour != 0 ? of->neighbour : 1;
+    h->base = h->size * h->neighbour;
+    if (hd_is_pow2(h->base)) {
+        h->bits = hd_log2(h->size);
+        make_masks(h, of);
+    } else if (of->kind == HD_HASH_IPOLY) {
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s: ipoly needs a power of two, and %s is %u; xor "
+                          "takes any number",
+                          setting, what, n);
+    }
+    return 0;
+}
+
+/* ---- hashing ------------------------------------------------------------ */
+
+uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
+                     uint64_t above)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < h->bits; k++)
+        digit ^= (hd_bit_count(above & h->mask[k]) & 1u) << k;
+    if (h->bits != 0 || h->size == 0)
+        return digit;
+    for (; above != 0; above /= h->base)
+        sum += above % h->base;
+    return (uint32_t)((digit + sum % h->base / h->neighbour) % h->size);
+}
