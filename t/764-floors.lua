@@ -225,7 +225,7 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 45500, policies = 3350, work = 16650,
+for folder, most in pairs { engine = 46000, policies = 3350, work = 16650,
     shell = 13500 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
