@@ -26,6 +26,8 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->cache.latency = pick(r, 0, 9);
     g->cache.queue_latency = pick(r, 0, 1) * pick(r, 1, 9);
     g->cache.write = hd_rng_below(r, 3);
+    g->cache.slice_hash = hd_rng_below(r, 3);
+    g->cache.set_hash = hd_rng_below(r, 3);
     g->xbar.latency = pick(r, 0, 9);
     g->w.walk_latency = pick(r, 0, 9);
     g->xbar.bytes = 8u << pick(r, 0, 3);

@@ -86,23 +86,23 @@ static uint64_t reciprocal_of(uint64_t p)
 
 /* ---- making a hash ------------------------------------------------------ */
 
-/* Bit i of those above is bit `width + i` from the digits on: what it adds to
- * the hash of `width` bits, of which the lowest `skip` are another digit's. */
-static void add_bit(struct hd_addrhash *h, uint32_t i, uint64_t value,
-                    uint32_t skip)
+/* The hash is linear: bit i above adds `value` to it, of which the lowest bits
+ * are the neighbour's. */
+static void add_bit(struct hd_addrhash *h, uint32_t i, uint64_t value)
 {
-    for (uint32_t k = 0; k < h->bits; k++)
-        h->mask[k] |= (value >> (skip + k) & 1) << i;
+    for (uint32_t v = 0; v < 16; v++)
+        if (v >> i % 4 & 1)
+            h->of[i / 4][v] ^= (uint32_t)(value >> hd_log2(h->neighbour));
 }
 
-static void make_masks(struct hd_addrhash *h, const struct hd_addrhash_of *of)
+static void make_tables(struct hd_addrhash *h, const struct hd_addrhash_of *of)
 {
-    uint32_t skip = hd_log2(h->neighbour), width = h->bits + skip;
+    uint32_t width = h->bits + hd_log2(h->neighbour);
     uint64_t p, power = 1ull << width;
 
     if (of->kind == HD_HASH_XOR) {
         for (uint32_t i = 0; i < 64; i++)
-            add_bit(h, i, 1ull << i % width, skip);
+            add_bit(h, i, 1ull << i % width);
         return;
     }
     p = hd_addrhash_polynomial(width);
@@ -110,7 +110,7 @@ static void make_masks(struct hd_addrhash *h, const struct hd_addrhash_of *of)
         p = reciprocal_of(p);
     for (uint32_t i = 0; i < 64; i++) {
         power = remainder_of(power, p); /* x^(width + i) mod p */
-        add_bit(h, i, power, skip);
+        add_bit(h, i, power);
         power <<= 1;
     }
 }
@@ -127,7 +127,7 @@ int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
     h->base = h->size * h->neighbour;
     if (hd_is_pow2(h->base)) {
         h->bits = hd_log2(h->size);
-        make_masks(h, of);
+        make_tables(h, of);
     } else if (of->kind == HD_HASH_IPOLY) {
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s: ipoly needs a power of two, and %s is %u; xor "
@@ -144,9 +144,12 @@ uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
 {
     uint64_t sum = 0;
 
-    for (uint32_t k = 0; k < h->bits; k++)
-        digit ^= (hd_bit_count(above & h->mask[k]) & 1u) << k;
-    if (h->bits != 0 || h->size == 0)
+    if (HD_LIKELY(h->bits != 0)) {
+        for (uint32_t i = 0; above != 0; above >>= 4)
+            digit ^= h->of[i++][above & 15];
+        return digit;
+    }
+    if (h->size == 0)
         return digit;
     for (; above != 0; above /= h->base)
         sum += above % h->base;

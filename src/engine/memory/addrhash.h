@@ -24,11 +24,11 @@ struct hd_addrhash_of {
 };
 
 struct hd_addrhash {
-    uint32_t size; /* values of the digit; 0 or 1: there is nothing to do */
+    uint32_t size; /* values of the digit; 0: there is nothing to do */
     uint32_t bits; /* of the digit, if sizes are powers of two; else 0 */
     uint32_t base; /* otherwise: digits above are summed in this base ... */
-    uint32_t neighbour; /* ... and the sum divided by this */
-    uint64_t mask[32];  /* bit i of the hash: parity of these bits above */
+    uint32_t neighbour;  /* ... and the sum divided by this */
+    uint32_t of[16][16]; /* the hash of four bits above, by their place */
 };
 
 /* Makes a hash; 0, or HEDDLE_ECONFIG: `setting` has a kind that needs a power

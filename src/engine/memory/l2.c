@@ -691,7 +691,7 @@ static void l2_bound(void *self)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
     l2->quiet = l2->full && !l2->check && tags->set != NULL &&
-                hd_is_pow2(tags->sets) && l2->spread.shifts &&
+                hd_is_pow2(tags->sets) && l2->spread.powers &&
                 l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }

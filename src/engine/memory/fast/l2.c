@@ -10,6 +10,21 @@
  */
 #include "memory/l2slice.h"
 
+/* Where addresses are hashed. */
+static HD_APART void fast_l2_take_hashed(const struct hd_l2 *l2, hd_time now,
+                                         uint32_t r)
+{
+    struct hd_req *q = &l2->req[r];
+    bool walk = q->kind == HD_REQ_WALK;
+    uint32_t to;
+
+    q->line = q->pa.v >> l2->line_shift;
+    to = hd_l2_slice_of(l2, q->app, q->line, &q->spare);
+    hd_l2_post_arrival(
+        l2, hd_recip_up(l2->per_cycle, now) + l2->travel[walk] + l2->latency,
+        l2->slice[0].component + to, HD_L2_LOOK, r);
+}
+
 HD_HOT void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     const struct hd_l2_spread *s = &l2->spread;
@@ -18,6 +33,10 @@ HD_HOT void hd_fast_l2_take(const struct hd_l2 *l2, hd_time now, uint32_t r)
     uint64_t line = q->pa.v >> l2->line_shift, index;
     uint32_t to;
 
+    if (HD_UNLIKELY(!s->shifts)) {
+        fast_l2_take_hashed(l2, now, r);
+        return;
+    }
     index = (line >> s->high_shift) << s->granule_shift |
             (line & (s->granule - 1));
     to = (uint32_t)(line >> s->granule_shift) & (uint32_t)(s->channels - 1);
