@@ -336,4 +336,64 @@ function common.show(x, all, designs, title, value)
     x:bars(chart)
 end
 
+-- ---- hashed addresses ----------------------------------------------------------
+
+-- The papers' simulator takes channel, slice and set from bits of the address;
+-- cards hash them, in ways that are not published.  This is Accel-Sim's guess.
+local HASHED = { ["dram.channel_hash"] = "ipoly", ["l2cache.slice_hash"] = "ipoly",
+    ["l2cache.set_hash"] = "ipoly" }
+
+--- Cycles of the irregular programs under BL, with all pages resident from the
+-- start, with memory for all and with each share, by bits and hashed: rows of a
+-- power of two meet in one slice of the L2, the less the more slowly pages come.
+-- Where less memory is faster it is noted.
+function common.hashed(x, all)
+    local jobs, kinds = {}, { { "bits" }, { "ipoly", HASHED } }
+    local names, pages, done = {}, {}, {}
+    for _, r in ipairs(all) do
+        local name = r.program
+        if ETC.class[name] == "irregular" and not pages[name] then
+            names[#names + 1], pages[name] = name, (H.report.counter(r.whole,
+                "fault.pages") * 4096 + PAGE - 1) // PAGE
+        end
+    end
+    for _, name in ipairs(names) do
+        for _, kind in ipairs(kinds) do
+            local resident = { ["vm.paging"] = "none" }
+            for k, v in pairs(kind[2] or {}) do
+                resident[k] = v
+            end
+            jobs[#jobs + 1] = job(x, name, nil, common.BL, resident)
+            jobs[#jobs + 1] = job(x, name, nil, common.BL, kind[2])
+            for _, share in ipairs(x.shares) do
+                jobs[#jobs + 1] = job(x, name, pages[name] * share // 100,
+                    common.BL, kind[2])
+            end
+        end
+    end
+    local rows = { { "program", "addresses", "resident", "all" } }
+    for i, share in ipairs(x.shares) do
+        rows[1][i + 4] = share .. " %"
+    end
+    for k, r in ipairs(#jobs > 0 and x:run(jobs) or {}) do
+        local n = #x.shares + 2
+        local row, i = (k - 1) // n, (k - 1) % n
+        done = i == 0 and {} or done
+        done[i + 1] = r.cycles
+        rows[row + 2] = rows[row + 2] or { names[row // 2 + 1],
+            kinds[row % 2 + 1][1] }
+        rows[row + 2][i + 3] = r.cycles
+        for m = 1, i do
+            if done[i + 1] < done[m] then
+                x:note("%s, %s: %s is faster than %s, %d cycles and %d",
+                    rows[row + 2][1], rows[row + 2][2], rows[1][i + 3],
+                    rows[1][m + 2], done[i + 1], done[m])
+            end
+        end
+    end
+    if #rows > 1 then
+        x:table("cycles under BL, addresses by bits and hashed", rows)
+    end
+end
+
 return common

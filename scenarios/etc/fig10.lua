@@ -42,4 +42,5 @@ for _, share in ipairs(x.shares) do
     end
 end
 etc.show(x, all, designs, "performance, with memory for all as 1")
+etc.hashed(x, all)
 x:close()
