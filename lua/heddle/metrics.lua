@@ -4,7 +4,8 @@
 -- function of a reader.  The reader's c(component, counter) is the counter's
 -- value for one application, or for all; it raises a private mark where the
 -- machine has no such counter, and the metric is left out.  Ratios of nothing
--- (no look-up, no walk) are left out, too.
+-- (no look-up, no walk) are left out, too.  h(component, histogram) is a summary
+-- (n, sum, p50, p95); intervals have no histograms, and none of these metrics.
 --
 -- Comparisons between runs (weighted speedup, unfairness) are functions of
 -- results; which runs are "alone" is the scenario's to say.
@@ -56,6 +57,59 @@ local function miss(component, hits, lookups)
     return function(r)
         return 1 - share(r.c(component, hits), r.c(component, lookups))
     end
+end
+
+-- ---- far faults -----------------------------------------------------------
+
+local MB = 1e6
+
+--- A metric of far faults: only of machines whose pages fault.
+local function far(fn)
+    return function(r)
+        if r.config["vm.paging"] ~= "fault" then
+            error(ABSENT, 0)
+        end
+        return fn(r)
+    end
+end
+
+local function count_of(component, counter)
+    return far(function(r) return r.c(component, counter) end)
+end
+
+local function driven(r)
+    return r.config["uvm.mode"] == "driver"
+end
+
+local function batches(r)
+    return r.c(driven(r) and "uvm" or "fault", "batches")
+end
+
+--- Faults for pages that already had one pending.  The driver sees them as
+-- entries of its batches.
+local function duplicates(r)
+    return driven(r) and r.c("uvm", "duplicates") or r.c("fault", "merges")
+end
+
+--- Those of the driver are of no application; in the papers' mode what has
+-- arrived together is replayed together.
+local function replays(r)
+    if driven(r) then
+        return r.alone and r.all("uvm", "replays") or error(ABSENT, 0)
+    end
+    return r.c("fault", r.config["fault.replay"] == "page" and "faults"
+        or "batches")
+end
+
+--- A statistic of the time of faults.
+local function service(stat)
+    return far(function(r)
+        local h = r.h("fault", "latency")
+        if h.n == 0 then
+            error(ABSENT, 0)
+        end
+        return stat == "mean" and h.sum / h.n or h[stat]
+    end)
 end
 
 local LIST = {
@@ -154,6 +208,55 @@ local LIST = {
         function(r)
             return share(r.c("fault", "late"), r.c("fault", "prefetched"))
         end },
+    -- Far faults.
+    { "faults", "far_faults", "faults", "far faults",
+        count_of("fault", "faults") },
+    { "faults", "fault_batches", "batches",
+        "batches in which the host served them", far(batches) },
+    { "faults", "faults_per_batch", "faults", "far faults a batch",
+        far(function(r) return ratio(r.c("fault", "faults"), batches(r)) end) },
+    { "faults", "fault_duplicates", "faults",
+        "requests that joined a pending fault; with uvm.mode=driver, faults of "
+            .. "a batch that has another for the same page",
+        far(duplicates) },
+    { "faults", "fault_duplicate_share", "",
+        "fault_duplicates, of these and the far faults",
+        far(function(r)
+            local n = duplicates(r)
+            return share(n, n + r.c("fault", "faults"))
+        end) },
+    { "faults", "fault_replays", "replays",
+        "replays of waiting requests; with uvm.mode=driver the machine's, which "
+            .. "belong to no application",
+        far(replays) },
+    { "faults", "fault_cycles", "core cycles",
+        "service time of a far fault, until its requests are replayed: mean",
+        service "mean" },
+    { "faults", "fault_cycles_p50", "core cycles",
+        "service time of a far fault: median", service "p50" },
+    { "faults", "fault_cycles_p95", "core cycles",
+        "service time of a far fault: 95th percentile", service "p95" },
+    { "faults", "evictions", "units", "evictions, of evict.unit",
+        count_of("evict", "evictions") },
+    { "faults", "refaults", "pages",
+        "base pages that migrated again after they had been evicted",
+        count_of("evict", "refaults") },
+    { "faults", "refault_share", "", "refaults, of all base pages that migrated",
+        far(function(r)
+            return math.min(1.0, ratio(r.c("evict", "refaults"),
+                r.c("fault", "pages")))
+        end) },
+    { "faults", "paged_in", "MB", "memory of the pages that migrated to the GPU",
+        far(function(r) return r.c("fault", "pages") * 4096 / MB end) },
+    { "faults", "paged_out", "MB", "memory written back to the host",
+        far(function(r) return r.c("evict", "bytes") / MB end) },
+    { "faults", "link_share", "",
+        "time that the link was busy, mean of its two directions",
+        far(function(r)
+            -- a transfer counts when it ends, and may have begun before
+            return math.min(1.0, ratio(r.c("link", "busy_cycles"),
+                2 * r.cycles))
+        end) },
     -- Data.
     { "data", "l1_hit_rate", "", "L1 cache hits a load line",
         share_of("l1cache", "read_hits", "reads") },
@@ -294,10 +397,13 @@ local function get(values, component, counter)
     return v
 end
 
---- A reader over `values`[component][counter]; `work` has instructions,
--- thread_instructions, and cycles, which counters cover.
-local function reader(values, work, all)
+--- A reader of a scope: values[component][counter], `work` (instructions,
+-- thread_instructions, and cycles, which counters cover), hist(component, name),
+-- if it has histograms, and alone: what belongs to no application is its, too.
+local function reader(scope, all)
+    local values, work = scope.values, scope.work
     return {
+        alone = scope.alone,
         instructions = work.instructions,
         thread_instructions = work.thread_instructions,
         cycles = work.cycles,
@@ -308,6 +414,10 @@ local function reader(values, work, all)
         end,
         all = function(component, counter)
             return get(all.values, component, counter)
+        end,
+        h = function(component, name)
+            return scope.hist and scope.hist(component, name)
+                or error(ABSENT, 0)
         end,
     }
 end
@@ -331,23 +441,24 @@ local function value_of(row, r)
     return ok and v or nil
 end
 
---- One metric of one scope { values, work }; `all` is as for compute().  Nil: it
--- cannot be had.
+--- One metric of one scope, as for compute(), as is `all`.  Nil: it cannot be
+-- had.
 function metrics.one(name, scope, all)
     for _, row in ipairs(LIST) do
         if row[2] == name then
-            return value_of(row, reader(scope.values, scope.work, all))
+            return value_of(row, reader(scope, all))
         end
     end
 end
 
---- Computes all metrics.  `scopes` is a list of { values, work }: one for each
--- application, and one for all.  Returns { section=, name=, unit=, meaning=,
--- values = { [scope] = number or nil } } for those that any scope has.
+--- Computes all metrics.  `scopes` is a list of { values, work, hist, alone }
+-- (reader): one for each application, and one for all.  Returns { section=,
+-- name=, unit=, meaning=, values = { [scope] = number or nil } } for those that
+-- any scope has.
 function metrics.compute(scopes, all)
     local readers, out = {}, {}
     for i, s in ipairs(scopes) do
-        readers[i] = reader(s.values, s.work, all)
+        readers[i] = reader(s, all)
     end
     for _, row in ipairs(LIST) do
         local m = {

@@ -187,17 +187,61 @@ local function nested(counters, app)
     return out
 end
 
+--- A percentile of the buckets of a histogram, as the engine takes it (kit/hist.c):
+-- nearest rank, the upper edge of its bucket.
+local function percentile(h, p)
+    local rank, seen = math.max(1, math.ceil(p / 100 * h.n)), 0
+    for _, b in ipairs(h.buckets) do
+        seen = seen + b[3]
+        if seen >= rank then
+            return math.min(b[2], h.max)
+        end
+    end
+    return h.max
+end
+
+--- Histograms of all applications together, and of what belongs to none.
+local function merged(h)
+    local out, by_low = { n = 0, sum = 0, max = 0, buckets = {} }, {}
+    for _, a in ipairs(table.move(h.apps, 1, #h.apps, 2, { h.none })) do
+        out.n, out.sum = out.n + a.n, out.sum + a.sum
+        out.max = math.max(out.max, a.n > 0 and a.max or 0)
+        for _, b in ipairs(a.buckets) do
+            local to = by_low[b[1]] or { b[1], b[2], 0 }
+            out.buckets[#out.buckets + 1] = not by_low[b[1]] and to or nil
+            by_low[b[1]], to[3] = to, to[3] + b[3]
+        end
+    end
+    table.sort(out.buckets, function(a, b) return a[1] < b[1] end)
+    out.p50, out.p95 = percentile(out, 50), percentile(out, 95)
+    return out
+end
+
+--- What finds a histogram by its name: of application i, or of all (app nil).
+local function hist_of(list, app)
+    return function(component, name)
+        for _, h in ipairs(list) do
+            if h.component == component and h.name == name then
+                return app and h.apps[app] or merged(h)
+            end
+        end
+    end
+end
+
 local function metrics_of(results)
     local scopes, work = {}, { instructions = 0, thread_instructions = 0 }
     for i, a in ipairs(results.apps) do
-        scopes[i] = { values = nested(results.counters, i), work = a }
+        scopes[i] = { values = nested(results.counters, i), work = a,
+            hist = hist_of(results.histograms, i),
+            alone = #results.apps == 1 }
         work.instructions = work.instructions + a.instructions
         work.thread_instructions = work.thread_instructions
             + a.thread_instructions
     end
     work.cycles = results.counted
     local all = nested(results.counters)
-    scopes[#scopes + 1] = { values = all, work = work }
+    scopes[#scopes + 1] = { values = all, work = work, alone = true,
+        hist = hist_of(results.histograms) }
     local out = json.array {}
     for n, m in ipairs(metrics.compute(scopes, {
         config = results.config, values = all, cycles = results.counted,
@@ -368,7 +412,8 @@ local function scope_of(results, i, a)
     for at, v in ipairs(i.instructions) do
         work.instructions = work.instructions + ((a == nil or at == a) and v or 0)
     end
-    return { values = values, work = work }
+    return { values = values, work = work,
+        alone = a == nil or #results.apps == 1 }
 end
 
 local function whole_of(results, i)

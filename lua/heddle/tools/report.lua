@@ -97,7 +97,8 @@ end
 
 local SECTIONS = {
     { "work", "Work" }, { "translation", "Translation" },
-    { "walks", "Page walks" }, { "paging", "Prefetched pages" },
+    { "walks", "Page walks" }, { "faults", "Far faults" },
+    { "paging", "Prefetched pages" },
     { "data", "Caches" }, { "dram", "DRAM" },
     { "energy", "Energy of translation" }, { "time", "Warp time" },
 }
@@ -255,8 +256,11 @@ function report.format(results)
             table.move(of, 1, #of, #rows + 1, rows)
         end
     end
+    local faults = measured.metric(results, "far_faults") or 0
     for _, s in ipairs(SECTIONS) do
-        section(s[2], metric_rows(results, s[1]))
+        if s[1] ~= "faults" or faults > 0 then
+            section(s[2], metric_rows(results, s[1]))
+        end
     end
     section("Counters of policies", own_rows(results))
     out[#out + 1] = "\n" .. report.table(rows)
