@@ -288,6 +288,12 @@ index.needs["uvm.perf_thrashing_pin"] = "fault.thrashing = driver or refault, or
     .. "uvm.mode = driver"
 index.needs["uvm.unmap_latency"] = "uvm.mode = driver and uvm.host_mapped"
 
+--- What else a setting can be given by.
+index.also = {
+    ["vm.memory_bytes"] = "H.sim { memory = \"75%\" }: this share of what the "
+        .. "applications touch",
+}
+
 function explain.settings(name)
     local function named(s)
         return s.name == name or s.name:match "%.(.*)$" == name
@@ -307,6 +313,8 @@ function explain.settings(name)
             needs and "  needs    " .. needs or "  source   " .. s.source,
         }
         out[#out + 1] = needs and "  source   " .. s.source or nil
+        local also = index.also[s.name]
+        out[#out + 1] = also and "  also     " .. also or nil
         return out
     end)
 end

@@ -12,6 +12,8 @@
 --               counters and what is derived from them are estimates
 --   rounded     what config.rounded says, if anything: component, unit, copies,
 --               sets, ways, size, set_to, ways_set_to
+--   memory      where it was given as a share: share, touched (bytes), for_pages,
+--               bytes (vm.memory_bytes; the rest is page tables)
 --   told        warnings, in words, if there are any (warnings.lua)
 --   policies    names, in the order in which they were bound
 --   inputs      { app, key, hash } of every application
@@ -322,6 +324,7 @@ function M.collect(sim)
     if #sim.rounded > 0 then
         results.rounded = json.array(sim.rounded)
     end
+    results.memory = sim.memory or nil
     local warnings = require("heddle.warnings").of(results, sim)
     if #warnings > 0 then
         results.told = json.array(warnings)

@@ -362,6 +362,19 @@ function runner.check(who, jobs, options, known)
     return n
 end
 
+--- Finds what jobs[i] touch, for i in `order`, where their memory is a share of
+-- it, once and not in the process of each.
+local function shares_ahead(jobs, order, n)
+    local list = {}
+    for _, i in ipairs(order) do
+        list[#list + 1] = type(jobs[i]) == "table" and jobs[i].memory ~= nil
+            and jobs[i] or nil
+    end
+    if #list > 0 then
+        require("heddle.touched").ahead(list, n)
+    end
+end
+
 --- Runs jobs, at most n at once: H.run without its checks.  o: keep, progress,
 -- titles[i], what a job is called where the list is part of another, of[i], the
 -- options for which a function stands, and elsewhere(order, ended, tick), which
@@ -388,6 +401,9 @@ function runner.series(jobs, n, o)
     end
     -- Known from the first on: an interrupt may come anywhere.
     script.partial_results = out
+    if not o.elsewhere then
+        shares_ahead(o.of or jobs, order, n)
+    end
     local stopped
     if o.elsewhere and #order > 0 then
         stopped = o.elsewhere(order, ended, tick)

@@ -185,7 +185,7 @@ end
 function script.begin(options)
     given, declared, pending, of_job = options.given, false, {}, nil
     script.calls, script.run, script.inside = 0, nil, false
-    script.file = options.file
+    script.file, script.store = options.file, nil
     setmetatable(script.arg, nil)
     for name in pairs(script.arg) do
         script.arg[name] = nil

@@ -34,7 +34,7 @@ local Sim = {}
 local OPTIONS = {
     machine = true, apps = true, policies = true, settings = true,
     interval = true, label = true, progress = true, timeline = true,
-    sample = true,
+    sample = true, memory = true,
     seed = "sim.seed", check = "sim.check", budget = "sim.budget",
     warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
     translation = "sim.translation", relaunch = "sim.relaunch",
@@ -135,7 +135,10 @@ local function new(o)
     check_options(o)
     script.begins()
     check_values(o)
-    local machine = machine_of(o)
+    local machine, memory = machine_of(o), nil
+    if o.memory ~= nil then
+        machine, memory = require("heddle.touched").machine(o, machine)
+    end
     local c = config.build(machine.settings, true)
     if o.interval and (c:get "sample.every" ~= "0"
         or c:get "sample.launches" == "true") then
@@ -166,6 +169,7 @@ local function new(o)
         core = core.sim(c, workloads),
         resolved = config.resolve(machine.settings, c),
         rounded = config.rounded(c),
+        memory = memory or false,
         policies = {},
         samples = {},
         status = "ready",
@@ -663,5 +667,5 @@ Sim.__tostring = function(self)
         or ("%s at cycle %d"):format(self.status, self.now))
 end
 
-return { sim = new, methods = methods, Sim = Sim,
+return { sim = new, machine = machine_of, methods = methods, Sim = Sim,
     options = config.sorted_keys(OPTIONS) }

@@ -101,7 +101,7 @@ local OPTIONS = {
     label = "string|number", progress = "boolean", seed = "integer",
     check = "boolean", budget = "integer", warmup = "integer",
     stop_cycles = "integer", translation = "string", relaunch = "boolean",
-    sample = "table", timeline = "string|table",
+    sample = "table", timeline = "string|table", memory = "string",
 }
 local FIELDS = {
     now = "integer", cycles = "integer", instructions = "integer",

@@ -79,6 +79,10 @@ local function origin_rows(out, run, r)
     for _, p in ipairs(r.policies) do
         sim("policy", nil, p)
     end
+    if r.memory then
+        sim("memory_share", nil, r.memory.share)
+        sim("memory_touched", "bytes", r.memory.touched)
+    end
     sim("cycles", "core cycles", r.cycles)
     sim("counted", "core cycles", r.counted)
     sim("instructions", "warp instructions", r.instructions)

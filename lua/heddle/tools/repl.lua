@@ -103,8 +103,8 @@ local function define_sim()
 
     --- A simulation: H.sim { machine = "maxwell", apps = { H.app("ATAX") } }.
     -- Options: machine, apps, policies, settings, seed, check, budget, warmup,
-    -- stop_cycles, translation, relaunch, interval, label, progress.  The last
-    -- one made is `sim`.  More: help(sim).
+    -- stop_cycles, translation, relaunch, memory, interval, label, progress.  The
+    -- last one made is `sim`.  More: help(sim).
     rawset(H, "sim", function(options)
         if type(options) == "table" and options.interval == nil then
             local given = options

@@ -230,6 +230,9 @@ function report.format(results)
         out[#out + 1] = "policies: " .. table.concat(results.policies, ", ")
             .. "\n"
     end
+    if results.memory then
+        out[#out + 1] = require("heddle.touched").text(results.memory) .. "\n"
+    end
     for i, a in ipairs(results.apps) do
         if a.truncated then
             out[#out + 1] = ("%s was ended by its budget after %d warp "

@@ -297,6 +297,7 @@ function store.run(jobs, options)
     local dir, most = o.dir or "out/cache",
         runner.check("store.run", jobs, o, OPTIONS)
     process.mkdir(dir)
+    script.store = dir
     local series = type(most) == "table" and slurm.begin(most, dir)
     if series and series.mine then
         work(series, jobs, dir)

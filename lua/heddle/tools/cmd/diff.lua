@@ -25,6 +25,7 @@ srrip:bits=3@l2cache.  Several are joined by commas.
                   that return one, plug-ins, traces; trace=FILE: the same
   size=S          size of the applications (T)
   machine=NAME    the machine (maxwell); group.name=value changes a setting
+  memory=75%      this share of what the applications touch (vm.paging=fault)
   cycles=N        core cycles at most (0: to the end)
   chunk=N         core cycles between comparisons (10000)
   points=P,Q      only these points (those that A or B answers)
@@ -84,7 +85,7 @@ local function parse(args)
         o[k] = v
     end
     local known = { apps = true, size = true, machine = true, trace = true,
-        points = true, format = true }
+        memory = true, points = true, format = true }
     for _, word in ipairs(args) do
         local name, value = word:match("^([%w_.]+)=(.*)$")
         if not name and word:find "^%-." then
@@ -117,7 +118,7 @@ local function simulation(H, o, side)
             and { size = o.size or "T" } or { size = o.size })
     end
     return H.sim { machine = o.machine, apps = apps, settings = o.settings,
-        seed = o.seed, policies = policies(side) }
+        memory = o.memory, seed = o.seed, policies = policies(side) }
 end
 
 function M.run(args)
