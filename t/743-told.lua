@@ -1,8 +1,9 @@
 -- 743-told.lua - pins: results have warnings on what their run was:
 -- a first kernel that was cut, a policy that nothing asks, walks whose results
 -- are kept nowhere, pages that are smaller than vm.page, what is wrong with a
--- trace; and pages are counted by their size, as the page table has them.  A plain
--- run is told nothing.
+-- trace; of a series, less memory that was faster than memory for all; and pages
+-- are counted by their size, as the page table has them.  A plain run is told
+-- nothing.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -259,6 +260,59 @@ do
         tap.ok(text:find "does not fit a core.*\nlarge.traceg: 2 memory ",
             "and of one that cannot be run", text)
     end
+end
+
+-- ---- less memory that was faster ------------------------------------------------
+
+-- Cycles are set here: whether such a run exists is the machine's business.
+do
+    local function run(bytes)
+        local sim <close> = H.sim { machine = "maxwell", apps = { tiny "GUP" },
+            settings = { ["core.count"] = 2, ["vm.paging"] = "fault",
+                ["vm.table_frames"] = 256, ["vm.memory_bytes"] = bytes,
+                ["evict.unit"] = "4K", ["link.latency"] = 1000 } }
+        sim:run()
+        return sim:results()
+    end
+    local much, little, less = run(16 << 20), run(265 * 4096), run(262 * 4096)
+    local function evicted(r)
+        return H.report.counter(r, "evict.evictions") > 0
+    end
+    tap.ok(not evicted(much) and evicted(little) and evicted(less),
+        "there is memory for all, and two have too little")
+    local function series(cycles, ...)
+        local jobs = {}
+        for i, r in ipairs { much, little, less } do
+            jobs[i] = function()
+                r.cycles = cycles[i]
+                return r
+            end
+        end
+        return H.run({ table.unpack(jobs, 1, ... or 3) }, { jobs = 1,
+            progress = false })
+    end
+    local TEXT = "GUP is faster with less memory: 90 core cycles in 1085440 "
+        .. "bytes, and 100 in 16777216, where nothing is evicted"
+    local r = series { 100, 90, 110 }
+    tap.is(table.concat(r[2].told or {}, "\n"), TEXT, "it is told so")
+    tap.ok(not r[1].told and not r[3].told, "and no other is")
+    require("heddle.script").series = {}
+    r = series { 100, 100, 120 }
+    tap.ok(not r[2].told and not r[3].told, "of equal ones none is")
+    local kind, about = require("heddle.warnings").kind(TEXT)
+    tap.ok(kind == "faster" and about == "GUP", "it is a kind of its own", kind)
+    -- The run with memory for all may be of an earlier series.
+    require("heddle.script").series = {}
+    series({ 100, 0, 0 }, 1)
+    local alone = H.run({ function()
+        little.cycles = 90
+        return little
+    end }, { jobs = 1, progress = false })
+    tap.is(table.concat(alone[1].told or {}, "\n"), TEXT, "in another series, too")
+    much.config["l2tlb.entries"] = "1"
+    require("heddle.script").series = {}
+    r = series { 100, 90, 110 }
+    tap.ok(not r[2].told, "but not of another machine")
 end
 
 os.execute("rm -rf " .. dir)

@@ -461,6 +461,9 @@ function runner.run(jobs, options)
     end
     for i in ipairs(jobs) do
         out[i] = out[i] or false -- as from a process
+    end
+    require("heddle.warnings").series(out, script.series)
+    for i in ipairs(jobs) do
         script.warn(out[i])
     end
     return out

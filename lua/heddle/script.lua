@@ -20,6 +20,9 @@ local script = {
 -- whether this is a job of a series itself.
 script.calls, script.run, script.inside = 0, nil, false
 
+--- Runs of series so far, for warnings that compare them (warnings.lua).
+script.series = {}
+
 --- Files and folders that go when the script ends well, in this order.
 script.leftover = {}
 
@@ -185,7 +188,7 @@ end
 function script.begin(options)
     given, declared, pending, of_job = options.given, false, {}, nil
     script.calls, script.run, script.inside = 0, nil, false
-    script.file, script.store = options.file, nil
+    script.file, script.store, script.series = options.file, nil, {}
     setmetatable(script.arg, nil)
     for name in pairs(script.arg) do
         script.arg[name] = nil

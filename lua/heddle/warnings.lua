@@ -8,6 +8,7 @@
 -- that its work cuts short would otherwise end in sixty lines.
 --
 -- SPDX-License-Identifier: MIT
+local json = require "heddle.json"
 local trace = require "heddle.trace"
 
 local warnings = {}
@@ -116,6 +117,7 @@ local KINDS = {
     { "^policy (.-) was never asked ", "never asked" },
     { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
     { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
+    { "^(.-) is faster with less memory: ", "faster" },
 }
 
 --- The kind of a text, and whom it is about, or nil; a text of no known kind is
@@ -128,6 +130,70 @@ function warnings.kind(text)
         end
     end
     return text
+end
+
+-- ---- results of a series ------------------------------------------------------
+
+--- What makes two runs of far faults equal but for how much memory there is; nil: a
+-- run that has not ended, or of another kind.
+local function but_for_memory(r)
+    if type(r) ~= "table" or r.schema ~= "heddle-results" or r.status ~= "done"
+        or r.config["vm.paging"] ~= "fault" then
+        return nil
+    end
+    local parts = { r.machine, table.unpack(r.policies) }
+    for _, i in ipairs(r.inputs) do
+        parts[#parts + 1] = i.key .. i.hash
+    end
+    for _, k in ipairs(require("heddle.config").sorted_keys(r.config)) do
+        parts[#parts + 1] = k ~= "vm.memory_bytes" and r.config[k] or nil
+    end
+    return table.concat(parts, "\n")
+end
+
+--- One that was faster than memory for all: says so in its `told`, once.
+local function faster(run, whole)
+    local names, told = {}, run.result.told or json.array {}
+    for i, a in ipairs(run.result.apps) do
+        names[i] = a.label
+    end
+    local text = ("%s is faster with less memory: %d core cycles in %d bytes, and "
+        .. "%d in %d, where nothing is evicted"):format(table.concat(names,
+        " + "), run.cycles, run.bytes, whole.cycles, whole.bytes)
+    told[#told + 1] = told[#told] ~= text and text or nil
+    run.result.told = told
+    return text
+end
+
+--- Says of results where less memory was faster than memory for all; returns the
+-- texts, too.  `seen` has the runs of earlier series of a script, without results.
+function warnings.series(list, seen)
+    local groups, out = {}, {}
+    for _, r in ipairs(list) do
+        local key = but_for_memory(r)
+        if key then
+            seen[key] = seen[key] or {}
+            groups[#groups + 1] = seen[key]
+            table.insert(seen[key], { result = r, cycles = r.cycles,
+                bytes = tonumber(r.config["vm.memory_bytes"]),
+                all = count(r, "evict.evictions") == 0 })
+        end
+    end
+    for _, group in ipairs(groups) do
+        local whole
+        for _, run in ipairs(group) do
+            whole = run.all and (not whole or run.bytes > whole.bytes) and run
+                or whole
+        end
+        for _, run in ipairs(group) do
+            if run.result and whole and not run.all
+                and run.cycles < whole.cycles then
+                out[#out + 1] = faster(run, whole)
+            end
+            run.result = nil
+        end
+    end
+    return out
 end
 
 --- The texts, in order.

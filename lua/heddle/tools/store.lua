@@ -360,6 +360,7 @@ function store.run(jobs, options)
             out[i] = kept.result
         end
     end
+    script.warn { told = require("heddle.warnings").series(out, script.series) }
     return out, #list, costs
 end
 
