@@ -227,7 +227,7 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 46000, policies = 3350, work = 16650,
+for folder, most in pairs { engine = 46200, policies = 3350, work = 16650,
     shell = 13500 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 18550, "the files of a cold load")
+fewer(lines_of(PATH), 18600, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

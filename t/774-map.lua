@@ -134,15 +134,15 @@ local found, printed = files.command(FOR .. "$(find src/engine src/policies src/
 tap.ok(found and select(2, printed:gsub("\n", "")) > 150,
     "t/run --for has tests for each source", printed)
 tap.is(files.output(FOR .. "src/engine/core/throttle.def"),
-    "t/307-core-throttle.lua\nt/830-throttle.lua\n", "those of a part's list")
+    "t/307-core-throttle.lua\nt/830-throttle.lua\nt/834-etc.lua\n", "those of a part's list")
 tap.is(files.output(FOR .. "src/engine/translation/prefetch.h 2>&1"),
     "t/run: src/engine/translation/prefetch.h: there is no such file\n",
     "a file that is not there has none")
 tap.is(files.output(FOR .. "Makefile src/engine/core/throttle.def 2>&1"),
-    "t/307-core-throttle.lua\nt/830-throttle.lua\n"
+    "t/307-core-throttle.lua\nt/830-throttle.lua\nt/834-etc.lua\n"
     .. "t/run: CONTRIBUTING.md names no test for Makefile\n", "nor has any other")
 tap.is(files.output(FOR .. "src/engine/core/throttle.h ./src/engine/translation/batch.c"),
-    "build/release/t/207-vm-batch\nt/307-core-throttle.lua\nt/830-throttle.lua\n",
+    "build/release/t/207-vm-batch\nt/307-core-throttle.lua\nt/830-throttle.lua\nt/834-etc.lua\n",
     "a header's are its source's; those of several files are sorted")
 
 -- ---- a mechanism ----------------------------------------------------------------------

@@ -131,6 +131,13 @@ enum heddle_processor {
     HEDDLE_PROCESSOR_HOST, /* "host" */
 };
 
+/* evict_trigger.cause */
+enum heddle_evict_cause {
+    HEDDLE_EVICT_CAUSE_TAKEN, /* "taken" */
+    HEDDLE_EVICT_CAUSE_FREED, /* "freed" */
+    HEDDLE_EVICT_CAUSE_WAITING, /* "waiting" */
+};
+
 /* compact_source.cause, compact_stall.cause */
 enum heddle_compact_cause {
     HEDDLE_COMPACT_CAUSE_FREED, /* "freed" */
@@ -695,6 +702,16 @@ struct heddle_q_core_throttle {
     const uint64_t *resident; /* [n]: blocks resident on each */
     /* [n]: requests of each that have had to wait for the host */
     const uint64_t *faults;
+    /* virtual page for which the request waits or has waited; else 0 */
+    uint64_t vpn;
+    /* 1: a request was served, and the page for which it waited, or another
+     * of its batch with uvm.mode=driver, found no frame until others were
+     * evicted */
+    uint64_t evicted;
+    /* base pages of the live allocations, each rounded to 64 KB */
+    uint64_t allocated;
+    uint64_t frames; /* base frames of memory */
+    uint64_t capacity; /* base pages that memory holds (evict_trigger) */
 };
 
 /* core_partition (cold, dispatch): asked when the cores are assigned before
@@ -719,6 +736,20 @@ struct heddle_q_evict_trigger {
     /* 1: a page waits for frames, while others are in flight from the host;
      * 0: none waits */
     uint64_t waiting;
+    /* pages of a fault, or of a prefetch, have been given frames; an
+     * eviction is over, or an allocation was freed, and none of the pages
+     * that waited has taken the frames; or a page waits for frames; enum
+     * heddle_evict_cause */
+    uint64_t cause;
+    /* application of the pages that were given frames, that were evicted or
+     * freed, or that wait */
+    uint64_t app;
+    /* base pages of the live allocations, each rounded to 64 KB */
+    uint64_t allocated;
+    /* base pages that memory holds: all frames; with compress.enable the
+     * pages that it has, and as many uncompressed ones as the rest has room
+     * for */
+    uint64_t capacity;
 };
 
 /* evict_victim (warm, evict): asked when a page waits for frames, or an
@@ -779,6 +810,10 @@ struct heddle_q_page_compress {
     uint64_t known;
     /* class of the application (app_classify); enum heddle_app_class */
     uint64_t is;
+    /* base pages of the live allocations, each rounded to 64 KB */
+    uint64_t allocated;
+    uint64_t frames; /* base frames of memory */
+    uint64_t capacity; /* base pages that memory holds (evict_trigger) */
 };
 
 /* migrate (warm, fault): asked when the host serves a fault, or a

@@ -193,11 +193,11 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
     switch (m->rest & 0xff) {
     case HD_MSG_FAULT:
         hd_farfault_waits(c, m->a, t);
-        hd_dispatch_fault(c->gpu->dispatch, c->id, false, t);
+        hd_dispatch_fault(c->gpu->dispatch, c->id, m->a, false, t);
         break;
-    case HD_MSG_REPLAY:
+    case HD_MSG_REPLAY: /* which ends the request */
+        hd_dispatch_fault(c->gpu->dispatch, c->id, m->a, true, t);
         hd_farfault_served(c, m->a, t);
-        hd_dispatch_fault(c->gpu->dispatch, c->id, true, t);
         break;
     case HD_MSG_AGAIN:
         hd_blocking_again(c, t);

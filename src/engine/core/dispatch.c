@@ -126,15 +126,18 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
                 HD_DISPATCH_BLOCK_END, core, 0);
 }
 
-void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
-                       hd_time t)
+void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, uint32_t treq,
+                       bool served, hd_time t)
 {
     const struct hd_gpu *g = d->g;
+    uint64_t page;
 
     if (!d->throttle.slot.bound)
         return;
+    page = g->treqs->v[treq].vpn.v << 1 |
+           (served && hd_faults_evicted(g->faults, treq));
     hd_post(g->env->ev, g->core[core].component, d->component, t,
-            served ? HD_DISPATCH_SERVED : HD_DISPATCH_FAULT, core, 0);
+            served ? HD_DISPATCH_SERVED : HD_DISPATCH_FAULT, core, page);
 }
 
 /* Other cores may take blocks than before. */
@@ -312,7 +315,6 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
 {
     struct hd_dispatch *d = self;
 
-    (void)b;
     if (what == HD_DISPATCH_LAUNCH) {
         dispatch_launch(d, a, now);
     } else if (what == HD_DISPATCH_BLOCK_END) {
@@ -320,7 +322,8 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     } else if (what == HD_DISPATCH_COPY) {
         hd_hostmem_copy(d, a, now);
     } else if (what == HD_DISPATCH_FAULT || what == HD_DISPATCH_SERVED) {
-        hd_throttle_fault(&d->throttle, a, what == HD_DISPATCH_SERVED, now);
+        hd_throttle_fault(&d->throttle, a, (hd_vpn){b >> 1},
+                          what == HD_DISPATCH_SERVED, b & 1, now);
     } else if (what == HD_DISPATCH_HINTED) {
         hd_hostmem_prepare(d, a, now);
     } else if (what == HD_DISPATCH_THROTTLE) {

@@ -78,8 +78,8 @@ void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
 
 /* A request of a core waits for a page that is not resident from t on, or was
  * served. */
-void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, bool served,
-                       hd_time t);
+void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, uint32_t treq,
+                       bool served, hd_time t);
 
 /* What the host of an application has said is done; from: the sender's rank. */
 void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now);

@@ -90,20 +90,32 @@ static int64_t all_run(void *self, const void *question)
     return (int64_t)hd_ones((uint32_t)q->n);
 }
 
-/* Asks for the cores of one application. */
-static void throttle_ask(struct hd_throttle *h, uint32_t app, uint32_t cause,
-                         uint32_t by, hd_time now)
+/* How much is allocated, and what memory holds of it. */
+static void throttle_look(const struct hd_gpu *g,
+                          struct heddle_q_core_throttle *q)
+{
+    hd_cross(g->env, HD_BORDER_policy);
+    q->allocated = hd_ptables_allocated(g->tables);
+    q->frames = hd_ptables_total(g->tables);
+    q->capacity = hd_ptables_capacity(g->tables);
+}
+
+/* Asks for the cores of one application; `why` has the cause and what belongs
+ * to a request. */
+static void throttle_ask(struct hd_throttle *h, uint32_t app, uint32_t by,
+                         const struct heddle_q_core_throttle *why, hd_time now)
 {
     struct hd_gpu *g = h->g;
     uint64_t core[MOST], resident[MOST], faults[MOST], run;
-    struct heddle_q_core_throttle q = {.app = app,
-                                       .cause = cause,
-                                       .blocks = h->unended(h->self, app),
-                                       .is = g->env->is[app],
-                                       .core = core,
-                                       .resident = resident,
-                                       .faults = faults};
+    struct heddle_q_core_throttle q = *why;
 
+    q.app = app;
+    q.blocks = h->unended(h->self, app);
+    q.is = g->env->is[app];
+    q.core = core;
+    q.resident = resident;
+    q.faults = faults;
+    throttle_look(g, &q);
     for (uint32_t i = 0; i < g->cores; i++) {
         if (g->core[i].app != app)
             continue;
@@ -155,22 +167,26 @@ void hd_throttle_feed(struct hd_throttle *h, uint32_t app, hd_time now)
 void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
                         hd_time now)
 {
+    struct heddle_q_core_throttle q = {
+        .cause = placed ? HEDDLE_THROTTLE_CAUSE_PLACED
+                        : HEDDLE_THROTTLE_CAUSE_LAUNCH};
+
     if (HD_UNLIKELY(h->slot.bound))
-        throttle_ask(h, app,
-                     placed ? HEDDLE_THROTTLE_CAUSE_PLACED
-                            : HEDDLE_THROTTLE_CAUSE_LAUNCH,
-                     HD_NONE, now);
+        throttle_ask(h, app, HD_NONE, &q, now);
 }
 
-void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
-                       hd_time now)
+void hd_throttle_fault(struct hd_throttle *h, uint32_t core, hd_vpn page,
+                       bool served, bool evicted, hd_time now)
 {
+    struct heddle_q_core_throttle q = {.cause =
+                                           served ? HEDDLE_THROTTLE_CAUSE_SERVED
+                                                  : HEDDLE_THROTTLE_CAUSE_FAULT,
+                                       .vpn = page.v,
+                                       .evicted = evicted};
+
     h->s->faults[core] += !served;
     if (HD_LIKELY(h->slot.bound))
-        throttle_ask(h, h->g->core[core].app,
-                     served ? HEDDLE_THROTTLE_CAUSE_SERVED
-                            : HEDDLE_THROTTLE_CAUSE_FAULT,
-                     core, now);
+        throttle_ask(h, h->g->core[core].app, core, &q, now);
 }
 
 /* ---- epochs ------------------------------------------------------------ */
@@ -189,9 +205,11 @@ void hd_throttle_epoch(struct hd_throttle *h, hd_time now)
 {
     const struct hd_gpu *g = h->g;
 
+    struct heddle_q_core_throttle q = {.cause = HEDDLE_THROTTLE_CAUSE_EPOCH};
+
     if (h->slot.bound) {
         for (uint32_t app = 0; app < g->env->apps; app++)
-            throttle_ask(h, app, HEDDLE_THROTTLE_CAUSE_EPOCH, HD_NONE, now);
+            throttle_ask(h, app, HD_NONE, &q, now);
     } else {
         for (uint32_t i = 0; i < g->cores; i++)
             throttle_set(h, i, false, now);

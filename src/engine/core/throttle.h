@@ -54,8 +54,8 @@ void hd_throttle_launch(struct hd_throttle *h, uint32_t app, bool placed,
                         hd_time now);
 
 /* A request of a core waits for a page that is not resident, or has been
- * served. */
-void hd_throttle_fault(struct hd_throttle *h, uint32_t core, bool served,
-                       hd_time now);
+ * served; evicted: that found no frame until others were evicted. */
+void hd_throttle_fault(struct hd_throttle *h, uint32_t core, hd_vpn page,
+                       bool served, bool evicted, hd_time now);
 
 #endif

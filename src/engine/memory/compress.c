@@ -93,8 +93,9 @@ struct hd_compress {
     struct hd_compress_wiring w;
     struct hd_compress_cfg cfg;
     uint32_t (*owner)(void *self, uint64_t frame);
+    uint64_t (*allocated)(void *self);
     void *owner_self;
-    void (*outgrown)(void *self, hd_time now);
+    void (*outgrown)(void *self, hd_time now, uint32_t app);
     void *outgrown_self;
     struct state *s; /* arena */
     struct hd_assoc tags;
@@ -261,8 +262,13 @@ static struct hd_lcp held(const struct hd_compress *c, uint32_t app, hd_vpn vpn,
 static void compress_lay_out(struct hd_compress *c, struct page *p,
                              uint32_t app, hd_vpn vpn)
 {
-    struct heddle_q_page_compress q = {
-        .app = app, .vpn = vpn.v, .is = c->env->is[app]};
+    struct heddle_q_page_compress q = {.app = app,
+                                       .vpn = vpn.v,
+                                       .is = c->env->is[app],
+                                       .allocated = c->allocated(c->owner_self),
+                                       .frames = hd_compress_total(c),
+                                       .capacity =
+                                           c->s->pages + hd_compress_free(c)};
     struct hd_lcp is;
 
     memset(p, 0, sizeof *p);
@@ -410,7 +416,7 @@ static void compress_on_event(void *self, hd_time now, uint32_t what,
     (void)what, (void)b;
     charge(c, number);
     if (hd_compress_outgrown(c) && c->outgrown != NULL)
-        c->outgrown(c->outgrown_self, now);
+        c->outgrown(c->outgrown_self, now, compress_find(c, number)->app);
 }
 
 /* ---- lines --------------------------------------------------------------- */
@@ -600,14 +606,16 @@ struct hd_compress *hd_compress_open(struct hd_env *env,
 
 void hd_compress_owner(struct hd_compress *c,
                        uint32_t (*owner)(void *self, uint64_t frame),
-                       void *self)
+                       uint64_t (*allocated)(void *self), void *self)
 {
     c->owner = owner;
+    c->allocated = allocated;
     c->owner_self = self;
 }
 
 void hd_compress_client(struct hd_compress *c,
-                        void (*outgrown)(void *self, hd_time now), void *self)
+                        void (*outgrown)(void *self, hd_time now, uint32_t app),
+                        void *self)
 {
     c->outgrown = outgrown;
     c->outgrown_self = self;

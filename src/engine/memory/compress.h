@@ -31,13 +31,15 @@ struct hd_compress_wiring {
 struct hd_compress *hd_compress_open(struct hd_env *env,
                                      const struct hd_compress_wiring *w);
 
-/* Says who knows the number of the page in a frame, + 1 (0: none); and who
- * evicts pages where those that are there have outgrown memory, if any does. */
+/* Sets what knows the number of the page in a frame, + 1 (0: none), and how
+ * many base pages are allocated; and what evicts pages where one of an
+ * application has outgrown memory, if anything does. */
 void hd_compress_owner(struct hd_compress *c,
                        uint32_t (*owner)(void *self, uint64_t frame),
-                       void *self);
+                       uint64_t (*allocated)(void *self), void *self);
 void hd_compress_client(struct hd_compress *c,
-                        void (*outgrown)(void *self, hd_time now), void *self);
+                        void (*outgrown)(void *self, hd_time now, uint32_t app),
+                        void *self);
 
 /* ---- pages: the manager's side ------------------------------------------- */
 

@@ -323,7 +323,7 @@ static void manage_apply(void *self, hd_time now, uint32_t what, uint32_t a,
         if (last)
             hd_compact(g, HEDDLE_COMPACT_CAUSE_FREED, j.app, HD_NO_FRAME);
         if (last && g->evict != NULL)
-            hd_evict_freed(g->evict, now);
+            hd_evict_freed(g->evict, now, j.app);
     }
     s->barrier = s->n > 0 ? manage_job_at(g, 0)->at : HD_NEVER;
     if (s->n > 0)

@@ -434,6 +434,12 @@ static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
     return !hd_ptables_large(t, app, (hd_vpn){vpn}, &x);
 }
 
+/* Base pages of the aligned 64 KB that a range has a page of. */
+static uint64_t ptable_rounded(const struct hd_pt_range *r)
+{
+    return ((r->vpn + r->pages + 15) & ~15ull) - (r->vpn & ~15ull);
+}
+
 /* Remembers the range of an allocation, so that unmapping spares the pages
  * that it shares with others. */
 static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
@@ -445,7 +451,9 @@ static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
 
     if (r != NULL && r->app == j->app && r->index == j->index &&
         r->vpn + r->pages == vpn) {
+        s->allocated -= ptable_rounded(r);
         r->pages += pages;
+        s->allocated += ptable_rounded(r);
         return 0;
     }
     if (s->ranges == s->range_room) {
@@ -454,8 +462,10 @@ static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
             return hd_err_memory(j->err);
         s->range = p;
     }
-    *hd_pt_range_of(t, s->ranges++) = (struct hd_pt_range){
+    r = hd_pt_range_of(t, s->ranges++);
+    *r = (struct hd_pt_range){
         .vpn = vpn, .pages = pages, .app = j->app, .index = j->index};
+    s->allocated += ptable_rounded(r);
     return 0;
 }
 
@@ -603,10 +613,12 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
     hd_ask_free(&t->free, &q);
     for (uint32_t i = 0; i < t->s->ranges;) {
         struct hd_pt_range *r = hd_pt_range_of(t, i);
-        if (r->app == app && r->index == index)
-            *r = *hd_pt_range_of(t, --t->s->ranges);
-        else
+        if (r->app != app || r->index != index) {
             i++;
+            continue;
+        }
+        t->s->allocated -= ptable_rounded(r);
+        *r = *hd_pt_range_of(t, --t->s->ranges);
     }
     overlap = hd_pt_holders(t, app, first, end - first) != 0;
     for (uint64_t vpn = first; vpn < end;) {
@@ -769,8 +781,14 @@ static uint32_t owner_of(void *self, uint64_t frame)
     return frame < t->frames.frames ? hd_frames_owner(&t->frames, frame) : 0;
 }
 
+/* For questions, which are asked by the manager. */
+static uint64_t allocated_of(void *self)
+{
+    return hd_ptables_allocated(self);
+}
+
 void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c)
 {
     t->compress = c;
-    hd_compress_owner(c, owner_of, t);
+    hd_compress_owner(c, owner_of, allocated_of, t);
 }

@@ -197,6 +197,13 @@ uint64_t hd_ptables_bytes(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_small(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 uint64_t hd_ptables_total(const struct hd_ptables *t);
 
+/* Base pages of the live allocations, each with all of the aligned 64 KB in
+ * which it begins and ends.  Base pages that memory holds: hd_ptables_total, or
+ * where pages are compressed those that have memory and as many more as the
+ * rest holds uncompressed. */
+uint64_t hd_ptables_allocated(const struct hd_ptables *t);
+uint64_t hd_ptables_capacity(const struct hd_ptables *t);
+
 /* From now on pages are compressed by c, and take what it says. */
 void hd_ptables_compress(struct hd_ptables *t, struct hd_compress *c);
 

@@ -189,7 +189,7 @@ static uint64_t check_table(const struct hd_ptables *t,
 void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
 {
     const struct hd_ptables *t = self;
-    uint64_t all = 0, owned = 0, foreign = 0, pages;
+    uint64_t all = 0, owned = 0, foreign = 0, allocated = 0, pages;
 
     if (instance != 0) /* all applications are checked at once */
         return;
@@ -229,6 +229,16 @@ void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
             "foreign or kept for coalesced regions; %llu counted",
             (unsigned long long)owned, (unsigned long long)all,
             (unsigned long long)hd_frames_used(&t->frames));
+    for (uint32_t i = 0; i < t->s->ranges; i++) {
+        const struct hd_pt_range *r = hd_pt_range_of(t, i);
+        allocated += 16 * ((r->vpn + r->pages - 1) / 16 - r->vpn / 16 + 1);
+    }
+    if (allocated != t->s->allocated)
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "page tables: %llu base pages are allocated in units of "
+                   "64 KB, %llu counted",
+                   (unsigned long long)allocated,
+                   (unsigned long long)t->s->allocated);
     if (t->compress != NULL &&
         hd_compress_pages(t->compress) != all - t->s->kept)
         hd_err_set(

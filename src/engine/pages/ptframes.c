@@ -29,6 +29,18 @@ uint64_t hd_ptables_total(const struct hd_ptables *t)
                                : t->frames.frames;
 }
 
+uint64_t hd_ptables_capacity(const struct hd_ptables *t)
+{
+    return t->compress != NULL
+               ? hd_compress_pages(t->compress) + hd_compress_free(t->compress)
+               : t->frames.frames;
+}
+
+uint64_t hd_ptables_allocated(const struct hd_ptables *t)
+{
+    return t->s->allocated;
+}
+
 uint64_t *hd_ptables_dirty(const struct hd_ptables *t)
 {
     return t->frames.dirty;

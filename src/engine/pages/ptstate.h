@@ -80,6 +80,7 @@ struct hd_pt_state {
     uint32_t changes; /* mappings that were taken away or changed */
     uint32_t advised; /* 1: there has been advice */
     uint64_t kept;    /* frames of pages that a coalesced region has lost */
+    uint64_t allocated; /* hd_ptables_allocated */
     uint64_t foreign; /* frames that were in use before */
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */

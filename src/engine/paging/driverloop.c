@@ -75,10 +75,11 @@ hd_time hd_faults_step(const struct hd_faults *f)
  * resident. */
 static void driverloop_replay(struct hd_faults *f, hd_time now)
 {
-    uint32_t t = f->s->parked, n = f->s->requests;
+    uint32_t t = f->s->parked, n = f->s->requests, evicted = 0;
 
     for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
         next = f->v[e].next;
+        evicted |= f->v[e].evicted;
         hd_fault_replay(f, now, e);
     }
     f->s->done = f->s->parked = HD_NONE;
@@ -92,6 +93,7 @@ static void driverloop_replay(struct hd_faults *f, hd_time now)
             hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
             page.pfn.v < HD_HOST_FRAME)
             hd_framewait_pin(f, t, &page);
+        f->wait[t].evicted |= evicted;
         hd_fault_issue(f, now, t);
     }
 }

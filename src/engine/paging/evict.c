@@ -438,13 +438,20 @@ static uint32_t evict_choose(struct hd_evict *v, hd_time now)
 
 /* ---- when --------------------------------------------------------------- */
 
-static bool evict_ask_trigger(const struct hd_evict *v, bool waiting)
+static bool evict_ask_trigger(const struct hd_evict *v,
+                              enum heddle_evict_cause cause, uint32_t app)
 {
-    struct heddle_q_evict_trigger q = {.free = hd_ptables_free(v->w.tables),
-                                       .frames = hd_ptables_total(v->w.tables),
+    const struct hd_ptables *t = v->w.tables;
+    struct heddle_q_evict_trigger q = {.free = hd_ptables_free(t),
+                                       .frames = hd_ptables_total(t),
                                        .resident = v->s->resident,
                                        .unit = hd_evict_unit_pages(v),
-                                       .waiting = waiting};
+                                       .waiting =
+                                           cause == HEDDLE_EVICT_CAUSE_WAITING,
+                                       .cause = cause,
+                                       .app = app,
+                                       .allocated = hd_ptables_allocated(t),
+                                       .capacity = hd_ptables_capacity(t)};
 
     return hd_ask_evict_trigger(&v->trigger, &q) != 0;
 }
@@ -457,7 +464,7 @@ void hd_evict_start(struct hd_evict *v, hd_time now)
         return;
     if (v->s->wanted && v->s->ranges == 0 &&
         hd_link_first(v->w.link, HD_LINK_IN, &word) &&
-        !evict_ask_trigger(v, true)) {
+        !evict_ask_trigger(v, HEDDLE_EVICT_CAUSE_WAITING, v->s->waits)) {
         v->s->stalled = 1;
         return;
     }
@@ -465,17 +472,19 @@ void hd_evict_start(struct hd_evict *v, hd_time now)
     v->w.manager.evict(v->w.manager.self, now);
 }
 
-void hd_evict_want(struct hd_evict *v, hd_time now)
+void hd_evict_want(struct hd_evict *v, hd_time now, uint32_t app)
 {
     v->s->wanted |= HD_EVICT_FOR_FRAMES;
+    v->s->waits = app;
     hd_evict_start(v, now);
 }
 
 /* Compressed pages have grown, and are more than memory holds. */
-static void evict_outgrown(void *self, hd_time now)
+static void evict_outgrown(void *self, hd_time now, uint32_t app)
 {
     struct hd_evict *v = self;
 
+    v->s->waits = v->s->wanted ? v->s->waits : app;
     v->s->wanted |= HD_EVICT_FOR_GROWTH;
     hd_evict_start(v, now);
 }
@@ -486,7 +495,7 @@ void hd_evict_continue(struct hd_evict *v, hd_time now)
     v->room(v->room_self, now);
     if (HD_UNLIKELY(v->w.tables->compress != NULL) &&
         hd_compress_outgrown(v->w.tables->compress))
-        evict_outgrown(v, now);
+        evict_outgrown(v, now, v->s->waits);
     if (v->s->ranges != 0)
         hd_evict_start(v, now);
 }
@@ -502,17 +511,22 @@ static int64_t evict_trigger_default(void *self, const void *question)
            q->free * HD_PAGE_BYTES < v->cfg.free_bytes;
 }
 
-void hd_evict_taken(struct hd_evict *v, hd_time now)
+void hd_evict_taken(struct hd_evict *v, hd_time now, uint32_t by)
 {
+    bool took = by != HD_APP_NONE;
+
     if (HD_LIKELY(v->cfg.trigger == HD_EVICT_EXHAUSTED && !v->trigger.bound))
         return;
     if (v->s->busy == HD_EVICT_IDLE && !v->s->wanted &&
-        evict_ask_trigger(v, false))
+        evict_ask_trigger(
+            v, took ? HEDDLE_EVICT_CAUSE_TAKEN : HEDDLE_EVICT_CAUSE_FREED,
+            took ? by : v->s->freed))
         hd_evict_start(v, now);
 }
 
-void hd_evict_freed(struct hd_evict *v, hd_time now)
+void hd_evict_freed(struct hd_evict *v, hd_time now, uint32_t app)
 {
+    v->s->freed = app;
     if (v->s->busy == HD_EVICT_UNDER_WAY || !v->s->wanted)
         return;
     v->s->busy =
@@ -568,6 +582,7 @@ static void evict_over(struct hd_evict *v, hd_time now, uint32_t u)
         return;
     }
     first = hd_evict_place(v, u, &app);
+    s->freed = app;
     if (s->wide)
         first.v &= ~(uint64_t)(HD_LARGE_PAGES - 1);
     for (uint32_t i = 0;

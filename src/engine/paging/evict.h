@@ -59,20 +59,21 @@ void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
 /* Units that have been evicted since the beginning. */
 uint64_t hd_evict_done(const struct hd_evict *v);
 
-/* A page has found no frame: units are evicted, one after the other, and room()
- * is called after each, until it does not ask for more. */
-void hd_evict_want(struct hd_evict *v, hd_time now);
+/* A page of an application has found no frame: units are evicted, one after the
+ * other, and room() is called after each, until it does not ask for more. */
+void hd_evict_want(struct hd_evict *v, hd_time now, uint32_t app);
 
-/* Frames were taken or freed, and no fault waits for some: asks evict_trigger.
- */
-void hd_evict_taken(struct hd_evict *v, hd_time now);
+/* Frames were taken for pages of application `by`, or (HD_APP_NONE) freed, and
+ * no fault waits for some: asks evict_trigger. */
+void hd_evict_taken(struct hd_evict *v, hd_time now, uint32_t by);
 
 /* A transfer from the host, or a page of it, is over: what could not begin
  * perhaps can. */
 void hd_evict_wake(struct hd_evict *v, hd_time now);
 
-/* Allocations were freed, so there may be frames without an eviction. */
-void hd_evict_freed(struct hd_evict *v, hd_time now);
+/* Allocations of an application were freed, so there may be frames without an
+ * eviction. */
+void hd_evict_freed(struct hd_evict *v, hd_time now, uint32_t app);
 
 /* The manager's instant for one eviction, if it is still asked for. */
 void hd_evict_apply(struct hd_evict *v, hd_time now);

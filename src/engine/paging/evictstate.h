@@ -49,6 +49,8 @@ struct hd_evict_state {
     uint32_t evicting;   /* unit, HD_NONE: what the host of `app` touches */
     uint32_t wide;       /* 1: and others of its region with it */
     uint32_t app;        /* its application */
+    uint32_t waits;      /* application whose page found no frame, or grew */
+    uint32_t freed;      /* application whose pages had the last frames freed */
     hd_time since;       /* when it was unmapped */
     uint64_t arrived, evicted, lost, resident; /* base pages; lost: went with
                                                   their allocations */

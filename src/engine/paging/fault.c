@@ -126,6 +126,7 @@ void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
     q->client = (uint16_t)(q->client + f->w.replay_client);
     f->wait[treq].total = 0;
     f->wait[treq].pin = 0;
+    f->wait[treq].evicted = 0;
     core->reply(core->self, at, treq);
 }
 
@@ -205,6 +206,13 @@ hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now)
     if (f->w.treqs->v[treq].client < f->w.replay_client)
         return 0; /* none yet: it is not parked, and has not been */
     return x->total + (x->since < now ? now - x->since : 0);
+}
+
+bool hd_faults_evicted(const struct hd_faults *f, uint32_t treq)
+{
+    hd_cross(f->env, HD_BORDER_policy);
+    return f->w.treqs->v[treq].client >= f->w.replay_client &&
+           f->wait[treq].evicted != 0;
 }
 
 /* ---- batches ------------------------------------------------------------ */
@@ -397,6 +405,7 @@ void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t e, uint32_t pages)
     struct hd_fault *x = &f->v[e], *last = x;
     uint64_t bytes;
 
+    f->s->took = x->app;
     for (uint32_t i = e; i != HD_NONE; i = last->more) {
         last = &f->v[i];
         last->sent = now;
@@ -580,6 +589,7 @@ void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
         } else {
             m->n--;
             f->v[e].requesters++;
+            f->wait[t].evicted |= f->v[e].evicted;
             hd_fault_issue(f, now, t);
         }
         t = next;
@@ -704,6 +714,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->requesters = hd_stats_hist(env->stats, &hd_rows_fault, REQUESTERS);
     f->s->next = HD_NEVER;
     f->s->draws = hd_rng_make(env->seed, STREAM_PREFETCH);
+    f->s->took = HD_APP_NONE;
     f->s->frame_first = f->s->parked = f->s->todo = f->s->done = HD_NONE;
     if (w->evict != NULL)
         hd_evict_client(w->evict, hd_framewait_room, f);

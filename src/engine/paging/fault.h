@@ -135,8 +135,10 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
                       uint32_t treq);
 
-/* How long a request has waited for faults up to now, in all. */
+/* How long a request has waited for faults up to now, in all; whether one of
+ * those found no frame until other pages were evicted, for a policy. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);
+bool hd_faults_evicted(const struct hd_faults *f, uint32_t treq);
 
 /* Driver mode: faults and notifications taken since the beginning.  Ticks that
  * may pass without one, or without a transfer over the link, as pages that

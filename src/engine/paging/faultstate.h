@@ -72,6 +72,7 @@ struct hd_fault {
     uint32_t frame_next; /* the next that waits for frames */
     uint8_t app, state;  /* enum hd_fault_state */
     uint8_t prefetched;  /* enum hd_fault_cause; 0: it faulted */
+    uint8_t evicted;     /* 1: it found no frame until others were evicted */
     uint32_t remote;     /* answer of `migrate`, + 1; 0: not asked yet */
 };
 
@@ -113,6 +114,7 @@ struct hd_fault_wait {
     hd_time total;  /* the waits that are over */
     uint64_t pin;   /* page that it pins, + 1; 0: none */
     uint32_t loose; /* 1: it has been issued again */
+    uint32_t evicted; /* 1: a fault was, that found no frame at first */
 };
 
 struct hd_fault_station {
@@ -120,6 +122,8 @@ struct hd_fault_station {
     uint32_t serving;                 /* batches under way */
     uint32_t prefetches;              /* entries that did not fault */
     uint32_t frame_first, frame_last; /* wait for frames, HD_NONE: none */
+    uint32_t took; /* application whose pages got frames since the last
+                      hd_framewait_balance(), or HD_APP_NONE */
     hd_time next;                     /* hd_faults_next */
     struct hd_rng draws;              /* of fault.prefetch=random */
     /* Driver mode: requests that wait for a replay; whether the driver is at

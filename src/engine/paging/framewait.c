@@ -37,6 +37,7 @@ void hd_framewait_queue(struct hd_faults *f, uint32_t e)
 void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
                         uint32_t wants)
 {
+    f->v[e].evicted |= wants == HD_FAULT_WANTS_EVICT;
     f->v[e].frame_next = f->s->frame_first;
     if (!hd_framewait_any(f))
         f->s->frame_last = e;
@@ -44,13 +45,16 @@ void hd_framewait_block(struct hd_faults *f, hd_time now, uint32_t e,
     if (wants == HD_FAULT_WANTS_COMPACT)
         f->w.manager.make_room(f->w.manager.self, now, f->v[e].app, e);
     else
-        hd_evict_want(f->w.evict, now);
+        hd_evict_want(f->w.evict, now, f->v[e].app);
 }
 
 void hd_framewait_balance(struct hd_faults *f, hd_time now)
 {
+    uint32_t by = f->s->took;
+
+    f->s->took = HD_APP_NONE;
     if (f->w.evict != NULL && !hd_framewait_any(f))
-        hd_evict_taken(f->w.evict, now);
+        hd_evict_taken(f->w.evict, now, by);
 }
 
 /* Frames may be free: faults that wait for some continue, in order.  `again`:

@@ -70,6 +70,7 @@ void hd_hosttouch_over(struct hd_evict *v, hd_time now)
     }
     *hd_evict_count(v, s->app, HD_EVICT_BUSY_CYCLES) +=
         (now - s->since) / v->cycle;
+    s->freed = s->app;
     s->busy = HD_EVICT_IDLE;
     hd_evict_continue(v, now);
 }
