@@ -685,7 +685,8 @@ static int64_t ptable_place_default(void *self, const void *q)
     return (int64_t)((const struct heddle_q_frame_place *)q)->next;
 }
 
-static int ptable_take_state(struct hd_ptables *t)
+/* Takes the state, with so many data frames. */
+static int ptable_take_state(struct hd_ptables *t, uint64_t frames)
 {
     struct hd_arena *a = t->env->arena;
     struct hd_pt_state *s = hd_arena_take(a, 1, sizeof *s);
@@ -696,8 +697,8 @@ static int ptable_take_state(struct hd_ptables *t)
     t->table = hd_arena_take(a, t->cfg.table_frames, sizeof *t->table);
     t->s = s;
     if (s == NULL || region == NULL || range == NULL || hash == NULL ||
-        t->table == NULL || hd_frames_open(&t->frames, a, t->first_table) < 0 ||
-        hd_bigframes_open(&t->big, a, t->first_table) < 0 ||
+        t->table == NULL || hd_frames_open(&t->frames, a, frames) < 0 ||
+        hd_bigframes_open(&t->big, a, frames) < 0 ||
         (t->cfg.paging == HD_PAGING_FAULT && hd_frames_watch(&t->frames) < 0))
         return -1;
     s->free_tables = HD_NONE;
@@ -740,7 +741,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
                                    const struct hd_vm_cfg *cfg)
 {
     struct hd_ptables *t;
-    uint64_t frames = cfg->memory_bytes / HD_PAGE_BYTES;
+    uint64_t frames, names;
 
     if (hd_ptables_cfg_check(cfg, "vm", env->err) != 0 ||
         ptable_check_memory(cfg, env->err) != 0)
@@ -751,12 +752,17 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->base = env->arena->base;
     t->env = env;
     t->cfg = *cfg;
-    t->first_table = (frames - cfg->table_frames) * hd_max_u64(cfg->names, 1);
+    frames = cfg->memory_bytes / HD_PAGE_BYTES - cfg->table_frames;
+    names = frames * hd_max_u64(cfg->names, 1);
+    /* Tables follow the data; where frames have more names than there are, they
+     * follow these, on the slices, channels and banks where they would be. */
+    t->first_table =
+        names > frames ? frames + (2ull << hd_log2(names - frames)) : frames;
     t->first_pa = t->first_table * HD_PAGE_BYTES;
     t->entry_shift = hd_log2(cfg->entry_bytes == 0 ? 8 : cfg->entry_bytes);
     t->bits = HD_PAGE_SHIFT - t->entry_shift;
     t->leaves = HD_LARGE_PAGES >> t->bits;
-    if (ptable_take_state(t) < 0)
+    if (ptable_take_state(t, names) < 0)
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,
                    alloc_default, t);
