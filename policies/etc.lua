@@ -5,12 +5,19 @@
 --
 --   regular    if its loads have `threshold` lanes a line or more, by samples of
 --              `sample` cycles, all of them so far together: pages are
---              evicted proactively, below `free_bytes` of free memory, and
---              while others migrate;
+--              evicted proactively;
 --   sharing    the same where its kernels share data: its pages are compressed
 --              in memory, too (compress.enable);
 --   irregular  else: its pages are compressed, and cores stop if the policy
---              "throttle" with irregular = 1 stands beside this one.
+--              "throttle" with irregular = 1 is bound, too.
+--
+-- Nothing of it happens while memory holds all that is allocated (section 4.5),
+-- each buffer rounded to pages of 64 KB, touched or not.  From the first page on
+-- that migrates while it does not, pages are compressed, for good.  Proactive
+-- eviction asks whether it does as it is compressed by now (4.2): one unit is
+-- evicted, while the page migrates, when a fault of the application has taken
+-- frames and left less than `free_bytes` of them.  An eviction for which a page
+-- waits begins as in the baseline, when nothing is in flight from the host.
 --
 -- A digit of `classes` wins over the samples, for an application from its start
 -- on; whether kernels share data is what the user says (`sharing`), since the
@@ -58,7 +65,7 @@ return {
     },
 
     init = function(s)
-        s.is = {}
+        s.is, s.on = {}, false
     end,
 
     app_classify = function(q, s, p)
@@ -72,16 +79,14 @@ return {
     end,
 
     evict_trigger = function(q, s, p)
-        for _, is in ipairs(s.is) do
-            if is == "regular" or is == "sharing" then
-                return q.waiting == 1 or q.free * 4096 < p.free_bytes
-            end
-        end
-        return false
+        local is = s.is[q.app + 1]
+        return q.allocated > q.capacity and (is == "regular" or is == "sharing")
+            and q.cause == "taken" and q.free * 4096 < p.free_bytes
     end,
 
-    page_compress = function(q)
-        return q.is == "sharing" or q.is == "irregular"
+    page_compress = function(q, s)
+        s.on = s.on or q.allocated > q.frames
+        return s.on and (q.is == "sharing" or q.is == "irregular")
     end,
 
     every = every("sample", function() end), -- app_classify is asked then

@@ -3,14 +3,20 @@
 -- Li et al., A Framework for Memory Oversubscription Management in Graphics
 -- Processing Units (ETC), ASPLOS 2019, section 4.3.  At its first launch, of the
 -- cores that an application has work for, `share` percent run.  With adapt = 0
--- that is all, at every launch (naive throttling).  With adapt = 1 detection and
--- execution take turns (memory-aware throttling):
+-- that is all, at every launch (naive throttling).  With adapt = 1 it is the
+-- machine of the paper's figure 7 (memory-aware throttling):
 --
---   detection  lasts `detect` epochs.  A far fault during which pages had to be
---              evicted ends it: once it is served its core stops, and execution
---              begins.  If there was no far fault, the core that stopped last
---              resumes; if there were some and all found room, nothing changes.
+--   detection  lasts until the first far fault of a core that runs, `detect`
+--              epochs at most.  If none came, the core that stopped last resumes,
+--              and execution begins.
+--   fault      until that fault has been served.  If pages of the application
+--              were evicted in the detection, or some had to be for this fault,
+--              its core stops, else nothing changes; execution begins.
 --   execution  lasts `execute` epochs, in which nothing changes.
+--
+-- All cores run while memory holds all that is allocated, as it is compressed by
+-- now (4.3, 4.5); when it no longer does detection begins.  Naive throttling does
+-- not ask.
 --
 -- Whether cores that stop at a launch have got blocks before is not said: with
 -- hold = 1 these wait until another core has none left.
@@ -18,8 +24,9 @@
 -- With irregular = 1 all that is for applications which app_classify calls
 -- irregular, from the instant at which it does.
 --
--- `step` and `release` cores stop and resume at a time: the core of the fault and
--- then the highest, the last ones first.  One core always runs.
+-- `step` and `release` cores stop and resume at a time (section 6.4): the core of
+-- the fault and then the highest that run; the last to stop first.  One core
+-- always runs.
 --
 -- An epoch is throttle.cycles.  The built-in "throttle" is the same in C.
 --
@@ -64,36 +71,51 @@ local function forget(s, q)
     s.stack = kept
 end
 
-local function begin(s, detecting, left)
-    s.detecting, s.left, s.faults, s.evicted = detecting, left, 0, false
+local function begin(s, state, left)
+    s.now, s.left, s.evicted = state, left, false
 end
 
---- A core's fault has been served, and pages had to be evicted.
+--- The fault that has ended the detection was served, and pages were evicted.
 local function throttle(s, q, p)
-    local place, n = q.by, p.step
-    stop(s, q, place)
+    local n = p.step
+    stop(s, q, q.by)
     for i = q.n - 1, 0, -1 do
         if n > 1 and s.stands >> i & 1 == 0 then
             stop(s, q, i)
             n = n - 1
         end
     end
-    begin(s, false, p.execute)
 end
 
 local function epoch(s, p)
+    if s.now == "fault" then
+        return
+    end
     s.left = s.left - 1
     if s.left > 0 then
         return
-    elseif not s.detecting then
-        begin(s, true, p.detect)
+    elseif s.now == "execution" then
+        begin(s, "detection", p.detect)
         return
-    elseif s.faults == 0 then
-        for _ = 1, p.release do
-            go_on(s)
-        end
     end
-    begin(s, false, p.execute)
+    for _ = 1, p.release do
+        go_on(s)
+    end
+    begin(s, "execution", p.execute)
+end
+
+--- A request of a core waits for the host, or has been served.
+local function fault(s, q, p)
+    if s.now == "detection" and q.cause == "fault"
+        and s.stands >> q.by & 1 == 0 then
+        s.now, s.by, s.vpn = "fault", q.by, q.vpn
+    elseif s.now == "fault" and q.cause == "served" and q.by == s.by
+        and q.vpn == s.vpn then
+        if s.evicted or q.evicted == 1 then
+            throttle(s, q, p)
+        end
+        begin(s, "execution", p.execute)
+    end
 end
 
 return {
@@ -114,10 +136,11 @@ return {
                     meaning = "length of an execution",
                     source = "guess: ETC gives none" },
         step = { default = 1, min = 1, max = 64, unit = "cores",
-                 meaning = "cores that stop at a time", source = "ETC 5.4" },
+                 meaning = "cores that stop at a time",
+                 source = "ETC 5, Design Parameters; 6.4" },
         release = { default = 1, min = 1, max = 64, unit = "cores",
                     meaning = "cores that resume at a time",
-                    source = "ETC 5.4" },
+                    source = "ETC 5, Design Parameters; 6.4" },
         hold = { default = 0, max = 1, meaning = "1: cores that stop at a "
                      .. "launch have got blocks before, which wait there; 0: "
                      .. "the others get all", source = "guess: ETC does not "
@@ -131,7 +154,7 @@ return {
         s.app = {}
         for app = 1, place.apps do
             s.app[app] = { stack = {}, stands = 0, started = false,
-                detecting = true, left = p.detect, faults = 0,
+                now = "detection", left = p.detect, by = 0, vpn = 0,
                 evicted = false }
         end
     end,
@@ -142,8 +165,11 @@ return {
         if p.adapt == 0 and q.cause == "launch" then
             s.stack, s.stands = {}, 0
         end
-        if p.irregular == 1 and q.is ~= "irregular" then
-            s.stack, s.stands, s.started = {}, 0, false
+        local other = p.irregular == 1 and q.is ~= "irregular"
+        if other or p.adapt == 1 and q.allocated <= q.capacity then
+            s.stack, s.stands = {}, 0
+            s.started = s.started and not other
+            begin(s, "detection", p.detect)
         elseif q.cause == (p.hold == 1 and "placed" or "launch")
             or p.irregular == 1 and not s.started then
             if not s.started or p.adapt == 0 then
@@ -152,18 +178,16 @@ return {
             s.started = true
         elseif p.adapt == 1 and q.cause == "epoch" then
             epoch(s, p)
-        elseif p.adapt == 1 and q.cause == "fault" then
-            s.faults = s.faults + 1
-        elseif p.adapt == 1 and q.cause == "served" and s.detecting
-            and s.evicted and s.faults > 0 then
-            throttle(s, q, p)
+        elseif p.adapt == 1 then
+            fault(s, q, p)
         end
         return ~s.stands & (q.n < 64 and (1 << q.n) - 1 or -1)
     end,
 
     watch = {
         page_evicted = function(n, all)
-            all.app[n.app + 1].evicted = true
+            local s = all.app[n.app + 1]
+            s.evicted = s.evicted or s.now == "detection"
         end,
     },
 }

@@ -410,8 +410,14 @@ static void classes(struct log *l)
         struct heddle_q_app_classify a = {.lines = hd_rng_below(&r, 4)};
         struct heddle_q_evict_trigger b = {
             .frames = 9000, .unit = 16, .waiting = hd_rng_below(&r, 4) == 0};
-        struct heddle_q_page_compress c = {.bytes = 512};
+        struct heddle_q_page_compress c = {.bytes = 512, .frames = 9000};
 
+        b.app = app;
+        b.cause = b.waiting ? HEDDLE_EVICT_CAUSE_WAITING : hd_rng_below(&r, 2);
+        b.capacity = c.capacity = 9000 + hd_rng_below(&r, 2) * 1000;
+        /* memory holds all in the first half of the run */
+        b.allocated = c.allocated =
+            9000 + (i > 2000 ? hd_rng_below(&r, 2) : 0) + 500 * (i > 3000);
         b.free = frames[hd_rng_below(&r, 3)] - hd_rng_below(&r, 2);
         if (a.lines > 0)
             a.lanes =
@@ -483,11 +489,18 @@ static void stops(struct log *l)
             .n = n[app],
             .core = core,
             .resident = core,
-            .faults = core};
+            .faults = core,
+            .allocated = 9000 + hd_rng_below(&r, 32),
+            .frames = 9000,
+            .capacity = 9000};
 
         if (q.cause == HEDDLE_THROTTLE_CAUSE_FAULT ||
             q.cause == HEDDLE_THROTTLE_CAUSE_SERVED)
-            q.by = hd_rng_below(&r, (uint32_t)q.n);
+            q.by = hd_rng_below(&r, (uint32_t)q.n) % 6;
+        if (q.by < q.n)
+            q.vpn = 1 + hd_rng_below(&r, 2);
+        if (q.cause == HEDDLE_THROTTLE_CAUSE_SERVED)
+            q.evicted = hd_rng_below(&r, 4) == 0;
         /* a throttled core had to resume */
         if (hd_rng_below(&r, 8) == 0)
             runs[app] |= 1ull << hd_rng_below(&r, (uint32_t)q.n);

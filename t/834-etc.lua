@@ -2,10 +2,13 @@
 -- page_compress are told what is allocated, what memory has and what it holds
 -- compressed; evict_trigger why it is asked and for which application;
 -- core_throttle of which page a request waits, and whether others had to be
--- evicted for that.
+-- evicted for that.  And what it does: where memory holds all that is allocated
+-- ETC is its baseline, to the cycle; one page less, and its mechanisms act.
+-- Throttling is the machine of the paper's figure 7, state by state.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local whole = require "lib.whole"
 local H = require "heddle"
 local kernel = require "heddle.kernel"
@@ -187,6 +190,149 @@ do
     tap.is(s.bad, 0, "what memory holds: its pages, and what the rest has room "
         .. "for")
     tap.ok(s.most > 24, "more than it has", s.most)
+end
+
+-- ---- memory that holds all, and a page less ------------------------------------------------
+
+--- A program with its class, in so many frames of 64 KB: cycles, counters and the
+-- 64 KB that are allocated.
+local function etc(name, class, pages)
+    local sim <close> = H.sim { machine = "etc", apps = { H.app(name,
+        { size = "T" }) }, settings = { ["vm.paging"] = "fault",
+        ["sim.relaunch"] = false, ["vm.table_frames"] = 512,
+        ["vm.memory_bytes"] = 512 * 4096 + pages * 65536,
+        ["evict.unit"] = "64K", ["compress.enable"] = class ~= 0,
+        ["compress.ratio"] = "400", ["compress.contents"] = false } }
+    sim:use { name = "sum", state = { pages = 0 }, page_size = function(q, s)
+        s.pages = s.pages + (q.vpn + q.pages + 15) // 16 - q.vpn // 16
+    end }
+    if class ~= 0 then
+        sim:use("throttle", { detect = 2, execute = 2, irregular = 1 })
+        sim:use("etc", { classes = class, sharing = class == 2 and 1 or 0,
+            free_bytes = 2 << 16 })
+    end
+    tap.is(sim:run(), "done", name .. " in " .. pages .. " pages")
+    return sim.now, sim:counters(), sim:used()[1].state.pages
+end
+
+for class, name in ipairs { "SAD", "SRAD", "ATAX" } do
+    local _, _, pages = etc(name, 0, 4096)
+    local base = etc(name, 0, pages)
+    local same, c = etc(name, class, pages)
+    tap.is(same, base, name .. ": memory holds all that is allocated, and ETC "
+        .. "takes the cycles of its baseline")
+    tap.ok(c.evict.pages == 0 and c.compress.reads == 0
+        and c.throttle.stops == 0, name .. ": none of it acts")
+    local _, d = etc(name, class, pages - 1)
+    tap.is(d.compress.reads > 0, class > 1, name .. ": in a page less pages "
+        .. "are compressed, if its class is", d.compress.reads)
+    tap.ok(class ~= 1 or d.evict.ahead > 0, name .. ": or evicted ahead of need",
+        d.evict.ahead)
+    tap.is(d.throttle.stops > 0, class == 3, name .. ": and cores stop")
+end
+
+-- ---- figure 7, state by state ------------------------------------------------------------------
+
+local THROTTLE = assert(load(files.read "policies/throttle.lua", "=throttle", "t",
+    H.policy.env()))()
+
+--- The policy for one application of eight cores, alone: functions that ask it,
+-- and that say that pages were evicted.  Half of the cores run at first.
+local function throttling(more)
+    local p, s = {}, {}
+    for k, v in pairs(THROTTLE.params) do
+        p[k] = (more or {})[k] or v.default
+    end
+    THROTTLE.init(s, p, { apps = 1 })
+    local running = 255
+    local function ask(cause, by, vpn, evicted, allocated)
+        running = THROTTLE.core_throttle({ app = 0, cause = cause, by = by or 8,
+            blocks = 100, is = "irregular", n = 8, running = running,
+            vpn = vpn or 0, evicted = evicted or 0, allocated = allocated or 1001,
+            frames = 1000, capacity = 1000 }, s, p)
+        return running
+    end
+    local function evicted()
+        THROTTLE.watch.page_evicted({ app = 0 }, s)
+    end
+    ask "launch"
+    return ask, evicted
+end
+
+--- So many epochs; what runs after each but the last, and after the last.
+local function epochs(ask, n)
+    local before
+    for _ = 1, n - 1 do
+        before = ask "epoch"
+    end
+    return before, ask "epoch"
+end
+
+local FAULT = { detect = 3, execute = 4, release = 1 }
+
+do -- an eviction before the fault, or none
+    local ask, evicted = throttling(FAULT)
+    evicted()
+    tap.is(ask("fault", 2, 7), 15, "the first fault after an eviction: nothing "
+        .. "yet")
+    tap.is(ask("served", 2, 8), 15, "another of that core is served: nothing")
+    tap.is(ask("served", 1, 7), 15, "that page for another core: nothing")
+    tap.is(ask("served", 2, 7), 11, "it is served: its core stops")
+    ask, evicted = throttling(FAULT)
+    ask("fault", 2, 7)
+    evicted()
+    tap.is(ask("served", 2, 7), 15, "a fault before the eviction: nothing")
+    ask("fault", 3, 9)
+    evicted()
+    tap.is(ask("served", 3, 9, 1), 15, "which has ended the detection")
+end
+do -- the eviction that the ending fault needs
+    local ask = throttling(FAULT)
+    ask("fault", 2, 7)
+    tap.is(ask("served", 2, 7, 1), 11, "its own eviction counts")
+    ask("fault", 1, 7)
+    tap.is(ask("served", 1, 7, 1), 11, "in execution none does")
+    local before, after = epochs(ask, 4)
+    ask("fault", 1, 7)
+    tap.is(ask("served", 1, 7, 1), 9, "after it one does again")
+    tap.ok(before == 11 and after == 11, "and epochs alone change nothing")
+end
+do -- no fault: a core resumes, at the end and not before
+    local ask = throttling(FAULT)
+    local before, after = epochs(ask, 3)
+    tap.ok(before == 15 and after == 31, "no fault: one resumes", after)
+    local still, began = epochs(ask, 4)
+    tap.ok(still == 31 and began == 31, "not in execution")
+    before, after = epochs(ask, 3)
+    tap.ok(before == 31 and after == 63, "then one again", after)
+end
+do -- a fault of a core that stands ends nothing
+    local ask, evicted = throttling(FAULT)
+    evicted()
+    ask("fault", 6, 7)
+    tap.is(ask("served", 6, 7, 1), 15, "a core that stands stops no other")
+    local _, after = epochs(ask, 3)
+    tap.is(after, 31, "and is no fault: one resumes")
+    ask, evicted = throttling { detect = 3, execute = 4, step = 2 }
+    evicted()
+    ask("fault", 0, 7)
+    tap.is(ask("served", 0, 7), 6, "a step of two: its core, the highest that "
+        .. "runs")
+end
+do -- epochs end while the fault is served
+    local ask, evicted = throttling(FAULT)
+    evicted()
+    ask("fault", 2, 7)
+    local _, after = epochs(ask, 50)
+    tap.is(after, 15, "however long that takes")
+    tap.is(ask("served", 2, 7), 11, "the detection has not ended otherwise")
+end
+do -- memory holds what is allocated
+    local ask = throttling(FAULT)
+    tap.is(ask("epoch", nil, nil, nil, 1001), 15, "a page too much")
+    tap.is(ask("epoch", nil, nil, nil, 1000), 255, "memory holds all: all run")
+    local before, after = epochs(ask, 3)
+    tap.ok(before == 255 and after == 255, "and detection begins again")
 end
 
 tap.done()

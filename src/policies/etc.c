@@ -16,6 +16,7 @@ enum { PAGE_BYTES = 4096 };
 struct etc {
     uint64_t param[PARAMS];
     uint8_t is[HEDDLE_MAX_APPS]; /* enum heddle_app_class */
+    bool on;                     /* more has been allocated than memory has */
 };
 
 static size_t etc_bytes(const struct heddle_place *p, const uint64_t *params)
@@ -64,21 +65,21 @@ static int64_t trigger(void *state, const void *question)
 {
     const struct etc *e = state;
     const struct heddle_q_evict_trigger *q = question;
-    bool regular = false;
+    uint8_t is = e->is[q->app];
 
-    for (uint32_t app = 0; app < HEDDLE_MAX_APPS; app++)
-        regular = regular || e->is[app] == HEDDLE_APP_CLASS_REGULAR ||
-                  e->is[app] == HEDDLE_APP_CLASS_SHARING;
-    return regular &&
-           (q->waiting || q->free * PAGE_BYTES < e->param[FREE_BYTES]);
+    return q->allocated > q->capacity &&
+           (is == HEDDLE_APP_CLASS_REGULAR || is == HEDDLE_APP_CLASS_SHARING) &&
+           q->cause == HEDDLE_EVICT_CAUSE_TAKEN &&
+           q->free * PAGE_BYTES < e->param[FREE_BYTES];
 }
 
 static int64_t compress(void *state, const void *question)
 {
-    const struct etc *e = state;
+    struct etc *e = state;
     const struct heddle_q_page_compress *q = question;
 
-    return e->is[q->app] >= HEDDLE_APP_CLASS_SHARING;
+    e->on = e->on || q->allocated > q->frames;
+    return e->on && e->is[q->app] >= HEDDLE_APP_CLASS_SHARING;
 }
 
 static uint64_t etc_period(const void *state)

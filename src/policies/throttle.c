@@ -14,11 +14,14 @@ enum { ADAPT, SHARE, DETECT, EXECUTE, STEP, RELEASE, HOLD, IRREGULAR, PARAMS };
 
 enum { MOST = 64 }; /* cores of an application that a question can name */
 
+enum { DETECTION, FAULT, EXECUTION };
+
 struct app {
     uint8_t stack[MOST]; /* places of cores that stand, the latest last */
     uint64_t n, stands;  /* how many; and as a bit set */
-    uint64_t left, faults;
-    bool started, detecting, evicted;
+    uint64_t left, by, vpn; /* epochs; of the fault that ended a detection */
+    uint8_t now;
+    bool started, evicted;
 };
 
 struct throttle {
@@ -40,10 +43,8 @@ static int throttle_init(void *state, const struct heddle_place *p,
 
     for (uint32_t i = 0; i < PARAMS; i++)
         t->param[i] = params[i];
-    for (uint32_t a = 0; a < p->apps && a < HEDDLE_MAX_APPS; a++) {
-        t->app[a].detecting = true;
+    for (uint32_t a = 0; a < p->apps && a < HEDDLE_MAX_APPS; a++)
         t->app[a].left = params[DETECT];
-    }
     return 0;
 }
 
@@ -90,15 +91,14 @@ static void throttle_forget(struct app *s,
     s->n = kept;
 }
 
-static void throttle_begin(struct app *s, bool detecting, uint64_t left)
+static void throttle_begin(struct app *s, uint8_t now, uint64_t left)
 {
-    s->detecting = detecting;
+    s->now = now;
     s->left = left;
-    s->faults = 0;
     s->evicted = false;
 }
 
-/* A core's fault has been served, and pages had to be evicted. */
+/* The fault that has ended the detection was served, and pages were evicted. */
 static void throttle_cores(const struct throttle *t, struct app *s,
                            const struct heddle_q_core_throttle *q)
 {
@@ -110,20 +110,36 @@ static void throttle_cores(const struct throttle *t, struct app *s,
             stop(s, q, place);
             n--;
         }
-    throttle_begin(s, false, t->param[EXECUTE]);
 }
 
 static void throttle_epoch(const struct throttle *t, struct app *s)
 {
-    if (--s->left > 0)
+    if (s->now == FAULT || --s->left > 0)
         return;
-    if (!s->detecting) {
-        throttle_begin(s, true, t->param[DETECT]);
+    if (s->now == EXECUTION) {
+        throttle_begin(s, DETECTION, t->param[DETECT]);
         return;
     }
-    for (uint64_t i = 0; s->faults == 0 && i < t->param[RELEASE]; i++)
+    for (uint64_t i = 0; i < t->param[RELEASE]; i++)
         throttle_proceed(s);
-    throttle_begin(s, false, t->param[EXECUTE]);
+    throttle_begin(s, EXECUTION, t->param[EXECUTE]);
+}
+
+/* A request of a core waits for the host, or has been served. */
+static void throttle_fault(const struct throttle *t, struct app *s,
+                           const struct heddle_q_core_throttle *q)
+{
+    if (s->now == DETECTION && q->cause == HEDDLE_THROTTLE_CAUSE_FAULT &&
+        (s->stands >> q->by & 1) == 0) {
+        s->now = FAULT;
+        s->by = q->by;
+        s->vpn = q->vpn;
+    } else if (s->now == FAULT && q->cause == HEDDLE_THROTTLE_CAUSE_SERVED &&
+               q->by == s->by && q->vpn == s->vpn) {
+        if (s->evicted || q->evicted)
+            throttle_cores(t, s, q);
+        throttle_begin(s, EXECUTION, t->param[EXECUTE]);
+    }
 }
 
 static int64_t cores(void *state, const void *question)
@@ -132,13 +148,15 @@ static int64_t cores(void *state, const void *question)
     const struct heddle_q_core_throttle *q = question;
     struct app *s = &t->app[q->app];
     bool adapt = t->param[ADAPT] != 0, only = t->param[IRREGULAR] != 0;
+    bool other = only && q->is != HEDDLE_APP_CLASS_IRREGULAR;
 
     throttle_forget(s, q);
     if (!adapt && q->cause == HEDDLE_THROTTLE_CAUSE_LAUNCH)
         s->n = s->stands = 0;
-    if (only && q->is != HEDDLE_APP_CLASS_IRREGULAR) {
+    if (other || (adapt && q->allocated <= q->capacity)) {
         s->n = s->stands = 0;
-        s->started = false;
+        s->started = s->started && !other;
+        throttle_begin(s, DETECTION, t->param[DETECT]);
     } else if (q->cause == (t->param[HOLD] ? HEDDLE_THROTTLE_CAUSE_PLACED
                                            : HEDDLE_THROTTLE_CAUSE_LAUNCH) ||
                (only && !s->started)) {
@@ -147,11 +165,8 @@ static int64_t cores(void *state, const void *question)
         s->started = true;
     } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_EPOCH) {
         throttle_epoch(t, s);
-    } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_FAULT) {
-        s->faults++;
-    } else if (adapt && q->cause == HEDDLE_THROTTLE_CAUSE_SERVED &&
-               s->detecting && s->evicted && s->faults > 0) {
-        throttle_cores(t, s, q);
+    } else if (adapt) {
+        throttle_fault(t, s, q);
     }
     return (int64_t)(~s->stands & (q->n < 64 ? (1ull << q->n) - 1 : ~0ull));
 }
@@ -159,8 +174,9 @@ static int64_t cores(void *state, const void *question)
 static void throttle_evicted(void *state, const void *note)
 {
     const struct heddle_n_page_evicted *n = note;
+    struct app *s = &((struct throttle *)state)->app[n->app];
 
-    ((struct throttle *)state)->app[n->app].evicted = true;
+    s->evicted = s->evicted || s->now == DETECTION;
 }
 
 static const struct heddle_param params[] = {
@@ -172,8 +188,10 @@ static const struct heddle_param params[] = {
      "guess: ETC gives none"},
     {"execute", "epochs", 20, 1, 1000000, "length of an execution",
      "guess: ETC gives none"},
-    {"step", "cores", 1, 1, 64, "cores that stop at a time", "ETC 5.4"},
-    {"release", "cores", 1, 1, 64, "cores that run at a time", "ETC 5.4"},
+    {"step", "cores", 1, 1, 64, "cores that stop at a time",
+     "ETC 5, Design Parameters; 6.4"},
+    {"release", "cores", 1, 1, 64, "cores that resume at a time",
+     "ETC 5, Design Parameters; 6.4"},
     {"hold", "", 0, 0, 1,
      "1: cores that stop at a launch have got blocks before, which wait there; "
      "0: the others get all",
