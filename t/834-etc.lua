@@ -231,6 +231,24 @@ for class, name in ipairs { "SAD", "SRAD", "ATAX" } do
     tap.is(d.throttle.stops > 0, class == 3, name .. ": and cores stop")
 end
 
+-- ---- a detection without a fault ---------------------------------------------------------------
+
+-- Of the lengths that the paper does not give: 2,000 cycles without a fault occur
+-- and a core resumes; as many as the run has do not.
+for _, epochs in ipairs { 1, 1000000 } do
+    local sim <close> = H.sim { machine = "etc", apps = { H.app("ATAX",
+        { size = "T" }) }, settings = { ["vm.paging"] = "fault",
+        ["sim.relaunch"] = false, ["vm.table_frames"] = 512,
+        ["vm.memory_bytes"] = 512 * 4096 + 3 * 65536, ["evict.unit"] = "64K",
+        ["throttle.cycles"] = 2000 } }
+    sim:use("throttle", { detect = epochs, execute = 4 })
+    tap.is(sim:run(), "done", "detection of epochs: " .. epochs)
+    local c = sim:counters().throttle
+    tap.is(c.resumes > c.forced, epochs == 1, "releases cores, or none",
+        c.resumes .. ", forced " .. c.forced)
+    tap.ok(c.stops >= c.resumes, "that had stopped", c.stops)
+end
+
 -- ---- figure 7, state by state ------------------------------------------------------------------
 
 local THROTTLE = assert(load(files.read "policies/throttle.lua", "=throttle", "t",

@@ -75,6 +75,7 @@ static void throttle_set(struct hd_throttle *h, uint32_t core, bool on,
         h->s->since[core] = now + 1;
     } else {
         count_stood(h, core, now);
+        ++*throttle_count(h, g->core[core].app, RESUMES);
         h->s->since[core] = 0;
     }
     hd_core_message(&g->core[core], hd_edge(g->env->clk, HD_CLK_CORE, at),
