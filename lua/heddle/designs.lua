@@ -122,7 +122,8 @@ end
 
 --- ETC, or some of its mechanisms, for applications of the classes that the
 -- paper lists (0 to 3: unknown, regular, regular with sharing, irregular): what
--- its engine gives each of proactive eviction, throttling and compression.
+-- its engine gives each of proactive eviction, throttling and compression, and
+-- nothing while memory holds all that is allocated.
 -- Options are the parameters of the policy "throttle".
 function designs.etc(classes, options)
     local digits, sharing = 0, 0

@@ -2,15 +2,20 @@
 -- how much memory there is, and the designs.
 --
 -- Li et al., A Framework for Memory Oversubscription Management in Graphics
--- Processing Units (ETC), ASPLOS 2019.  Programs of size S (22 MB on average,
--- the paper's 22.5), whole runs, all pages on the host at cycle 0.  Memory is a
--- share of the pages of 64 KB that the program touches with memory for all.
+-- Processing Units (ETC), ASPLOS 2019.  Programs of size S, but for SCAN, which
+-- has 8 MB: 7.75 to 54 MB, 20.5 on average (the paper: 7.28 to 70, 22.5); whole
+-- runs, all pages on the host at cycle 0.  Memory is a share of the pages of 64 KB
+-- that the program touches with memory for all.  inputs=padded takes sizes that
+-- are no powers of two where those of S are: rows whose lengths are collide in
+-- slices of the L2, which the memory for all shows most.
 --
 -- BL, the baseline: faults of 20 us, pages of 64 KB, Zheng's locality-aware
 -- prefetcher (512 KB from the faulting page on, into free frames only), up to
 -- 2 MB are evicted at once, those into which a page migrated longest ago, strictly
--- before the page that needs their frames arrives; all are written back.  PE evicts ahead
--- of need, while pages migrate (section 4.2).  NT and MT stop cores (section 4.3).
+-- before the page that needs their frames arrives; all are written back.  PE evicts
+-- one unit, while the page migrates, when a fault has left less than 2 MB free and
+-- more is allocated than memory holds (section 4.2).  NT and MT stop cores (section
+-- 4.3).
 -- CC compresses pages in memory (section 4.4): by what buffers hold, where a
 -- program has real values, else by a ratio (compress.ratio, whose default is
 -- LCP's mean on processors; the paper gives none of its programs'), and writes
@@ -33,11 +38,9 @@ local ETC = suites.get "etc"
 
 -- ---- designs --------------------------------------------------------------------
 
-local AHEAD = { ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 2 << 20,
-    ["evict.overlap"] = true }
-
 common.BL = { name = "BL" }
-common.PE = { name = "PE", settings = AHEAD }
+common.PE = { name = "PE", policies = { { use = "etc",
+    classes = 1111111111111111 } } }
 common.NT = { name = "NT", policies = { { use = "throttle", adapt = 0 } } }
 
 --- Memory-aware throttling whose first cores stop when they have blocks.
@@ -45,28 +48,23 @@ common.HOLD = { name = "MT, hold",
     policies = { { use = "throttle", hold = 1 } } }
 
 --- Memory-aware throttling with epochs of so many thousand cycles; without: of
--- 100 and 400 thousand.  The paper gives none, and runs of a few million cycles
--- see few of the long ones.
+-- 100 and 400 thousand.  The paper gives none: runs of a few million cycles see few
+-- of the long ones, and a detection without a fault, after which a core resumes, is
+-- the rarer the longer it lasts.
 function common.MT(detect, execute)
+    local epoch = math.min(detect or 20, 20)
     return { name = detect and ("MT %d/%d k"):format(detect, execute) or "MT",
-        policies = { { use = "throttle", detect = (detect or 100) // 20,
-            execute = (execute or 400) // 20 } } }
+        settings = { ["throttle.cycles"] = 1000 * epoch },
+        policies = { { use = "throttle", detect = (detect or 100) // epoch,
+            execute = (execute or 400) // epoch } } }
 end
 
 common.PACKED = { ["compress.enable"] = true }
 common.CC = { name = "CC", settings = common.PACKED }
 
---- Two designs together.
-function common.both(a, b)
-    local d = { name = a.name .. "+" .. b.name, settings = {},
-        policies = a.policies or b.policies }
-    for _, of in ipairs { a, b } do
-        for k, v in pairs(of.settings or {}) do
-            d.settings[k] = v
-        end
-    end
-    return d
-end
+--- What ETC gives regular programs whose kernels share data.
+common.PECC = { name = "PE+CC", settings = common.PACKED, policies = { {
+    use = "etc", classes = 2222222222222222 } } }
 
 local DIGIT = { regular = 1, ["regular, sharing"] = 2, irregular = 3 }
 
@@ -79,7 +77,9 @@ function common.etc(more)
         local class = DIGIT[ETC.class[name]]
         mt.irregular = 1
         mt.step, mt.release = more.step, more.release
-        return { settings = common.PACKED, policies = { mt, { use = "etc",
+        local settings = common.MT(more.detect, more.execute).settings
+        settings["compress.enable"] = true
+        return { settings = settings, policies = { mt, { use = "etc",
             classes = more.listed ~= false and class or 0,
             sharing = class == 2 and 1 or 0 } } }
     end }
@@ -94,6 +94,26 @@ end
 
 -- ---- runs -----------------------------------------------------------------------
 
+-- Sizes other than S.
+local INPUTS = {
+    papers = { SCAN = { n = 1 << 20 } },
+    padded = { SCAN = { n = 17 << 16 }, ATAX = { nx = 2048, ny = 2080 },
+        BICG = { nx = 2048, ny = 2080 }, GESUMMV = { n = 2080 },
+        MVT = { n = 2080 }, LUD = { n = 2080 }, ["2DCONV"] = { n = 2080 },
+        ["3DCONV"] = { ni = 128, nj = 128, nk = 136 },
+        CORR = { m = 2080, n = 2080 }, COVAR = { m = 2080, n = 2080 },
+        FDTD = { nx = 1024, ny = 1056 } },
+}
+
+--- A program of that name, in the inputs of the run.
+local function program(x, name)
+    local options = { size = ETC.size }
+    for k, v in pairs((INPUTS[x.arg.inputs] or {})[name] or {}) do
+        options[k] = v
+    end
+    return H.app(name, options)
+end
+
 local function job(x, name, pages, design, more)
     local settings = {
         ["vm.paging"] = "fault", ["evict.unit"] = x.arg.unit,
@@ -107,7 +127,7 @@ local function job(x, name, pages, design, more)
         end
     end
     return { machine = "etc", seed = x.arg.seed,
-        apps = { H.app(name, { size = ETC.size }) },
+        apps = { program(x, name) },
         policies = design.policies, settings = settings, interval = x.interval }
 end
 
@@ -118,10 +138,15 @@ function common.open(figure, class, title, few)
         programs = "", -- names, separated by commas; "": those of the scale
         unit = "2M",   -- what leaves at once: 4K, 64K, 2M
         memory = "",   -- percent of what is touched, separated by commas
+        inputs = "papers", -- papers, padded: sizes that are no powers of two
+        variant = experiment.FIRST,
     })
     local x = experiment.open { name = "etc/" .. figure,
         source = "ETC (ASPLOS 2019), " .. figure:gsub("fig", "figure "),
-        title = title, arg = arg }
+        title = title, arg = arg, choices = {
+            { "padded", {}, arg = { inputs = "padded" } },
+            { "unit-64K", {}, arg = { unit = "64K" } },
+        } }
     x.programs, x.shares = {}, {}
     if type(few) == "string" and arg.programs == "" and arg.scale ~= "full" then
         arg.programs = few
@@ -163,6 +188,10 @@ end
 -- `more`: settings of all runs; x.interval: cycles of their intervals.
 function common.measure(x, designs, more)
     local jobs, out, whole = {}, {}, common.whole(x, more)
+    local fit = { { "program", "MB touched" } }
+    for k, share in ipairs(x.shares) do
+        fit[1][k + 2] = share .. " %"
+    end
     if not x.told then
         x.told = true
         x:say("memory: %s %% of the pages of 64 KB that they touch; units of "
@@ -172,16 +201,23 @@ function common.measure(x, designs, more)
     for i, name in ipairs(x.programs) do
         local touched = (H.report.counter(whole[i], "fault.pages") * 4096
             + PAGE - 1) // PAGE
-        for _, share in ipairs(x.shares) do
+        fit[i + 1] = { name, ("%.2f"):format(touched / 16) }
+        for k, share in ipairs(x.shares) do
             local pages = touched * share // 100
             if more and more["uvm.mode"] == "driver" then -- which gives 2 MB
                 pages = (pages + 31) // 32 * 32
             end
+            fit[i + 1][k + 2] = ("%.1f"):format(pages / 32)
             out[#out + 1] = { program = name, share = share, whole = whole[i] }
             for _, d in ipairs(designs) do
                 jobs[#jobs + 1] = job(x, name, pages, d, more)
             end
         end
+    end
+    if not x.fits then
+        x.fits = true
+        x:table("memory, in multiples of the 2 MB that are evicted at most and "
+            .. "below which PE acts", fit)
     end
     for k, r in ipairs(x:run(jobs)) do
         out[(k - 1) // #designs + 1][designs[(k - 1) % #designs + 1].name] = r
@@ -266,6 +302,66 @@ end
 function common.times(r, design)
     return H.report.counter(r[design], "fault.pages")
         / H.report.counter(r.whole, "fault.pages")
+end
+
+-- What a design does that BL does not, as counters say it.
+local ACTS = { { "^PE", "evict.ahead", "no unit is evicted ahead of need" },
+    { "CC", "compress.reads", "no compressed line is read" },
+    { "^[NM]T", "throttle.stops", "no core stops" } }
+
+--- Says of which runs a mechanism is no part, since what starts it did not occur;
+-- and where less memory is faster.
+function common.exercised(x, all, designs)
+    for _, r in ipairs(all) do
+        if r.BL.cycles < r.whole.cycles then
+            x:say("%s at %d %%: BL is faster than with memory for all",
+                r.program, r.share)
+        end
+        for _, d in ipairs(designs) do
+            for _, a in ipairs(ACTS) do
+                if d.name:find(a[1])
+                    and H.report.counter(r[d.name], a[2]) == 0 then
+                    x:say("not exercised: %s at %d %%, %s: %s", r.program,
+                        r.share, d.name, a[3])
+                end
+            end
+        end
+    end
+end
+
+--- Cores that a design lets run again, in all runs.
+function common.released(all, design)
+    local n = 0
+    for _, r in ipairs(all) do
+        n = n + H.report.counter(r[design], "throttle.resumes")
+            - H.report.counter(r[design], "throttle.forced")
+    end
+    return n
+end
+
+--- Whether ETC leaves programs alone that have enough: its cycles over those of BL,
+-- where memory holds all that is allocated, and where it holds exactly what is
+-- touched, which may be less.
+function common.enough(x)
+    local whole, jobs = common.whole(x), {}
+    for i, name in ipairs(x.programs) do
+        local touched = (H.report.counter(whole[i], "fault.pages") * 4096
+            + PAGE - 1) // PAGE
+        jobs[#jobs + 1] = job(x, name, nil, common.ETC)
+        jobs[#jobs + 1] = job(x, name, touched, common.BL)
+        jobs[#jobs + 1] = job(x, name, touched, common.ETC)
+    end
+    local r, all, exact = x:run(jobs), {}, {}
+    for i in ipairs(x.programs) do
+        all[i] = r[3 * i - 2].cycles / whole[i].cycles
+        exact[i] = r[3 * i].cycles / r[3 * i - 1].cycles
+    end
+    for _, row in ipairs { { "that is allocated", all },
+        { "that is touched", exact } } do
+        local most = math.max(table.unpack(row[2]))
+        x:quantity { "cycles of ETC over BL, the most, memory for all "
+            .. row[1], heddle = most, unit = "times" }
+    end
 end
 
 --- The mean gain over BL at a share of memory, in percent, and that of each

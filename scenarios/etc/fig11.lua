@@ -11,7 +11,8 @@
 local etc = require "common"
 
 local x = etc.open("fig11", "regular", "regular programs without sharing")
-local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80), etc.CC }
+local designs = { etc.BL, etc.PE, etc.NT, etc.MT(), etc.MT(20, 80), etc.MT(2, 8),
+    etc.CC }
 local all = etc.measure(x, designs)
 
 for _, share in ipairs(x.shares) do
@@ -26,5 +27,6 @@ for _, share in ipairs(x.shares) do
     etc.order(x, all, "compression does not pay", share, { "BL", "CC" })
     etc.order(x, all, "throttling hurts", share, { "BL", "NT" })
 end
+etc.exercised(x, all, designs)
 etc.show(x, all, designs, "performance, with memory for all as 1")
 x:close()

@@ -12,8 +12,8 @@ local etc = require "common"
 -- At quick the one that does not take half a minute or more.
 local x = etc.open("fig12", "regular, sharing", "regular programs with sharing",
     "SCAN")
-local designs = { etc.BL, etc.PE, etc.CC, etc.both(etc.PE, etc.CC), etc.NT,
-    etc.MT(), etc.MT(20, 80) }
+local designs = { etc.BL, etc.PE, etc.CC, etc.PECC, etc.NT, etc.MT(),
+    etc.MT(20, 80), etc.MT(2, 8) }
 local GAIN = { { "PE", 9.3 }, { "CC", 52.8 }, { "PE+CC", 60.4 } }
 local all = etc.measure(x, designs)
 local LOSS = { [75] = 52.2, [50] = 74.1 }
@@ -38,6 +38,7 @@ for _, share in ipairs(x.shares) do
             paper = g[2], shown = share ~= 75 }, all, g[1], share)
     end
 end
+etc.exercised(x, all, designs)
 etc.show(x, all, designs, "performance, with memory for all as 1")
 etc.show(x, all, designs, "migrations of a page", etc.times)
 x:close()

@@ -10,7 +10,7 @@ local H = require "heddle"
 local etc = require "common"
 
 local x = etc.open("fig14", "irregular", "what is evicted under throttling")
-local designs = { etc.BL, etc.NT, etc.MT(), etc.MT(20, 80) }
+local designs = { etc.BL, etc.NT, etc.MT(), etc.MT(20, 80), etc.MT(2, 8) }
 local all = etc.measure(x, designs)
 
 local function megabytes(r, design)

@@ -10,7 +10,7 @@ local etc = require "common"
 
 local x = etc.open("fig15", { "ATAX" }, "far faults over time")
 x.interval = 100000
-local designs = { etc.BL, etc.MT(), etc.MT(20, 80) }
+local designs = { etc.BL, etc.MT(), etc.MT(20, 80), etc.MT(2, 8) }
 for _, r in ipairs(etc.measure(x, designs)) do
     local what = ("%s at %d %%"):format(r.program, r.share)
     local chart = { series = {}, unit = "faults in 100,000 cycles",
