@@ -166,6 +166,23 @@ do
         "and from the ninth on another had to be evicted")
 end
 
+do -- as the driver serves faults, others of the batch may have needed it
+    local sim <close> = whole.sim({ whole.touch(24, 4096, "load") }, frames(8,
+        { ["uvm.mode"] = "driver", ["uvm.perf_prefetch_enable"] = false }),
+        { check = true })
+    sim:use { name = "told", state = { order = {} },
+        core_throttle = function(q, s)
+            if q.cause == "served" then
+                s.order[#s.order + 1] = q.evicted
+            end
+            return q.running
+        end }
+    tap.is(sim:run(), "done", "through eight frames, as the driver does it")
+    local order = table.concat(sim:used()[1].state.order)
+    tap.ok(order:find "^0+1+$" and #order == 24, "full memory is told, too",
+        order)
+end
+
 -- ---- capacity, compressed ---------------------------------------------------------------
 
 do

@@ -6,8 +6,9 @@
  * ASPLOS 2019, section 4.3).  It is asked for an application when one of its
  * launches starts and again when that launch's first blocks have their cores,
  * when a request of one of its cores has found its page not resident and when
- * such a request has been served, and each throttle.cycles. The answer is the
- * set of its cores that may run.
+ * such a request has been served, and each throttle.cycles.  The question has that
+ * page, whether others were evicted for it, and how much is allocated and
+ * fits.  The answer is the set of its cores that may run.
  *
  * A core that stops issues nothing; what is in flight drains, its blocks and
  * pages stay, and it gets no new blocks.  The dispatcher says so by message, as

@@ -20,7 +20,8 @@
  * nothing waits for the others.
  *
  * When: a page that waits for a frame always starts one.  Where none waits, the
- * point evict_trigger is asked whenever frames were taken or freed;
+ * point evict_trigger is asked whenever frames were taken or freed, with why,
+ * for which application, and how much is allocated and fits (ETC, 4.2 and 4.5);
  * evict.trigger=watermark answers yes below evict.free_bytes, so that evictions
  * overlap with migrations.  An eviction that a page waits for begins when
  * nothing is in flight from the host (the baseline of ETC), unless
