@@ -248,6 +248,37 @@ for class, name in ipairs { "SAD", "SRAD", "ATAX" } do
     tap.is(d.throttle.stops > 0, class == 3, name .. ": and cores stop")
 end
 
+-- ---- the policy "etc", question by question --------------------------------------------------
+
+do
+    local ETC = assert(load(files.read "policies/etc.lua", "=etc", "t",
+        H.policy.env()))()
+    local p, s = { classes = 31, threshold = 10, sharing = 0,
+        free_bytes = 4 * 4096 }, {}
+    ETC.init(s)
+    local is = { ETC.app_classify({ app = 0, lanes = 0, lines = 0 }, s, p),
+        ETC.app_classify({ app = 1, lanes = 0, lines = 0 }, s, p) }
+    tap.same(is, { "regular", "irregular" }, "by the list")
+    local function evicts(app, cause, free, allocated)
+        return ETC.evict_trigger({ app = app, cause = cause, free = free,
+            waiting = cause == "waiting" and 1 or 0, frames = 1000,
+            allocated = allocated, capacity = 1200 }, s, p)
+    end
+    tap.is(evicts(0, "taken", 3, 1201), true, "a fault takes frames: a unit")
+    tap.is(evicts(0, "taken", 4, 1201), false, "not while enough are free")
+    tap.is(evicts(0, "taken", 3, 1200), false, "nor where all fits, compressed")
+    tap.is(evicts(0, "freed", 3, 1201), false, "nor when frames are freed")
+    tap.is(evicts(0, "waiting", 0, 1201), false, "nor earlier for one that waits")
+    tap.is(evicts(1, "taken", 3, 1201), false, "nor for an irregular program")
+    local function packs(app, allocated)
+        return ETC.page_compress({ app = app, is = is[app + 1],
+            allocated = allocated, frames = 1000, capacity = 1200 }, s, p)
+    end
+    tap.is(packs(1, 1000), false, "memory holds all: not compressed")
+    tap.is(packs(0, 1001), false, "a page more, but regular")
+    tap.is(packs(1, 900), true, "irregular: from then on, for good")
+end
+
 -- ---- a detection without a fault ---------------------------------------------------------------
 
 -- Of the lengths that the paper does not give: 2,000 cycles without a fault occur
