@@ -318,13 +318,15 @@ static void mover_handle(void *self, hd_time now, uint32_t what, uint32_t a,
     mover_pump(mv, now);
 }
 
-/* Lines of one instant proceed in the order of their places, whatever channels
- * answered when. */
+/* Lines of one instant proceed in the order of their addresses, whatever channels
+ * answered when, and whichever numbers their requests have. */
 static void mover_reply(void *self, hd_time at, uint32_t r)
 {
     struct hd_mover *mv = self;
 
-    hd_post_numbered(mv->env->ev, mv->id, mv->id, r, at, EV_LINE, r, 0);
+    hd_post_numbered(mv->env->ev, mv->id, mv->id,
+                     (uint32_t)(req(mv, r)->pa.v / mv->w.line), at, EV_LINE, r,
+                     0);
 }
 
 struct hd_client hd_mover_client(struct hd_mover *mv)
