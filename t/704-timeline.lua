@@ -180,7 +180,8 @@ end
 
 -- ---- a run ------------------------------------------------------------------
 
-local BASE = whole.join(whole.SMALL, { ["walk.walkers"] = 4 })
+local BASE = whole.join(whole.SMALL, { ["walk.walkers"] = 4,
+    ["l2cache.queue_latency"] = 0 })
 
 local function options(more)
     local o = { machine = "maxwell", seed = 3, progress = false, settings = BASE,
