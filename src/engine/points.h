@@ -895,7 +895,6 @@ enum heddle_note {
     HEDDLE_NOTE_walk_done,
     HEDDLE_NOTE_page_fault,
     HEDDLE_NOTE_page_arrived,
-    HEDDLE_NOTE_batch_served,
     HEDDLE_NOTE_page_evicted,
     HEDDLE_NOTE_link_transfer,
     HEDDLE_NOTE_cache_hit,
@@ -910,6 +909,7 @@ enum heddle_note {
     HEDDLE_NOTE_page_back,
     HEDDLE_NOTE_page_moved,
     HEDDLE_NOTE_frames_taken,
+    HEDDLE_NOTE_batch_served,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1055,33 +1055,6 @@ struct heddle_n_page_arrived {
     uint64_t pages; /* base pages: 1, 16 or 512 */
     /* page_arrived: core cycles from the fault to the mapping */
     uint64_t cycles;
-};
-
-/* batch_served (fault): driver mode: a batch of faults has been served. */
-struct heddle_n_batch_served {
-    uint64_t cycle;  /* core cycle at which it happens */
-    heddle_sim *sim; /* that tells it, for the calls of policy.h */
-    uint64_t app; /* application of its first fault */
-    uint64_t number; /* of the batch, from 1 on */
-    uint64_t packets; /* faults taken out of the buffer */
-    uint64_t duplicates; /* of those: further ones of a page */
-    uint64_t stale; /* of those: their page was resident */
-    uint64_t faults; /* pages that faulted */
-    uint64_t pages; /* base pages that migrated, with those prefetched */
-    uint64_t bytes; /* bytes over the link */
-    uint64_t blocks; /* blocks of 2 MB */
-    uint64_t evictions; /* units evicted for it */
-    /* core cycles from the reading of the buffer to the replay */
-    uint64_t cycles;
-    uint64_t interrupt; /* core cycles before: from the interrupt on */
-    uint64_t base; /* of cycles: uvm.base_latency */
-    uint64_t block; /* of cycles: uvm.block_latency */
-    uint64_t unmap; /* of cycles: uvm.unmap_latency */
-    uint64_t dma; /* of cycles: uvm.dma_map_latency */
-    uint64_t room; /* of cycles: its blocks waited for frames */
-    uint64_t page; /* of cycles: uvm.page_latency */
-    uint64_t evict; /* of cycles: uvm.evict_latency */
-    uint64_t copy; /* of cycles: after the last block, for copies */
 };
 
 /* page_evicted (evict): a page was unmapped and is being evicted to the
@@ -1244,6 +1217,33 @@ struct heddle_n_frames_taken {
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
     uint64_t frame; /* first base frame */
     uint64_t frames; /* how many */
+};
+
+/* batch_served (fault): driver mode: a batch of faults has been served. */
+struct heddle_n_batch_served {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t app; /* application of its first fault */
+    uint64_t number; /* of the batch, from 1 on */
+    uint64_t packets; /* faults taken out of the buffer */
+    uint64_t duplicates; /* of those: further ones of a page */
+    uint64_t stale; /* of those: their page was resident */
+    uint64_t faults; /* pages that faulted */
+    uint64_t pages; /* base pages that migrated, with those prefetched */
+    uint64_t bytes; /* bytes over the link */
+    uint64_t blocks; /* blocks of 2 MB */
+    uint64_t evictions; /* units evicted for it */
+    /* core cycles from the reading of the buffer to the replay */
+    uint64_t cycles;
+    uint64_t interrupt; /* core cycles before: from the interrupt on */
+    uint64_t base; /* of cycles: uvm.base_latency */
+    uint64_t block; /* of cycles: uvm.block_latency */
+    uint64_t unmap; /* of cycles: uvm.unmap_latency */
+    uint64_t dma; /* of cycles: uvm.dma_map_latency */
+    uint64_t room; /* of cycles: its blocks waited for frames */
+    uint64_t page; /* of cycles: uvm.page_latency */
+    uint64_t evict; /* of cycles: uvm.evict_latency */
+    uint64_t copy; /* of cycles: after the last block, for copies */
 };
 
 #ifdef __cplusplus
