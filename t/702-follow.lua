@@ -81,7 +81,7 @@ for _, r in ipairs(list) do
     missed = missed + (r.station == "L2 cache" and r.what:find "miss$" and 1 or 0)
     if r.station == "DRAM" then
         opened = opened + (r.what:find "opens row" and 1 or 0)
-        read = read + (r.what:find "reads 4 bursts" and 1 or 0)
+        read = read + (r.what:find "reads %d+ bursts*" and 1 or 0)
         if r.what:find "row hit" then opened = opened + 1 end
     end
 end

@@ -495,5 +495,10 @@ const char *hl_flush(void)
 {
     if (fflush(stdout) != 0)
         return strerror(errno);
-    return ferror(stdout) ? "an earlier write failed" : NULL;
+    if (!ferror(stdout))
+        return NULL;
+    clearerr(stdout); /* why an earlier write failed says another one */
+    return putchar('\n') == EOF || fflush(stdout) != 0
+               ? strerror(errno)
+               : "an earlier write failed";
 }
