@@ -58,6 +58,24 @@ struct hd_packet {
     uint32_t app, core;
 };
 
+/* Time of the driver's, in ticks. */
+struct hd_driver_times {
+    hd_time interrupt, base, block, page, unmap, dma, evict;
+};
+
+/* What a batch of the driver's was, and what it took. */
+struct hd_driver_record {
+    hd_time called;   /* the interrupt; where one batch follows another: */
+    hd_time began;    /* PUT was read */
+    hd_time driven;   /* the block under way came to its frames */
+    hd_time managed;  /* the last block was managed */
+    hd_time base, block, unmap, dma, room, page, evict; /* sums */
+    uint64_t number, packets, duplicates, stale, faults, pages, bytes, blocks;
+    uint64_t evictions, before; /* of the batch; before the block */
+    uint64_t placed;            /* pages of the block under way */
+    uint32_t app, spare;
+};
+
 struct hd_driver;
 
 /* Builds it in the simulation's arena; NULL on error.  With paper mode it is

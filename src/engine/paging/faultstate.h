@@ -76,27 +76,9 @@ struct hd_fault {
     uint32_t remote;     /* answer of `migrate`, + 1; 0: not asked yet */
 };
 
-/* What a batch of the driver's was, and what it took. */
-struct hd_driver_record {
-    hd_time called;   /* the interrupt; where one batch follows another: */
-    hd_time began;    /* PUT was read */
-    hd_time driven;   /* the block under way came to its frames */
-    hd_time managed;  /* the last block was managed */
-    hd_time base, block, unmap, dma, room, page, evict; /* sums */
-    uint64_t number, packets, duplicates, stale, faults, pages, bytes, blocks;
-    uint64_t evictions, before; /* of the batch; before the block */
-    uint64_t placed;            /* pages of the block under way */
-    uint32_t app, spare;
-};
-
 /* Pages that were sent, and their bytes on the link. */
 struct hd_fault_sum {
     uint64_t pages, bytes;
-};
-
-/* Time of the driver's, in ticks. */
-struct hd_driver_times {
-    hd_time interrupt, base, block, page, unmap, dma, evict;
 };
 
 /* What the host of an application prefetches. */
