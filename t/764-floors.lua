@@ -237,7 +237,7 @@ end
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,018 what is reached: 5,625, and 2,372 of headers
+-- budget of both lists together, 8,018 what is reached: 5,614, and 2,404 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
