@@ -275,17 +275,17 @@ do
         return sim:results()
     end
     local much, little, less = run(16 << 20), run(265 * 4096), run(262 * 4096)
-    local function evicted(r)
-        return H.report.counter(r, "evict.evictions") > 0
+    local function evicted(x)
+        return H.report.counter(x, "evict.evictions") > 0
     end
     tap.ok(not evicted(much) and evicted(little) and evicted(less),
         "there is memory for all, and two have too little")
     local function series(cycles, ...)
         local jobs = {}
-        for i, r in ipairs { much, little, less } do
+        for i, x in ipairs { much, little, less } do
             jobs[i] = function()
-                r.cycles = cycles[i]
-                return r
+                x.cycles = cycles[i]
+                return x
             end
         end
         return H.run({ table.unpack(jobs, 1, ... or 3) }, { jobs = 1,
@@ -293,12 +293,12 @@ do
     end
     local TEXT = "GUP is faster with less memory: 90 core cycles in 1085440 "
         .. "bytes, and 100 in 16777216, where nothing is evicted"
-    local r = series { 100, 90, 110 }
-    tap.is(table.concat(r[2].told or {}, "\n"), TEXT, "it is told so")
-    tap.ok(not r[1].told and not r[3].told, "and no other is")
+    local got = series { 100, 90, 110 }
+    tap.is(table.concat(got[2].told or {}, "\n"), TEXT, "it is told so")
+    tap.ok(not got[1].told and not got[3].told, "and no other is")
     require("heddle.script").series = {}
-    r = series { 100, 100, 120 }
-    tap.ok(not r[2].told and not r[3].told, "of equal ones none is")
+    got = series { 100, 100, 120 }
+    tap.ok(not got[2].told and not got[3].told, "of equal ones none is")
     local kind, about = require("heddle.warnings").kind(TEXT)
     tap.ok(kind == "faster" and about == "GUP", "it is a kind of its own", kind)
     -- The run with memory for all may be of an earlier series.
@@ -311,8 +311,8 @@ do
     tap.is(table.concat(alone[1].told or {}, "\n"), TEXT, "in another series, too")
     much.config["l2tlb.entries"] = "1"
     require("heddle.script").series = {}
-    r = series { 100, 90, 110 }
-    tap.ok(not r[2].told, "but not of another machine")
+    got = series { 100, 90, 110 }
+    tap.ok(not got[2].told, "but not of another machine")
 end
 
 os.execute("rm -rf " .. dir)

@@ -415,7 +415,8 @@ do
             end } } } }
         sim:run()
         local u = sim:counters().uvm
-        tap.is(table.concat(sim:used()[1].state.packets, " "), "56 8 32", name .. ": the log's batches")
+        tap.is(table.concat(sim:used()[1].state.packets, " "), "56 8 32",
+            name .. ": the log's batches")
         tap.ok(u.packets == 96 and u.stale == 0 and u.duplicates == 0
             and u.held == 8 and u.blocks == 4, name .. ": its packets and blocks")
         sim:close()

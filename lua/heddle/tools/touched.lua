@@ -168,7 +168,7 @@ local function run(job, c, progress)
         kept[k], options[k] = options[k], nil
     end
     local ok, got = pcall(function()
-        local bytes, found = PLENTY, nil
+        local bytes, found = PLENTY
         repeat
             found = try(job, bytes, c, progress)
             bytes = 4 * bytes
