@@ -276,6 +276,25 @@ local LIST = {
         end },
 }
 
+-- Where the time of the driver's batches goes (driverloop.c); it belongs to no
+-- application.
+local function of_batches(counter, unit)
+    return far(function(r)
+        if not driven(r) or not r.alone then
+            error(ABSENT, 0)
+        end
+        return ratio(r.all("uvm", counter .. "_cycles"),
+            r.all("uvm", unit or "batch_cycles"))
+    end)
+end
+LIST[#LIST + 1] = { "faults", "batch_cycles", "core cycles",
+    "with uvm.mode=driver, time of a batch: mean", of_batches("batch", "batches") }
+for _, term in ipairs { "base", "block", "unmap", "dma_map", "room", "page",
+    "evict", "copy" } do
+    LIST[#LIST + 1] = { "faults", "batch_" .. term .. "_share", "",
+        ("uvm.%s_cycles, of the time of batches"):format(term), of_batches(term) }
+end
+
 for level = 1, 4 do
     LIST[#LIST + 1] = {
         "walks", "walk_hit_rate_" .. level, "",
