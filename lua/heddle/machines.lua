@@ -33,6 +33,22 @@ local config = require "heddle.config"
 
 local machines = {}
 
+-- The release's cycles in the crossbar, for maxwell-crossbar and mosaic-crossbar.
+local CROSSBAR = {
+    xbar = {
+        latency = { 50, "release: 85 and 30 cycles before the L2 and "
+            .. "DRAM, as a latency there and back: an interpretation" },
+    },
+    walk = {
+        latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
+            .. "crossbar's" },
+        memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
+            .. "cache, no crossbar between" },
+    },
+    l2cache = { queue_latency = { 0, "release: rop_latency is in "
+        .. "xbar.latency" } },
+}
+
 local PRESETS = {
     {
         name = "maxwell",
@@ -149,20 +165,7 @@ local PRESETS = {
         from = "maxwell",
         summary = "maxwell with the release's cycles before the L2 and DRAM in "
             .. "the crossbar",
-        settings = {
-            xbar = {
-                latency = { 50, "release: 85 and 30 cycles before the L2 and "
-                    .. "DRAM, as a latency there and back: an interpretation" },
-            },
-            walk = {
-                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
-                    .. "crossbar's" },
-                memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
-                    .. "cache, no crossbar between" },
-            },
-            l2cache = { queue_latency = { 0, "release: rop_latency is in "
-                .. "xbar.latency" } },
-        },
+        settings = CROSSBAR,
     },
     {
         name = "aggressive",
@@ -405,20 +408,7 @@ local PRESETS = {
         name = "mosaic-crossbar",
         from = "mosaic",
         summary = "mosaic with maxwell-crossbar's paths to the L2",
-        settings = {
-            xbar = {
-                latency = { 50, "release: 85 and 30 cycles before the L2 and "
-                    .. "DRAM, as a latency there and back: an interpretation" },
-            },
-            walk = {
-                latency = { 50, "MASK footnote 2: beside the L2 cache, so the "
-                    .. "crossbar's" },
-                memory_latency = { 1, "guess: MASK footnote 2: beside the L2 "
-                    .. "cache, no crossbar between" },
-            },
-            l2cache = { queue_latency = { 0, "release: rop_latency is in "
-                .. "xbar.latency" } },
-        },
+        settings = CROSSBAR,
     },
     {
         name = "etc",

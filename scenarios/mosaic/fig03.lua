@@ -20,18 +20,19 @@ local results = suite.measure(x, sets, designs)
 local FEW = 8
 local few = suite.sets(x, "homogeneous", 1, FEW)
 local mark = #few < #sets and (" (%d programs)"):format(#few) or ""
+local columns = x:alternatives()
+if #few < #sets then
+    table.insert(columns, 1, { name = "these programs", settings = {}, arg = {} })
+end
+for _, c in ipairs(columns) do
+    c.results = suite.with(x, few, designs, c)
+end
 local function beside(design)
     local out = {}
-    local function add(name, alternative)
-        local r = suite.with(x, few, designs, alternative)
-        out[#out + 1] = { name .. mark, 100 * (1 - sharing.gain(r, design, "Ideal")),
-            setting = alternative.setting, before = out[1] and out[1][2] }
-    end
-    if #few < #sets then
-        add("these programs", { settings = {}, arg = {} })
-    end
-    for _, c in ipairs(x:alternatives()) do
-        add(c.name, c)
+    for i, c in ipairs(columns) do
+        out[i] = { c.name .. mark, 100 * (1 - sharing.gain(c.results, design,
+            "Ideal")), setting = c.setting, before = mark ~= "" and i > 1
+            and out[1][2] or nil }
     end
     return out
 end

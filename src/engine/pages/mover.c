@@ -318,8 +318,8 @@ static void mover_handle(void *self, hd_time now, uint32_t what, uint32_t a,
     mover_pump(mv, now);
 }
 
-/* Lines of one instant proceed in the order of their addresses, whatever channels
- * answered when, and whichever numbers their requests have. */
+/* Lines of one instant proceed in the order of their addresses, whatever
+ * channels answered when, and whichever numbers their requests have. */
 static void mover_reply(void *self, hd_time at, uint32_t r)
 {
     struct hd_mover *mv = self;

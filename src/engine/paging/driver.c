@@ -252,7 +252,7 @@ static uint32_t driver_idle(struct hd_driver *d, uint32_t n, uint32_t pages)
     struct hd_packet *all = d->all;
     uint32_t blocks = 0, with = 0;
 
-    if (pages == n)
+    if (pages + d->s->twice == n) /* none is stale */
         return 0;
     for (uint32_t i = 0; i < n; i++)
         all[i] = d->ring[(d->s->get - n + i) % d->cfg.buffer];
