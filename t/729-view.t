@@ -82,6 +82,36 @@ series='(function() local s, n = d.details["0"].series, 0
         and #s.edges <= 241 and #s.edges == #s.instructions[1] + 1 end)()'
 data list.html "$series" true "intervals add up to the run"
 
+# ---- of several builds -------------------------------------------------------------
+cat >"$dir/other.lua" <<L
+local build = require "heddle.build"
+build.fingerprint = function() return "another build" end
+local H = require "heddle"
+require("heddle.store").run({ { machine = "maxwell", seed = 1, budget = 3000,
+    label = "of another build", settings = { ["l2tlb.entries"] = 512,
+        ["core.count"] = 4, ["xbar.latency"] = 99 },
+    apps = { H.app("GUP", { size = "S" }), H.app("BFS2", { size = "T" }) } } },
+    { jobs = 1, dir = "$dir/mixed", quiet = true })
+L
+"$H" run "$dir/other.lua"
+expect 0 "a store of one build" "$H" view "$dir/mixed" -o "$dir/mixed.html"
+hasnot mixed.html "builds of heddle" "says nothing of builds"
+cp "$dir/store"/*.run "$dir/mixed"
+expect 0 "a store of two" "$H" view "$dir/mixed" -o "$dir/mixed.html"
+has mixed.html "$dir/mixed: runs of 2 builds of heddle are mixed here (3, 1); settings differ between them: on maxwell, xbar.latency 8 and 99\"" \
+    "says so, and what moved: not what a series varies"
+cat >"$dir/quantities.lua" <<L
+local db <close> = require("heddle.sqlite").open "$dir/results.sqlite"
+db:exec "alter table quantity add column build text"
+db:exec "update quantity set build = 'a'"
+db:exec("insert into quantity (experiment, quantity, scale, build) "
+    .. "values ('mask/fig02', 'q', 'quick', 'b')")
+L
+"$H" run "$dir/quantities.lua"
+expect 0 "quantities of two" "$H" view "$dir/results.sqlite" -o "$dir/q.html"
+has q.html "results.sqlite: the quantities were measured with 2 builds of heddle" \
+    "too"
+
 # ---- less of it --------------------------------------------------------------------
 expect 0 "a filter" "$H" view "$dir/store" -o "$dir/less.html" \
     filter="gup L2TLB.entries=512"

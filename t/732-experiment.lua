@@ -301,7 +301,8 @@ local rows = db:exec("select * from quantity where experiment = ? order by "
 tap.is(#rows, 9, "nine rows in the database")
 tap.ok(rows[5].quantity == "near" and rows[5].points == 5.0
     and rows[5].verdict == "match" and rows[5].counts == 1
-    and rows[5].scale == "full", "with their values")
+    and rows[5].scale == "full"
+    and rows[5].build == require("heddle.build").fingerprint(), "with their values")
 tap.ok(rows[4].sets == 3 and rows[4].paper_sets == 35, "and how many sets")
 do
     local path = DIR .. "/old"

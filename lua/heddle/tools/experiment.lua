@@ -550,7 +550,7 @@ local COLUMNS = { "experiment text", "quantity text", "unit text", "paper real",
     "paper_from real", "paper_to real", "heddle real", "low real", "high real",
     "ratio real", "points real", "direction text", "verdict text",
     "counts integer", "concordant real", "pairs integer", "sets integer",
-    "paper_sets integer", "scale text", "version text" }
+    "paper_sets integer", "scale text", "version text", "build text" }
 
 local function database(self)
     local path = self.arg.out .. "/results.sqlite"
@@ -569,12 +569,14 @@ local function database(self)
     for _, q in ipairs(self.quantities) do
         db:exec(insert, self.id, q.what, q.unit, q.paper, q.from, q.to, q.heddle,
             q.low, q.high, q.ratio, q.points, q.direction, q.verdict, q.counts,
-            nil, nil, q.n, q.of, self.arg.scale, core.version)
+            nil, nil, q.n, q.of, self.arg.scale, core.version,
+            require("heddle.build").fingerprint())
     end
     for _, o in ipairs(self.orders) do
         db:exec(insert, self.id, "order: " .. o.what, "", nil, nil, nil, nil, nil,
             nil, nil, nil, nil, o.verdict, o.counts, o.concordant, o.pairs, o.n,
-            o.of, self.arg.scale, core.version)
+            o.of, self.arg.scale, core.version,
+            require("heddle.build").fingerprint())
     end
     db:exec "commit"
     return path

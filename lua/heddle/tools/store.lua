@@ -78,7 +78,7 @@ local function path_of(dir, key)
     return dir .. "/" .. name_of(key)
 end
 
---- What a file of a store has: { key, result, cpu }, or nil.
+--- What a file of a store has: { key, build, result, cpu }, or nil.
 local function kept_in(path)
     local f = io.open(path, "rb")
     if not f then
@@ -110,13 +110,14 @@ function store.names(dir)
     return out
 end
 
---- The result in a file of a store and its job's key; nil: it is damaged, or of
--- no simulation (store.keep).
+--- The result in a file of a store, its job's key and the fingerprint of the build
+-- that ran it ("": it has none); nil: it is damaged, or of no simulation
+-- (store.keep).
 function store.result(dir, name)
     local kept = kept_in(dir .. "/" .. name)
     if kept and type(kept.result) == "table"
         and kept.result.schema == report.SCHEMA then
-        return kept.result, kept.key
+        return kept.result, kept.key, kept.build or ""
     end
 end
 
@@ -128,7 +129,7 @@ local function save(path, kept)
     write(path, runner.serialize(kept))
 end
 
---- Runs one job in this process; { key, text }, with { key, result, cpu } as it is
+--- Runs one job in this process; { key, text }, with { key, build, result, cpu } as it
 -- written in its file, which is the dearest part of a short job and is done once.
 -- A job that is not kept: { result }.
 local function perform(job, path, key)
@@ -142,7 +143,8 @@ local function perform(job, path, key)
     options.progress = options.progress ~= false and "series" -- not its own line
     local sim <close> = require("heddle.sim").sim(options)
     sim:run()
-    local kept = { key = key, result = report.collect(sim) }
+    local kept = { key = key, build = build.fingerprint(),
+        result = report.collect(sim) }
     kept.cpu = os.clock() - before
     if not key then
         return kept
@@ -185,8 +187,8 @@ local function leave(series, dir, job, name, key)
     end
     local ok, text = m.ok, nil
     if ok then
-        ok, text = pcall(runner.serialize, { key = key, result = m.result,
-            cpu = os.clock() - before })
+        ok, text = pcall(runner.serialize, { key = key, build = build.fingerprint(),
+            result = m.result, cpu = os.clock() - before })
         m.result = not ok and runner.plain_error(text) or nil
     end
     if ok then

@@ -397,6 +397,7 @@ end
 -- by its name; no others are read then.
 function View:read_store(dir, tags)
     local names, own, last = store.names(dir), {}, process.time()
+    local mixed = require("heddle.builds").new()
     local first = #self.runs + 1
     self.sources[#self.sources + 1] = dir
     for _, name in ipairs(names or {}) do
@@ -412,15 +413,18 @@ function View:read_store(dir, tags)
             last = process.time()
             show(i, #own, dir)
         end
-        local r = store.result(dir, name)
+        local r, _, build = store.result(dir, name)
         if not r then
             self.skipped = self.skipped + 1
-        elseif not add_read(self, r, { source = dir, tags = tags
+        elseif add_read(self, r, { source = dir, tags = tags
             and tags[name] }, dir .. "/" .. name) then
+            mixed:add(build, r)
+        else
             self.left = self.left + #own - i -- without reading them
             break
         end
     end
+    table.move(mixed:notes(dir), 1, 1, #self.notes + 1, self.notes)
     show(1, 1)
     local mine = table.move(self.runs, first, #self.runs, 1, {})
     table.sort(mine, function(a, b)
@@ -438,11 +442,19 @@ local function read_quantities(self, path)
             ratio, verdict, scale, direction from quantity
             order by experiment, scale, rowid limit ?]], ROWS + 1)
     end)
+    local known, of = pcall(function()
+        local db <close> = sqlite.open(path)
+        return db:exec("select count(distinct build) as n from quantity")[1].n
+    end)
     if not ok then
         local p = core.problem(rows)
         fail(-4, "%s: a results.sqlite of experiments is expected, with the "
             .. "table `quantity`: %s", path, (p.message or p.text):gsub("^"
             .. path:gsub("%W", "%%%0") .. ": ", ""):gsub("\n", " "))
+    end
+    if known and of > 1 then -- a file of before has no such column
+        self.notes[#self.notes + 1] = ("%s: the quantities were measured with "
+            .. "%d builds of heddle"):format(path, of)
     end
     for i, q in ipairs(rows) do
         if i > ROWS then
