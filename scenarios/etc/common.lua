@@ -121,7 +121,7 @@ local function job(x, name, pages, design, more)
         ["vm.memory_bytes"] = pages and TABLES * 4096 + pages * PAGE or 3 << 30,
     }
     design = design.of and design.of(name) or design
-    for _, list in ipairs { design.settings or {}, more or {} } do
+    for _, list in ipairs { x:settings(), design.settings or {}, more or {} } do
         for k, v in pairs(list) do
             settings[k] = v
         end
@@ -146,6 +146,8 @@ function common.open(figure, class, title, few)
         title = title, arg = arg, choices = {
             { "padded", {}, arg = { inputs = "padded" } },
             { "unit-64K", {}, arg = { unit = "64K" } },
+            { "hashed", { ["dram.channel_hash"] = "ipoly",
+                ["l2cache.slice_hash"] = "ipoly", ["l2cache.set_hash"] = "ipoly" } },
         } }
     x.programs, x.shares = {}, {}
     if type(few) == "string" and arg.programs == "" and arg.scale ~= "full" then
@@ -435,20 +437,23 @@ end
 -- ---- hashed addresses ----------------------------------------------------------
 
 -- The papers' simulator takes channel, slice and set from bits of the address;
--- cards hash them, in ways that are not published.  This is Accel-Sim's guess.
-local HASHED = { ["dram.channel_hash"] = "ipoly", ["l2cache.slice_hash"] = "ipoly",
-    ["l2cache.set_hash"] = "ipoly" }
+-- cards hash them, in ways that are not published.  variant=hashed is Accel-Sim's
+-- guess.
 
 --- Cycles of the irregular programs under BL, with all pages resident from the
 -- start, with memory for all and with each share, by bits and hashed: rows of a
 -- power of two meet in one slice of the L2, the less the more slowly pages come.
--- Where less memory is faster it is noted.
+-- Where less memory is faster it is noted.  No rows where a choice is what runs.
 function common.hashed(x, all)
-    local jobs, kinds = {}, { { "bits" }, { "ipoly", HASHED } }
+    local hash
+    for _, c in ipairs(x:alternatives()) do
+        hash = c.name == "hashed" and c.settings or hash
+    end
+    local jobs, kinds = {}, { { "bits" }, { "ipoly", hash } }
     local names, pages, done = {}, {}, {}
     for _, r in ipairs(all) do
         local name = r.program
-        if ETC.class[name] == "irregular" and not pages[name] then
+        if hash and ETC.class[name] == "irregular" and not pages[name] then
             names[#names + 1], pages[name] = name, (H.report.counter(r.whole,
                 "fault.pages") * 4096 + PAGE - 1) // PAGE
         end
