@@ -6,7 +6,9 @@ the same on a busy machine and a quiet one, so a change of 1 % can be seen.
     heddle run bench/instructions.lua [only=NAME] [against=REVISION]
 
 With against= the revision is built in a work tree below build/against/ and runs
-the same rows: its own binaries, this file's work.  A row is one process; what
+the same rows: its own binaries, this file's work, and on both the machines that the
+revision's presets are, since presets move; settings that only one of the two has are
+left at their defaults.  A row is one process; what
 it takes to start and to build the machine, the row "start", is taken off the
 others.  Instructions say nothing of caches and of waiting: what is slower for
 those only `make bench` shows.
@@ -18,17 +20,37 @@ SPDX-License-Identifier: MIT
 ]]
 local H = require "heddle"
 local k = require "heddle.kernel"
+local config = require "heddle.config"
+local machines = require "heddle.machines"
 local runner = require "heddle.runner"
 
 local arg = H.args { only = "", against = "", build = "build/release", jobs = 2,
-    row = "", json = "out/instructions.json" }
+    row = "", machines = "", json = "out/instructions.json" }
 
 -- ---- what is run -----------------------------------------------------------------
 
 local BASE = "aggressive" -- the machine of bench/least.lua
+local MACHINES = { BASE, "maxwell", "mosaic", "etc", "" } -- "": the defaults
+local pinned = arg.machines ~= "" and dofile(arg.machines) or {}
+
+--- The preset, or as it is pinned, as far as this build knows the settings.
+local function preset(name)
+    if not pinned[name] then
+        return name ~= "" and H.machine(name) or H.machine()
+    end
+    local flat, known = {}, {}
+    for _, s in ipairs(config.resolve({})) do
+        known[s.name] = true
+    end
+    for key, value in pairs(pinned[name]) do
+        flat[key] = known[key] and { value, "pinned" } or nil
+    end
+    return machines.from_settings(name, flat)
+end
 
 local function sim(machine, apps, options)
-    local o = { machine = machine, apps = apps, progress = false }
+    local o = { apps = apps, progress = false,
+        machine = type(machine) == "string" and preset(machine) or machine }
     for name, v in pairs(options or {}) do
         o[name] = v
     end
@@ -105,7 +127,7 @@ end
 local function twin(name, options)
     return function()
         local d = H.designs[name](options)
-        local s <close> = sim(d.apply(H.machine "mosaic"),
+        local s <close> = sim(d.apply(preset "mosaic"),
             { H.app("3DS", { size = "S" }), H.app("CFD", { size = "S" }) },
             { policies = d.policies })
         s:run(12000)
@@ -168,6 +190,21 @@ local ROWS = {
     { "snapshot", snapshots },
 }
 
+-- What the machines are here, for another build.
+if arg.row == "machines" then
+    local out = { "return {\n" }
+    for _, name in ipairs(MACHINES) do
+        out[#out + 1] = ("[%q] = {\n"):format(name)
+        for _, s in ipairs(config.resolve(preset(name).settings)) do
+            out[#out + 1] = ("[%q] = %q,\n"):format(s.name, tostring(s.value))
+        end
+        out[#out + 1] = "},\n"
+    end
+    local f <close> = assert(io.open(arg.json, "w"))
+    f:write(table.concat(out), "}\n")
+    return
+end
+
 -- A row, in a process of its own: this is what is counted.
 if arg.row ~= "" then
     for _, r in ipairs(ROWS) do
@@ -179,25 +216,27 @@ end
 
 -- ---- counting ---------------------------------------------------------------------
 
---- In what a preset differs from the machine of the other rows, as words.
-local function settings_of(preset)
-    local has, base, words = H.machine(preset), H.machine(BASE), {}
-    for key in pairs(has.settings) do
-        local value = has:get(key)
-        if value ~= base:get(key) then
-            words[#words + 1] = ("%s=%s"):format(key, value)
+--- A machine as words for bench/engine of any build: what differs from a build's
+-- defaults.
+local function settings_of(name)
+    local words, old, plain = {}, pinned[""], H.machine()
+    for _, s in ipairs(config.resolve(preset(name).settings)) do
+        local default = tostring(plain:get(s.name))
+        if tostring(s.value) ~= default or old and old[s.name]
+            and old[s.name] ~= default then
+            words[#words + 1] = ("%s=%s"):format(s.name, s.value)
         end
     end
-    table.sort(words)
     return table.concat(words, " ")
 end
 
 local function command(r, build)
     if type(r[2]) == "string" then
         return ("%s/bench/engine %s %s"):format(build, r[2],
-            r[3] and settings_of(r[3]) or "")
+            settings_of(r[3] or ""))
     end
-    return ("%s/heddle run bench/instructions.lua row=%s"):format(build, r[1])
+    return ("%s/heddle run bench/instructions.lua row=%s machines=%s"):format(build,
+        r[1], arg.machines)
 end
 
 --- Instructions of a command, or nil and what it printed.
@@ -238,6 +277,10 @@ end
 local builds, names = { arg.build }, { "now" }
 if arg.against ~= "" then
     builds[2], names[2] = built(arg.against)
+    arg.machines = ("build/against/%s.machines"):format(names[2])
+    assert(os.execute(("%s/heddle run bench/instructions.lua row=machines json=%s")
+        :format(builds[2], arg.machines)))
+    pinned = dofile(arg.machines)
 end
 -- The text of the traces, once.
 assert(os.execute(arg.build .. "/heddle run bench/text.lua >/dev/null"))
