@@ -5,7 +5,9 @@
 -- 64 KB: from the fault's leaf up, a node that is more than half there is
 -- filled.  The driver's has pages: those of the faults' 64 KB count as there,
 -- what was prefetched for the same batch does not, and the largest node of which
--- more than a threshold is there comes, cut at the allocation's ends.
+-- more than a threshold is there comes, cut at the allocation's ends.  Advice goes
+-- before: nothing leaves a preferred location on the host, and at the first touch
+-- of 2 MB whose preferred location is the GPU all of it comes.
 --
 -- SPDX-License-Identifier: MIT
 
@@ -52,6 +54,11 @@ local function near(q)
 end
 
 local function driver(q, threshold)
+    if q.place == "host" then
+        return 0
+    elseif q.place == "gpu" and q.untouched == 1 then
+        return pages(q.first, q["end"] - q.first)
+    end
     local page, there = q.vpn % PAGES, {}
     for k = q.first, q["end"] - 1 do
         there[k] = has(q.there, k) and not has(q.sent, k)

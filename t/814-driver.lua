@@ -163,6 +163,88 @@ do
     tap.is(blocks(4), blocks(1) + 3, "three faults before pages come ahead")
 end
 
+-- ---- advice ------------------------------------------------------------------------
+
+--- A stream of a word a page, by launches; `host` is done before each but the
+-- first.
+local function advised(n, advise, launches, host)
+    return H.program(kernel.app {
+        name = "advised", source = "this test", align = 2 << 20,
+        buffers = function()
+            return { kernel.i64("m", n * 512, { advise = advise }) }
+        end,
+        kernels = function(_, b)
+            local load = kernel.kernel("load", { grid = 1, block = 1 },
+                function(t)
+                t:loop(n, function(j)
+                    local x = t:load(b.m, j * 512)
+                    t:alu(1, { uses = { x } })
+                end)
+            end)
+            local list = { load }
+            for i = 2, launches or 1 do
+                list[i] = { load, [host] = { b.m } }
+            end
+            return list
+        end,
+    })
+end
+
+do
+    local GPU, HOST = { preferred = "gpu" }, { preferred = "host" }
+    local LUA = { "tree", { driver = 1 } }
+    --- What n pages cost, and the counters.
+    local function stream(n, advise, more, policy, ...)
+        more = more or {}
+        local sim <close>, c = run({ advised(n, advise, ...) },
+            more, policy)
+        local there <close> = run({ advised(n, advise, ...) },
+            whole.join(more, { ["vm.paging"] = "none", ["uvm.mode"] = "paper" }))
+        return sim.now - there.now, c
+    end
+    for n = 511, 1024, 513 do -- less than 2 MB, and two blocks
+        local blocks = (n + 511) // 512
+        local time, c = stream(n, GPU)
+        tap.ok(c.fault.faults == blocks and c.fault.prefetched == n - blocks,
+            n .. " pages that prefer the GPU: a fault a block", c.fault.faults)
+        near(time, blocks * (BASE + BLOCK) + n * IN, "brings all of it")
+    end
+    local time, c = stream(512, nil)
+    local _, mapped = stream(512, GPU, { ["uvm.host_mapped"] = true,
+        ["uvm.unmap_latency"] = 0 })
+    tap.ok(c.fault.faults == 6 and mapped.fault.faults == 6,
+        "without advice, or resident on the host before, by the tree")
+    near(time, 6 * (BASE + BLOCK) + 512 * IN, "at its price")
+    _, c = stream(512, GPU, { ["uvm.perf_prefetch_min_faults"] = 4 })
+    tap.is(c.fault.faults, 3 + 6, "after min_faults the first touch is over")
+    for _, host in ipairs { "host_reads", "host_writes" } do
+        _, c = stream(512, GPU, {}, nil, 2, host)
+        tap.is(c.fault.faults, 1 + 6, host .. ": the second touch is no first")
+    end
+    local function migrates() return 0 end
+    _, c = stream(512, HOST, {}, { name = "migrates", migrate = migrates })
+    tap.ok(c.fault.faults == 512 and c.fault.prefetched == 0,
+        "nothing is prefetched out of a preferred place on the host")
+    _, c = stream(512, { accessed_by = true }, {},
+        { name = "migrates", migrate = migrates })
+    tap.is(c.fault.faults, 6, "what is only accessed by the GPU is")
+    -- in Lua these are the bytes of C
+    for what, advise in pairs { gpu = GPU, host = HOST, none = {} } do
+        local twins = {}
+        for i, lua in ipairs { false, true } do
+            local sim = whole.sim({ advised(700, advise, 3, "host_writes") },
+                whole.join(whole.SMALL, ROUND), { check = true })
+            sim:use { name = "migrates", migrate = migrates }
+            if lua then sim:use(table.unpack(LUA)) end
+            sim:run(1 << 40)
+            twins[i] = whole.statistics(sim, whole.no_policy)
+            sim:close()
+        end
+        tap.is(whole.difference(twins[1], twins[2]), nil,
+            what .. ": policies/tree.lua is the driver's")
+    end
+end
+
 -- ---- chunks of 2 MB ----------------------------------------------------------------
 
 --- A program whose one thread reads a word of each of these pages of a buffer of

@@ -124,7 +124,8 @@ enum heddle_migrate_advice {
     HEDDLE_MIGRATE_ADVICE_HOST, /* "host" */
 };
 
-/* thrash.by, thrash.exempt, thrash.pinned, thrash.place, link_transfer.to */
+/* page_prefetch.place, thrash.by, thrash.exempt, thrash.pinned,
+ * thrash.place, link_transfer.to */
 enum heddle_processor {
     HEDDLE_PROCESSOR_NONE, /* "none" */
     HEDDLE_PROCESSOR_GPU, /* "gpu" */
@@ -797,6 +798,11 @@ struct heddle_q_page_prefetch {
     /* pages of the 2 MB migrated by faults so far, these included */
     uint64_t faults;
     uint64_t last; /* largest answer: 1024 * 512 + 512 */
+    /* preferred location of its buffer, as the program's host advised; enum
+     * heddle_processor */
+    uint64_t place;
+    /* 1: before this batch no page of the 2 MB was resident anywhere */
+    uint64_t untouched;
 };
 
 /* page_compress (warm, compress): asked when a base page arrives in memory

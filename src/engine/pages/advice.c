@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "points/slots.h"
 #include "ptstate.h"
 
 void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
@@ -65,4 +66,14 @@ uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         HD_LIKELY(!t->s->advised) ? NULL : hd_pt_range_with(t, app, vpn.v);
 
     return r != NULL ? r->advice : 0;
+}
+
+uint32_t hd_ptables_preferred(const struct hd_ptables *t, uint32_t app,
+                              hd_vpn vpn)
+{
+    uint32_t a = hd_ptables_advice(t, app, vpn);
+
+    return a & HEDDLE_ADVICE_GPU    ? HEDDLE_PROCESSOR_GPU
+           : a & HEDDLE_ADVICE_HOST ? HEDDLE_PROCESSOR_HOST
+                                    : HEDDLE_PROCESSOR_NONE;
 }

@@ -146,9 +146,18 @@ uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
                            hd_vpn vpn);
 bool hd_ptables_advised(const struct hd_ptables *t);
 
+/* The preferred location of a page's allocation: enum heddle_processor. */
+uint32_t hd_ptables_preferred(const struct hd_ptables *t, uint32_t app,
+                              hd_vpn vpn);
+
 /* Whether a page that is not resident was resident earlier. */
 bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
+
+/* Whether no page of the aligned 2 MB around vpn was resident earlier, and none
+ * but those of a set, a bit each, is mapped or in flight. */
+bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          const uint64_t set[HD_LARGE_PAGES / 64]);
 
 /* The host maps the 2 MB that hold a page for DMA, once.  True: now. */
 bool hd_ptables_dma(struct hd_ptables *t, uint32_t app, hd_vpn vpn);

@@ -64,6 +64,23 @@ bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
     return (e & (HD_PT_PRESENT | HD_PT_EVICTED)) == HD_PT_EVICTED;
 }
 
+bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                          const uint64_t set[HD_LARGE_PAGES / 64])
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+    uint64_t here = HD_PT_PRESENT | HD_PT_IN_FLIGHT;
+    struct hd_xlate x;
+
+    for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
+        if (hd_pt_decode(t, h, first + i,
+                         HD_PT_EVICTED |
+                             (set[i / 64] >> i % 64 & 1 ? 0 : here),
+                         &x))
+            return false;
+    return true;
+}
+
 bool hd_ptables_dma(struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);

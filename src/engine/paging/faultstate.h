@@ -265,6 +265,7 @@ struct hd_prefetcher {
     uint64_t thrashes[HD_TREE_WORDS];
     uint64_t region;
     uint32_t app, faults;
+    uint32_t place, untouched; /* of its question */
 };
 
 static inline bool hd_prefetcher_on(const struct hd_faults *f)

@@ -9,6 +9,13 @@
  * rest of 512 KB), of Ganguly et al. (ISCA 2019: random, and the tree) and of
  * NVIDIA's UVM driver; tree.c has the two forms of the tree.
  *
+ * The driver's knows what the program's host has advised (uvm_perf_prefetch.c of
+ * NVIDIA's open kernel modules, release 595): at the first touch of 2 MB, no page
+ * of which is resident anywhere yet, all of it migrates where the GPU is its
+ * preferred location; nothing is prefetched out of a preferred location on the
+ * host; else the tree says what is.  With uvm.host_mapped all pages were
+ * resident on the host before, so that no touch is a first one.
+ *
  * Prefetched pages are entries without requests.  Those that follow one another
  * are a batch and a transfer (faultset.c) that waits for no latency; a request
  * that touches one in flight joins it, and is replayed when its page has
@@ -95,7 +102,11 @@ int64_t hd_prefetcher_default(void *self, const void *question)
     default:
         if (q->faults < f->w.driver->min_faults)
             return 0;
-        x = prefetcher_driver(f, q, all, page);
+        if (q->place == HEDDLE_PROCESSOR_HOST)
+            return 0;
+        x = q->place == HEDDLE_PROCESSOR_GPU && q->untouched
+                ? all
+                : prefetcher_driver(f, q, all, page);
     }
     return HEDDLE_PAGES(x.first, x.pages);
 }
@@ -271,6 +282,11 @@ static void prefetcher_look_around(const struct hd_faults *f,
     for (uint32_t i = 0; i < HD_TREE_WORDS; i++)
         n += hd_bit_count(s->faulted[i] &= s->there[i]);
     s->faults = hd_ptables_faulted(f->w.tables, x->app, x->vpn, n);
+    s->place = hd_ptables_preferred(f->w.tables, x->app, x->vpn);
+    s->untouched =
+        (f->prefetch.bound || s->place == HEDDLE_PROCESSOR_GPU) &&
+        !(f->driver != NULL && f->w.driver->host_mapped) &&
+        hd_ptables_untouched(f->w.tables, x->app, x->vpn, s->faulted);
 }
 
 /* The pages that page_prefetch wants for a fault, up to *end. */
@@ -299,7 +315,9 @@ static uint64_t prefetcher_wanted(struct hd_faults *f, uint32_t e,
             .sent = s->sent,
             .thrashes = s->thrashes,
             .faults = s->faults,
-            .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES});
+            .last = 1024 * HD_LARGE_PAGES + HD_LARGE_PAGES,
+            .place = s->place,
+            .untouched = s->untouched});
     if (a >= 1024) {
         v = base + a / 1024 - 1;
         limit.v = hd_min_u64(limit.v, base + HD_LARGE_PAGES);

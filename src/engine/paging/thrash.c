@@ -534,15 +534,6 @@ static void thrash_throttle(struct hd_thrash *t, uint32_t app, struct page *p,
     p->throttlings += p->pinned == NONE && p->throttlings < MOST_THROTTLINGS;
 }
 
-/* Where the program's host wants a page. */
-static uint32_t thrash_place(const struct hd_thrash *t, uint32_t app,
-                             hd_vpn vpn)
-{
-    uint32_t a = hd_ptables_advice(t->w.tables, app, vpn);
-
-    return a & HEDDLE_ADVICE_GPU ? GPU : a & HEDDLE_ADVICE_HOST ? HOST : NONE;
-}
-
 /* Whether the page thrashes; if so its control takes this touch into account.
  */
 static bool thrash_touch(struct hd_thrash *t, hd_time now, uint32_t app,
@@ -593,7 +584,7 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
     q.users = p->users;
     q.exempt = q.thrashes ? p->exempt : NONE;
     q.pinned = p->pinned;
-    q.place = thrash_place(t, app, vpn);
+    q.place = hd_ptables_preferred(t->w.tables, app, vpn);
     a = hd_ask_thrash(&t->ask, &q);
     rule = thrash_wrong(&q, a);
     if (HD_UNLIKELY(rule != NULL)) {
