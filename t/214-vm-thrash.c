@@ -3,7 +3,8 @@
  * control at its instant and one later: which two events count, that blocks are
  * looked at when the other processor follows, the third that counts, the length
  * of a nap, the exempt one, the tenth throttling, the end of a pin, an epoch,
- * the lapse's votes and bounds; the control by refaults; and a twin that keeps
+ * the lapse's votes and bounds, as they are meant and as they were released; a
+ * block that is forgotten after a pin; the control by refaults; and a twin that keeps
  * all that ever happened to a page and counts it anew says the same after any
  * events and touches.
  *
@@ -362,6 +363,77 @@ static void tuning(void **state)
     close_rig(&r);
 }
 
+/* As released a touch within the lapse makes it longer at once, from no votes; 32
+ * votes for more do so, too; at the most they make it shorter; steps are 50 ms
+ * at most; a 129th vote for less is 127 for more. */
+static void tuning_released(void **state)
+{
+    struct rig r;
+    hd_time now, end, lapse;
+    uint32_t i;
+
+    (void)state;
+    open_rig(&r, HD_THRASH_DRIVER, 500);
+    r.cfg.as_released = 1;
+    lapse = 500 * r.us;
+    now = thrash(&r, 1000, 1000, 5);
+    for (i = 1; i <= 4; i++) {
+        touch(&r, now, GPU, 5, &end);
+        assert_int_equal(counted(&r, HD_THRASH_TUNED), i);
+        lapse += lapse / 8;
+    }
+    for (i = 1; i <= 33; i++) { /* too late by nothing */
+        touch(&r, now + lapse, HOST, 5, &end); /* exempt from here on */
+        assert_int_equal(counted(&r, HD_THRASH_TUNED), 4 + (i >= 32));
+        if (i == 32)
+            lapse += lapse / 8;
+    }
+    /* 17 votes for more are left: as many for less only count */
+    for (i = 1; i <= 17; i++)
+        touch(&r, now, HOST, 5, &end);
+    assert_int_equal(counted(&r, HD_THRASH_TUNED), 5);
+    for (i = 5; lapse < 500000 * r.us; i++) {
+        lapse += hd_min_u64(lapse / 8, 50000 * r.us);
+        touch(&r, now, HOST, 5, &end);
+        assert_int_equal(counted(&r, HD_THRASH_TUNED), i + 1);
+    }
+    assert_true(lapse > 500000 * r.us); /* over the most, by a step */
+    for (uint32_t k = 1; k <= 128; k++)
+        touch(&r, now, HOST, 5, &end);
+    assert_int_equal(counted(&r, HD_THRASH_TUNED), i);
+    touch(&r, now, HOST, 5, &end); /* 127 for more: it is shorter */
+    assert_int_equal(counted(&r, HD_THRASH_TUNED), i + 1);
+    lapse -= lapse / 8;
+    touch(&r, now + lapse, GPU, 5, &end); /* and 64: longer */
+    assert_int_equal(counted(&r, HD_THRASH_TUNED), i + 2);
+    close_rig(&r);
+}
+
+/* A block of which a page was pinned, and is no more, is forgotten after an
+ * epoch; as released it is not. */
+static void unpinned(void **state)
+{
+    for (uint32_t released = 0; released < 2; released++) {
+        struct rig r;
+        hd_time now, end, epoch;
+        (void)state;
+        open_rig(&r, HD_THRASH_DRIVER, 100);
+        r.cfg.as_released = released;
+        epoch = 2000 * 100 * r.us;
+        hd_ptables_advise(r.tables, 0, 0, HEDDLE_ADVICE_HOST);
+        now = thrash(&r, 1000, 1000, 5);
+        assert_int_equal(touch(&r, now + 1, GPU, 5, &end), HEDDLE_THRASH_HOST);
+        assert_int_equal(touch(&r, now + epoch + 1, GPU, 9, &end),
+                         HEDDLE_THRASH_MIGRATE);
+        assert_int_equal(counted(&r, HD_THRASH_RESETS), 0); /* it is pinned */
+        until(&r, now + 301 * 100 * r.us);
+        assert_int_equal(counted(&r, HD_THRASH_UNPINNED), 1);
+        touch(&r, now + epoch + 2, GPU, 9, &end);
+        assert_int_equal(counted(&r, HD_THRASH_RESETS), !released);
+        close_rig(&r);
+    }
+}
+
 static void refaults(void **state)
 {
     struct rig r;
@@ -455,6 +527,7 @@ struct twin {
     hd_time lapse[APPS], nap, epoch, pin;
     int votes[APPS];
     uint64_t tuned, unpinned, pins;
+    bool released;
 };
 
 static uint32_t in_a_row(const struct twin_page *p)
@@ -538,7 +611,24 @@ static enum heddle_thrash twin_throttle(struct twin_page *p, uint32_t by)
 
 static void twin_vote(struct twin *w, uint32_t app, hd_time gap, hd_time us)
 {
+    int8_t byte;
+
     w->votes[app] += gap < w->lapse[app] ? -1 : 1;
+    if (w->released) {
+        byte = (int8_t)(uint8_t)w->votes[app];
+        w->votes[app] = byte;
+        if ((byte < 0 || byte >= 32) && w->lapse[app] < 500000 * us)
+            w->lapse[app] += w->lapse[app] / 8 < 50000 * us
+                                 ? w->lapse[app] / 8
+                                 : 50000 * us;
+        else if (byte >= 32)
+            w->lapse[app] -= w->lapse[app] / 8;
+        else
+            return;
+        w->votes[app] /= 2;
+        w->tuned++;
+        return;
+    }
     if (w->votes[app] >= 32 && w->lapse[app] < 500000 * us)
         w->lapse[app] += w->lapse[app] / 8;
     else if (w->votes[app] <= -32 && w->lapse[app] > 5 * us)
@@ -561,6 +651,8 @@ static enum heddle_thrash twin_touch(struct twin *w, hd_time now, uint32_t app,
     uint32_t k = page / 512, other = GPU + HOST - by;
     bool *pinned = &w->b[app][k].pinned;
 
+    for (uint32_t i = k * 512; !w->released && i < k * 512 + 512; i++)
+        *pinned = (i > k * 512 && *pinned) || w->p[app][i].pinned != 0;
     if (!w->b[app][k].looks)
         return HEDDLE_THRASH_MIGRATE;
     if (w->b[app][k].thrashed != 0 && !*pinned && w->b[app][k].resets < 4 &&
@@ -690,7 +782,7 @@ static void see(struct rig *r, struct twin *w)
     assert_int_equal(s.rows, want);
 }
 
-static void random_moves(void **state)
+static void moves(bool released)
 {
     struct rig r;
     struct twin *w = calloc(1, sizeof *w);
@@ -698,8 +790,8 @@ static void random_moves(void **state)
     uint64_t said[4] = {0};
     hd_time now = 1;
 
-    (void)state;
     open_rig(&r, HD_THRASH_DRIVER, 500);
+    r.cfg.as_released = w->released = released;
     for (uint32_t app = 0; app < APPS; app++)
         w->lapse[app] = 500 * r.us;
     w->nap = 500 * r.us;
@@ -747,13 +839,22 @@ static void random_moves(void **state)
     close_rig(&r);
 }
 
+static void random_moves(void **state)
+{
+    (void)state;
+    moves(false);
+    moves(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events),  cmocka_unit_test(blocks),
         cmocka_unit_test(naps),    cmocka_unit_test(pins),
         cmocka_unit_test(places),  cmocka_unit_test(epochs),
-        cmocka_unit_test(tuning),  cmocka_unit_test(refaults),
+        cmocka_unit_test(tuning),  cmocka_unit_test(tuning_released),
+        cmocka_unit_test(unpinned),
+        cmocka_unit_test(refaults),
         cmocka_unit_test(refused), cmocka_unit_test(random_moves),
     };
 

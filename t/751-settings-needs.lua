@@ -93,6 +93,7 @@ local CASES = {
     { "uvm.perf_thrashing_nap", 9 },
     { "uvm.perf_thrashing_epoch", 1 },
     { "uvm.perf_thrashing_max_resets", 0 },
+    { "uvm.as_released", false },
     { "evict.unit", "4K", FEW },
     { "evict.trigger", "watermark", FEW },
     { "evict.write_back", "dirty", FEW },

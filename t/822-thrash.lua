@@ -154,6 +154,7 @@ do
             return list
         end })
     local ahead = whole.join(CONTROL, { ["fault.prefetch"] = "driver",
+        ["uvm.as_released"] = false, -- its lapse does not grow
         ["uvm.perf_thrashing_pin_threshold"] = 255 })
     local sim <close>, c = run({ app }, ahead, look(false))
     tap.ok(c.thrash.detected > 0, "two pages of 40 thrash", c.thrash.detected)

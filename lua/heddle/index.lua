@@ -284,6 +284,7 @@ for _, name in ipairs { "thrashing_threshold", "thrashing_pin_threshold",
     "thrashing_epoch", "thrashing_max_resets" } do
     index.needs["uvm.perf_" .. name] = "fault.thrashing or uvm.mode = driver"
 end
+index.needs["uvm.as_released"] = "fault.thrashing or uvm.mode = driver"
 index.needs["uvm.perf_thrashing_pin"] = "fault.thrashing = driver or refault, or "
     .. "uvm.mode = driver"
 index.needs["uvm.unmap_latency"] = "uvm.mode = driver and uvm.host_mapped"

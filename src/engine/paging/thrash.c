@@ -28,12 +28,25 @@
  *   ..pin lapses later               it is unmapped and forgotten
  *
  * Where the buffer's place is on the host, and the GPU can use it there, it is
- * pinned there at once.  A block none of whose pages was ever pinned is
- * forgotten after an epoch without thrashing, at most ..max_resets times.  The
- * lapse tunes itself by application, if it is the default: each touch of a page
- * that thrashes votes, for more if the last event is longer ago, else for less;
- * 32 more of one kind change it by an eighth, within 5 us and 0.5 s, and count
- * half from then on.  Nap, epoch and pin are multiples of what it was at first.
+ * pinned there at once.  A block none of whose pages is pinned is forgotten
+ * after an epoch without thrashing, at most ..max_resets times.  The lapse tunes
+ * itself by application, if it is the default: each touch of a page that thrashes
+ * votes, for more if the last event is longer ago, else for less; 32 more of one
+ * kind change it by an eighth, within 5 us and 0.5 s, and count half from then on.
+ * Nap, epoch and pin are multiples of what it was at first.
+ *
+ * That is what the driver is written to do.  What the release does is otherwise
+ * in two places, and uvm.as_released, the default, follows it:
+ *
+ *   adjust_thrashing_lapse   compares the votes, a signed byte, with an unsigned
+ *                            threshold, so any majority for less makes the lapse
+ *                            longer at once; it becomes shorter by majorities for
+ *                            more, where it is 0.5 s or more; a step upwards is
+ *                            50 ms at most; and a majority of 128 for less is
+ *                            one of 127 for more with the next vote
+ *   thrashing_unpin_page     does not take its page from pinned_pages.count, so
+ *                            a block of which a page was ever pinned is never
+ *                            forgotten
  *
  * One GPU that thrashes against its own memory has no events of another
  * processor: that control never sees it.  The second counts pages that return
@@ -48,8 +61,6 @@
  *
  * Left out on purpose: revocations, as a mapping here never loses a right; fast
  * links between processors; processes that share an address space with others.
- * The released code compares the votes for less with the wrong sign, so that
- * its lapse only grows; here it shrinks, which is what its least value is for.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -104,7 +115,7 @@ struct block {
     uint32_t by;      /* whose the last event was */
     uint32_t n;       /* pages that thrash */
     uint32_t resets;
-    uint32_t pinned; /* 1: a page of it was ever */
+    uint32_t pinned; /* pages that are; as released, that ever were */
 };
 
 struct state {
@@ -223,12 +234,13 @@ static void thrash_throttle_end(struct page *p, uint32_t who)
         p->end = 0;
 }
 
-static void thrash_unpin(struct hd_thrash *t, struct page *p)
+static void thrash_unpin(struct hd_thrash *t, struct block *b, struct page *p)
 {
     if (p->pinned == NONE)
         return;
     p->pinned = NONE;
     t->s->pins--;
+    b->pinned -= !t->w.cfg->as_released;
 }
 
 /* Nothing is known of it any more, but who is exempt and how often it was
@@ -236,7 +248,7 @@ static void thrash_unpin(struct hd_thrash *t, struct page *p)
 static void thrash_forget(struct hd_thrash *t, struct block *b, struct page *p)
 {
     thrash_throttle_end(p, p->throttled);
-    thrash_unpin(t, p);
+    thrash_unpin(t, b, p);
     b->n -= p->thrashes;
     p->last = p->first = 0;
     p->returns = 0;
@@ -453,20 +465,49 @@ static const char *thrash_wrong(const struct heddle_q_thrash *q, int64_t a)
     return NULL;
 }
 
+/* The votes change the lapse, as they are meant to.  False: they do not. */
+static bool thrash_tune(const struct hd_thrash *t, int32_t votes,
+                        hd_time *lapse)
+{
+    int32_t need = (int32_t)t->w.cfg->votes;
+
+    if (votes >= need && *lapse < t->most)
+        *lapse = hd_min_u64(*lapse + *lapse / 8, t->most);
+    else if (votes <= -need && *lapse > t->least)
+        *lapse = hd_max_u64(*lapse - *lapse / 8, t->least);
+    else
+        return false;
+    return true;
+}
+
+/* As the release has it: any majority for less is a large unsigned number. */
+static bool thrash_tune_released(const struct hd_thrash *t, int32_t votes,
+                                 hd_time *lapse)
+{
+    uint32_t need = t->w.cfg->votes;
+
+    if ((uint32_t)votes >= need && *lapse < t->most)
+        *lapse += hd_min_u64(*lapse / 8, t->most / 10);
+    else if (votes >= (int32_t)need && *lapse > t->least)
+        *lapse -= hd_max_u64(*lapse / 8, t->least);
+    else
+        return false;
+    return true;
+}
+
 /* The gap since the last event votes for the lapse. */
 static void thrash_vote(struct hd_thrash *t, uint32_t app, hd_time gap)
 {
-    int32_t *votes = &t->s->votes[app], need = (int32_t)t->w.cfg->votes;
+    int32_t *votes = &t->s->votes[app];
     hd_time *lapse = &t->s->lapse[app];
+    bool released = t->w.cfg->as_released != 0;
 
     if (t->w.cfg->lapse != LAPSE_US)
         return;
     *votes += gap < *lapse ? -1 : 1;
-    if (*votes >= need && *lapse < t->most)
-        *lapse = hd_min_u64(*lapse + *lapse / 8, t->most);
-    else if (*votes <= -need && *lapse > t->least)
-        *lapse = hd_max_u64(*lapse - *lapse / 8, t->least);
-    else
+    if (released && (*votes < INT8_MIN || *votes > INT8_MAX))
+        *votes = *votes < 0 ? INT8_MAX : INT8_MIN;
+    if (!(released ? thrash_tune_released : thrash_tune)(t, *votes, lapse))
         return;
     *votes /= 2;
     thrash_row(t, app)[HD_THRASH_TUNED]++;
@@ -514,7 +555,7 @@ static void thrash_pin(struct hd_thrash *t, hd_time now, uint32_t app,
     if (p->pinned == NONE) {
         p->deadline = now + t->pin;
         p->throttlings = 0;
-        b->pinned = 1;
+        b->pinned++;
         t->s->pins++;
         t->s->made++;
         thrash_row(t, app)[HD_THRASH_PINNED]++;

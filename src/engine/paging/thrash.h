@@ -21,6 +21,7 @@ struct hd_thrash_cfg {
     uint32_t nap, epoch;    /* lapses */
     uint32_t pin;           /* lapses; 0: for good */
     uint32_t max_resets;    /* of a block */
+    uint32_t as_released;   /* 1: not as it is meant to be */
 };
 
 enum hd_thrash_how { HD_THRASH_NONE, HD_THRASH_DRIVER, HD_THRASH_REFAULT };
