@@ -228,7 +228,7 @@ end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
 for folder, most in pairs { engine = 46200, policies = 3350, work = 16650,
-    shell = 13500 } do
+    shell = 13650 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
         :format(folder, folder))), most, folder)

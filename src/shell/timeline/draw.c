@@ -14,6 +14,12 @@
  *
  * and next to them in each the tracks of what was sampled.
  *
+ * A batch of the driver's (uvm.mode=driver) is a slice from its interrupt to its
+ * replay, on a track of its own, with a slice for each term of its time inside.
+ * Most terms are spent block by block; each is drawn once, with its sum, in the
+ * order in which the first block has them.  Names are those of the events of
+ * uvm_tools (UvmEventType) where it has one: Eviction, Migration, GpuFaultReplay.
+ *
  * Slices of a track are one after the other or one inside the other.  Requests
  * of a core, walks and far faults overlap, so each takes the first track of its
  * kind that is free at its beginning.  Walkers have no numbers in the machine;
@@ -55,6 +61,17 @@ enum name {
     EVICTION,
     EPOCH,
     TIMELINE,
+    BATCH,
+    INTERRUPT,
+    FETCH,
+    BLOCKS,
+    UNMAP,
+    DMA_MAP,
+    ROOM,
+    PAGE_TABLES,
+    UVM_EVICTION,
+    UVM_MIGRATION,
+    UVM_REPLAY,
     NAMES
 };
 
@@ -65,6 +82,10 @@ static const char *const event_names[NAMES - 1] = {
     "level 1 (root)", "level 2",       "level 3",
     "level 4 (leaf)", "far fault",     "transfer",
     "eviction",       "epoch",         "timeline",
+    "batch",          "interrupt",     "fetch",
+    "blocks",         "unmap",         "DMA map",
+    "wait for frames", "page tables",  "Eviction",
+    "Migration",      "GpuFaultReplay",
 };
 
 enum argument {
@@ -90,6 +111,13 @@ enum argument {
     A_EVENTS_OF,
     A_EVENTS_ONE,
     A_EVERY,
+    A_NUMBER,
+    A_PACKETS,
+    A_DUPLICATES,
+    A_STALE,
+    A_FAULTS,
+    A_BLOCKS,
+    A_EVICTIONS,
     ARGUMENTS
 };
 
@@ -115,6 +143,13 @@ static const char *const argument_names[ARGUMENTS - 1] = {
     "events there were",
     "events: one of",
     "cycles between samples",
+    "number",
+    "packets",
+    "duplicates",
+    "stale",
+    "faults",
+    "blocks",
+    "evictions",
 };
 
 #define NUM(name, v)                                                           \
@@ -550,6 +585,52 @@ static uint64_t epoch_track(struct pen *p, uint64_t policy)
     return track(p, HD_TL_POLICY, name, NULL);
 }
 
+/* A batch from `begin` on, which the one before it may have put off by a cycle
+ * that was rounded. */
+static void draw_batch(struct pen *p, const struct heddle_n_batch_served *n,
+                       uint64_t begin, uint64_t on)
+{
+    const struct hd_pf_arg arg[] = {NUM(A_NUMBER, n->number),
+                                    NUM(A_PACKETS, n->packets),
+                                    NUM(A_DUPLICATES, n->duplicates),
+                                    NUM(A_STALE, n->stale),
+                                    NUM(A_FAULTS, n->faults),
+                                    NUM(A_PAGES, n->pages),
+                                    NUM(A_BYTES, n->bytes),
+                                    NUM(A_BLOCKS, n->blocks),
+                                    NUM(A_EVICTIONS, n->evictions),
+                                    NUM(A_APP, n->app)};
+    const struct {
+        uint32_t name;
+        uint64_t cycles;
+    } term[] = {{INTERRUPT, n->interrupt},  {FETCH, n->base},
+                {BLOCKS, n->block},         {UNMAP, n->unmap},
+                {DMA_MAP, n->dma},          {ROOM, n->room},
+                {PAGE_TABLES, n->page},     {UVM_EVICTION, n->evict},
+                {UVM_MIGRATION, n->copy}};
+    struct hd_pf_event e = {.at = begin,
+                            .track = on,
+                            .category = HD_TL_FAULT + 1,
+                            .name = BATCH,
+                            .arg = arg,
+                            .args = p->several ? HD_LEN(arg) : HD_LEN(arg) - 1};
+
+    pen_begin(p, e);
+    e.args = 0;
+    for (uint32_t i = 0; i < HD_LEN(term); i++) {
+        uint64_t end = hd_min_u64(e.at + term[i].cycles, n->cycle);
+
+        e.name = term[i].name;
+        if (end > e.at)
+            slice(p, e, end);
+        e.at = end;
+    }
+    e.at = n->cycle;
+    e.name = UVM_REPLAY;
+    hd_pf_instant(p->b, &e);
+    hd_pf_end(p->b, n->cycle, on);
+}
+
 static void draw_events(struct pen *p)
 {
     static const char *const way[] = {"to the GPU", "to the host"};
@@ -557,7 +638,7 @@ static void draw_events(struct pen *p)
     size_t n = t->class[HD_TL_EVENTS].n;
     struct hd_tl_event **r = malloc((n + 1) * sizeof(struct hd_tl_event *));
     struct lanes faults = {.of = HD_TL_FAULT, .name = "far faults"};
-    struct lane link[2] = {{0, 0}, {0, 0}};
+    struct lane link[2] = {{0, 0}, {0, 0}}, batches = {0, 0};
     uint64_t kernel[HEDDLE_MAX_APPS] = {0}, epoch[HEDDLE_MAX_BOUND] = {0};
     uint64_t evictions = 0;
 
@@ -613,6 +694,14 @@ static void draw_events(struct pen *p)
             e.args = 4;
             e.track = evictions;
             break;
+        case HD_TL_BATCH:
+            if (batches.track == 0)
+                batches.track = track(p, HD_TL_FAULT, "batches", NULL);
+            draw_batch(p, &t->batch[x->a],
+                       hd_min_u64(hd_max_u64(x->begin, batches.free), x->end),
+                       batches.track);
+            batches.free = x->end;
+            continue;
         default:
             on = &epoch[x->a % HEDDLE_MAX_BOUND];
             if (*on == 0)

@@ -8,8 +8,8 @@
  * fault.  So a record has all its stages, and they are in order: their times
  * add up to the request's.  What was noted is in tables of fixed size
  * (books), of which the entry that was touched longest ago goes.  An *event* is
- * a launch of a kernel, a far fault, a transfer, an eviction, an epoch.  A
- * *sample* is counters and lengths of queues at a multiple of so many cycles;
+ * a launch of a kernel, a far fault, a transfer, an eviction, an epoch, a batch of
+ * the driver's.  A *sample* is counters and lengths of queues at a multiple of so many cycles;
  * the caller asks for it between two runs, for which it is cut
  * where the next is due, since a policy with epochs of its own would be more
  * than a watcher.
@@ -288,6 +288,22 @@ static void timeline_move(struct heddle_timeline *t, uint32_t class,
                 row * sizeof *t->sample);
 }
 
+/* Batches have the places of their events, and none is left of others. */
+static void timeline_pack(struct heddle_timeline *t)
+{
+    size_t n = 0;
+
+    for (uint64_t i = 0; i < t->class[HD_TL_EVENTS].n; i++) {
+        struct hd_tl_event *e = &t->event[i];
+
+        if (e->kind != HD_TL_BATCH)
+            continue;
+        t->batch[n] = t->batch[e->a];
+        e->a = n++;
+    }
+    t->batches = n;
+}
+
 /* Halves what is kept of the class that takes most; false where nothing can be
  * given up. */
 static bool thin(struct heddle_timeline *t)
@@ -307,6 +323,7 @@ static bool thin(struct heddle_timeline *t)
         if (kept(t, most, i))
             timeline_move(t, most, n++, i);
     c->n = n;
+    timeline_pack(t);
     return true;
 }
 
@@ -348,24 +365,26 @@ static bool timeline_wanted(const struct heddle_timeline *t, uint64_t app,
            begin < t->to && t->repeats == 0;
 }
 
-static void add_event(struct heddle_timeline *t, enum hd_tl_component of,
+/* False: it is left out. */
+static bool add_event(struct heddle_timeline *t, enum hd_tl_component of,
                       struct hd_tl_event e)
 {
     struct hd_tl_class *c = &t->class[HD_TL_EVENTS];
 
     if (!hd_tl_shows(t, of) || (t->app != UINT32_MAX && t->app != e.app) ||
         e.end < t->from || e.begin >= t->to || t->repeats != 0)
-        return;
+        return false;
     e.serial = ++c->reported;
     e.rank = e.kind == HD_TL_KERNEL ? 62 : (uint8_t)timeline_rank_of(e.serial);
     if (e.rank < c->k)
-        return;
+        return false;
     if (hd_grow(&t->event, c->n, &c->room, sizeof e) == NULL) {
         timeline_no_memory(t);
-        return;
+        return false;
     }
     t->event[c->n++] = e;
     timeline_bound(t);
+    return true;
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -567,6 +586,27 @@ static void on_evicted(void *state, const void *note)
                                    .a = n->vpn,
                                    .b = n->pages,
                                    .flag = n->dirty != 0});
+}
+
+static void on_batch(void *state, const void *note)
+{
+    struct heddle_timeline *t = state;
+    const struct heddle_n_batch_served *n = note;
+    struct hd_tl_event e = {.kind = HD_TL_BATCH,
+                            .begin = n->cycle - hd_min_u64(n->cycle,
+                                                           n->cycles +
+                                                               n->interrupt),
+                            .end = n->cycle,
+                            .app = (uint8_t)n->app,
+                            .a = t->batches};
+
+    if (hd_grow(&t->batch, t->batches, &t->batch_room, sizeof *n) == NULL) {
+        timeline_no_memory(t);
+        return;
+    }
+    t->batch[t->batches++] = *n;
+    if (!add_event(t, HD_TL_FAULT, e))
+        t->batches--;
 }
 
 static void on_start(void *state, const void *note)
@@ -796,8 +836,10 @@ static void timeline_listen(struct heddle_timeline *t)
         watch[HEDDLE_NOTE_page_fault] = on_fault;
         watch[HEDDLE_NOTE_page_arrived] = on_page;
     }
-    if (hd_tl_shows(t, HD_TL_FAULT))
+    if (hd_tl_shows(t, HD_TL_FAULT)) {
         watch[HEDDLE_NOTE_page_arrived] = on_page;
+        watch[HEDDLE_NOTE_batch_served] = on_batch;
+    }
     if (hd_tl_shows(t, HD_TL_LINK))
         watch[HEDDLE_NOTE_link_transfer] = on_transfer;
     if (hd_tl_shows(t, HD_TL_EVICT))
@@ -859,6 +901,7 @@ void heddle_timeline_close(heddle_timeline *t)
         free(t->book[i]);
     free(t->request);
     free(t->event);
+    free(t->batch);
     free(t->sample);
     free(t->column);
     free(t->title);
@@ -894,6 +937,7 @@ static void timeline_forget(struct heddle_timeline *t, uint32_t class,
             timeline_move(t, class, n++, i);
     }
     c->n = n;
+    timeline_pack(t);
     if (reported != HD_TL_NEVER)
         c->reported = reported;
 }

@@ -60,13 +60,14 @@ enum hd_tl_kind {
     HD_TL_PAGE, /* a far fault */
     HD_TL_TRANSFER,
     HD_TL_EVICTION,
-    HD_TL_EPOCH
+    HD_TL_EPOCH,
+    HD_TL_BATCH /* of the driver's */
 };
 
 struct hd_tl_event {
     uint64_t serial, begin, end;
     /* KERNEL: launch, run; PAGE, EVICTION: vpn, pages; TRANSFER: bytes, cycles
-     * that it waited; EPOCH: policy */
+     * that it waited; EPOCH: policy; BATCH: its place in `batch` */
     uint64_t a, b;
     uint8_t kind, app, rank;
     uint8_t flag; /* TRANSFER: to the host; EVICTION: dirty */
@@ -114,6 +115,8 @@ struct heddle_timeline {
     struct hd_tl_class class[HD_TL_CLASSES];
     struct hd_tl_request *request;
     struct hd_tl_event *event;
+    struct heddle_n_batch_served *batch; /* of events that are kept */
+    size_t batches, batch_room;
     uint64_t *sample; /* rows of [0] the cycle, and a number a column */
     struct hd_tl_column *column;
     uint32_t columns;
