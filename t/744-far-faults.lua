@@ -2,10 +2,12 @@
 -- histograms say, in both modes, of each application and of all together, with
 -- what belongs to no application only in the sum; curves of them add up to the
 -- totals; the text has their section where pages fault and have faulted, and
--- nowhere else.
+-- nowhere else; a row of each batch of the driver, where they are asked for, sums
+-- to what is counted, is in JSON and in databases, and nothing else changes.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local H = require "heddle"
 local metric, counter = H.report.metric, H.report.counter
 
@@ -126,6 +128,91 @@ local one = run({ ["uvm.mode"] = "driver" },
 tap.is(metric(one, "fault_replays", 0), counter(one, "uvm.replays"),
     "but where there is only one")
 tap.ok(text_of(d):find(SECTION, 1, true), "the text has the section, too")
+
+-- ---- a row of each batch ---------------------------------------------------------
+
+do
+    local SMALL = { ["vm.memory_bytes"] = LITTLE, ["uvm.mode"] = "driver",
+        ["uvm.evict_latency"] = 1000, ["uvm.page_latency"] = 10 }
+    local r, plain = run(SMALL, { batches = true }), run(SMALL)
+    local paper = run({ ["vm.memory_bytes"] = LITTLE }, { batches = true })
+    local list, sum, exact = r.batches, {}, true
+    for i, b in ipairs(list) do
+        for k, v in pairs(b) do sum[k] = (sum[k] or 0) + v end
+        exact = exact and b.number == i and math.abs(b.cycles - b.base - b.block
+            - b.unmap - b.dma - b.room - b.page - b.evict - b.copy) <= 8
+            and b.cycle <= r.cycles and (i == 1 or b.cycle > list[i - 1].cycle)
+    end
+    tap.ok(#list > 3 and exact, "a row a batch, whose terms sum to its time", #list)
+    for field, name in pairs { cycles = "uvm.batch_cycles",
+        interrupt = "uvm.interrupt_cycles", room = "uvm.room_cycles",
+        evict = "uvm.evict_cycles", copy = "uvm.copy_cycles" } do
+        tap.is(sum[field], counter(r, name), field .. ": as is counted")
+    end
+    for field, name in pairs { faults = "fault.faults", blocks = "uvm.blocks",
+        duplicates = "uvm.duplicates", stale = "uvm.stale" } do
+        local n = counter(r, name) -- to the applications' first ends
+        tap.ok(n <= sum[field] and n > 0.9 * sum[field] - 2,
+            field .. ": as is counted", ("%d, %d"):format(n, sum[field]))
+    end
+    tap.ok(paper.batches == nil and plain.batches == nil,
+        "in the driver's mode, where they are asked for")
+    -- text: every percentile is one of the values
+    local text = H.report.batches(r)
+    local cycles = {}
+    for i, b in ipairs(list) do cycles[i] = b.cycles end
+    table.sort(cycles)
+    local p = cycles[math.ceil(0.9 * #list)]
+    tap.ok(text:find(("^%d batches"):format(#list)) and text:match(
+        "\n  cycles +[%d.]+ +%d+ +%d+ +(%d+)") == tostring(p), "a summary", text)
+    tap.ok(text_of(r):find(text, 1, true), "which the text has")
+    -- files
+    local dir = files.folder()
+    H.report.json(r, dir .. "/r.json")
+    local back = H.report.read(dir .. "/r.json")[1]
+    tap.is(H.json.encode(back.batches), H.json.encode(list), "JSON reads back")
+    tap.is(H.report.batches(back), text, "to an equal summary")
+    H.report.sqlite({ r, plain }, dir .. "/r.sqlite")
+    H.report.sqlite({ r, plain }, dir .. "/r.sqlite") -- again: the same rows
+    local db <close> = require("heddle.sqlite").open(dir .. "/r.sqlite")
+    local n, of = 0, {}
+    for _, row in ipairs(db:exec("select run, count(*) as n, sum(packets) as p, "
+        .. "sum(copy) as c from batch group by run")) do
+        n, of = n + 1, row
+    end
+    tap.ok(n == 1 and of.n == #list and of.p == sum.packets
+        and of.c == sum.copy, "a table of a database", H.json.encode(of))
+    files.command("rm -r " .. files.quote(dir))
+    r.batches = nil
+    tap.is(H.json.encode(r), H.json.encode(plain), "and nothing else changes")
+end
+do -- what is restored and repeated is there once; jobs of a series have them
+    local function sim()
+        return H.sim { machine = "maxwell", batches = true, progress = false,
+            apps = { H.app("GUP", { size = "T" }) }, settings = {
+            ["core.count"] = 4, ["vm.paging"] = "fault",
+            ["uvm.mode"] = "driver" } }
+    end
+    local straight <close> = sim()
+    local again <close> = sim()
+    straight:run(400000)
+    again:run(150000)
+    local s = again:snapshot()
+    again:run(200000)
+    again:restore(s)
+    again:run(250000)
+    local want = H.json.encode(straight:results().batches)
+    tap.is(H.json.encode(again:results().batches), want, "restored and repeated")
+    tap.is(#straight:used(), 0, "it is no policy of the script's")
+    local job = H.run({ { machine = "maxwell", batches = true,
+        apps = { H.app("GUP", { size = "T" }) }, stop_cycles = 400000,
+        settings = { ["core.count"] = 4, ["vm.paging"] = "fault",
+            ["uvm.mode"] = "driver" } } }, { progress = false })[1]
+    tap.is(H.json.encode(job.batches), want, "of a job of H.run")
+    tap.raises(function() H.sim { machine = "maxwell", batches = 1,
+        apps = { H.app("GUP", { size = "T" }) } } end,
+        "H.sim: batches: true or false is expected, not 1", "what it takes")
+end
 
 -- ---- over time, and where there are none --------------------------------------------
 

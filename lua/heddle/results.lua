@@ -33,6 +33,8 @@
 --               p90, p95, p99, buckets = { { low, high, count }, ... } }
 --   metrics     section, name, unit, meaning, apps, total: what metrics.lua
 --               derives; a number that cannot be had is absent
+--   batches     with the option `batches`: what each batch of the driver was, and
+--               took (batches.lua)
 --   intervals   from, to, and counters["component.name"] by application
 --
 -- Nothing here depends on the wall clock, so equal runs give equal bytes.  How
@@ -69,7 +71,7 @@ local function policies_of(sim)
     end)
     if ok then
         for i = #used, 1, -1 do
-            if used[i].name == "(timeline)" then -- changes nothing
+            if used[i].name:find "^%(" then -- heddle's, which change nothing
                 table.remove(used, i)
             end
         end
@@ -325,6 +327,7 @@ function M.collect(sim)
         results.rounded = json.array(sim.rounded)
     end
     results.memory = sim.memory or nil
+    results.batches = sim.batched and require("heddle.batches").of(sim) or nil
     local warnings = require("heddle.warnings").of(results, sim)
     if #warnings > 0 then
         results.told = json.array(warnings)

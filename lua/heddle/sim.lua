@@ -34,7 +34,7 @@ local Sim = {}
 local OPTIONS = {
     machine = true, apps = true, policies = true, settings = true,
     interval = true, label = true, progress = true, timeline = true,
-    sample = true, memory = true,
+    sample = true, memory = true, batches = true,
     seed = "sim.seed", check = "sim.check", budget = "sim.budget",
     warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
     translation = "sim.translation", relaunch = "sim.relaunch",
@@ -102,6 +102,10 @@ local function check_values(o)
     check_list("policies", o.policies or {})
     if o.interval ~= nil and o.interval ~= "auto" then
         whole("H.sim: interval, or \"auto\"", o.interval, 1)
+    end
+    if o.batches ~= nil and type(o.batches) ~= "boolean" then
+        fail(-2, "H.sim: batches: true or false is expected, not %s",
+            tostring(o.batches))
     end
 end
 
@@ -175,6 +179,7 @@ local function new(o)
         status = "ready",
         time = time.new(),
         drawing = false,
+        batched = false,
     }, Sim)
     for i, a in ipairs(apps) do
         if a.budget then
@@ -189,6 +194,10 @@ local function new(o)
     end
     if script.options.follow then
         require("heddle.follow").attach(self, script.options.follow)
+    end
+    if o.batches and c:get "uvm.mode" == "driver" then
+        require("heddle.batches").attach(self)
+        self.batched = true
     end
     if o.timeline ~= nil or script.options.timeline then
         self.drawing = require("heddle.timeline").attach(self, o.timeline)
@@ -239,8 +248,8 @@ end
 function methods:used()
     local used = require("heddle.policy").used(self.core)
     for i = #used, 1, -1 do
-        if used[i].name == "follow" or used[i].name == "(timeline)" then
-            table.remove(used, i) -- the command's, not the script's
+        if used[i].name == "follow" or used[i].name:find "^%(" then
+            table.remove(used, i) -- heddle's, not the script's
         end
     end
     return used

@@ -55,6 +55,7 @@ local OF = {
     ["H.run"] = { returns = "heddle.results[]" },
     ["H.report.table"] = { returns = "string" },
     ["H.report.compare"] = { returns = "string" },
+    ["H.report.batches"] = { returns = "string" },
     ["H.report.metric"] = { returns = "number?" },
     ["H.report.counter"] = { returns = "integer" },
     ["H.report.ipc"] = { returns = "number?" },
@@ -102,6 +103,7 @@ local OPTIONS = {
     check = "boolean", budget = "integer", warmup = "integer",
     stop_cycles = "integer", translation = "string", relaunch = "boolean",
     sample = "table", timeline = "string|table", memory = "string",
+    batches = "boolean",
 }
 local FIELDS = {
     now = "integer", cycles = "integer", instructions = "integer",

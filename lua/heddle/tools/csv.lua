@@ -212,10 +212,34 @@ function csv.database(results, path)
         run text, interval integer, app, kernel text, component text,
         instance integer, stat text, unit text, value)]]
     db:exec "create index if not exists result_of on result (run, component, stat)"
+    local fields = require("heddle.batches").FIELDS
+    local batches = false
+    for _, pair in ipairs(runs) do
+        batches = batches or pair[2].batches ~= nil
+    end
+    if batches then
+        db:exec(("create table if not exists batch (run text, %s, primary key "
+            .. "(run, number))"):format(table.concat(fields, " integer, ")
+            .. " integer"))
+    end
+    local function batch_rows(run, list)
+        db:exec("delete from batch where run = ?", run)
+        for _, b in ipairs(list or {}) do
+            local row = { run }
+            for i, field in ipairs(fields) do
+                row[i + 1] = b[field]
+            end
+            db:exec("insert into batch values (?" .. (",?"):rep(#fields) .. ")",
+                table.unpack(row))
+        end
+    end
     db:exec "begin immediate"
     local ok, err = pcall(function()
         for _, pair in ipairs(runs) do
             local run = tostring(pair[1])
+            if batches then
+                batch_rows(run, pair[2].batches)
+            end
             db:exec("delete from result where run = ?", run)
             rows({ row = function(...)
                 db:exec("insert into result values (?,?,?,?,?,?,?,?,?)", run,

@@ -169,6 +169,12 @@ local function hist_rows(results)
     return rows
 end
 
+--- The driver's batches of results that have them (batches.lua), as text: means,
+-- percentiles and shares of the time.
+function report.batches(results)
+    return report.table(require("heddle.batches").summary(results))
+end
+
 local function labels(results)
     local out = {}
     for i, a in ipairs(results.apps) do
@@ -274,6 +280,9 @@ function report.format(results)
             "max",
         })
         out[#out + 1] = "\n" .. report.table(hists)
+    end
+    if results.batches then
+        out[#out + 1] = "\n" .. report.batches(results)
     end
     out[#out + 1] = origin(results)
     return table.concat(out)
