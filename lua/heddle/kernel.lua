@@ -46,7 +46,8 @@ APPLICATION    app { ... } returns an application.  Fields:
                           prefetch = { buffers sent to the GPU before it },
                           prefetch_host = { ... to the host },
                           host_reads = { buffers that the host reads before },
-                          host_writes = { ... writes } };
+                          host_writes = { ... writes } }; a part of a buffer
+                        is { buffer, offset =, bytes = } there;
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
@@ -166,10 +167,16 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.b h.kernels h.p     buffers; kernels by number and by name; parameters
   h.free(buf)   gives a buffer's memory back; no later kernel may use it
   h.advise(buf, { read_mostly = true, preferred = "gpu" or "host",
-             accessed_by = true })
+             accessed_by = true } [, offset, bytes])
                 what the driver may know of a buffer from now on
-  h.prefetch(buf [, "gpu" or "host"])   sends all of it there
-  h.touch(buf, "read" or "write")       the host does so to all of it
+  h.advise(buf, "set_read_mostly" [, offset, bytes])
+                one piece of it, set or taken back: unset_read_mostly,
+                set_preferred_gpu, set_preferred_host, unset_preferred,
+                set_accessed_by, unset_accessed_by
+  h.prefetch(buf [, "gpu" or "host" [, offset, bytes]])   sends it there
+  h.touch(buf, "read" or "write" [, offset, bytes])   the host does so to it
+                offset, bytes: of all pages that have one of these bytes;
+                without them of the whole buffer
   h.launched    number of launches so far
   Where pages come when they are touched (vm.paging=fault), the last three take
   effect before the launch that host returns, which waits for them: advice

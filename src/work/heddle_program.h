@@ -283,6 +283,19 @@ HEDDLE_API int heddle_host_advise(heddle_host *h, uint32_t buffer,
                                   uint32_t advice);
 HEDDLE_API int heddle_host_move(heddle_host *h, uint32_t buffer,
                                 enum heddle_move what);
+/* Some bytes of a buffer, 1 or more, all of them in it; what is said or done
+ * covers all pages that have one.  Advice: bits that are taken back from what
+ * was said of a page, or of its buffer, and bits that are set. */
+struct heddle_range {
+    uint32_t buffer;
+    uint64_t offset, bytes;
+};
+HEDDLE_API int heddle_host_advise_range(heddle_host *h,
+                                        const struct heddle_range *r,
+                                        uint32_t set, uint32_t unset);
+HEDDLE_API int heddle_host_move_range(heddle_host *h,
+                                      const struct heddle_range *r,
+                                      enum heddle_move what);
 /* Launches so far. */
 HEDDLE_API uint32_t heddle_host_launched(const heddle_host *h);
 /* The state: borrowed until the next heddle_host_set_state. */

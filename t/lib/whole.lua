@@ -198,11 +198,12 @@ end
 -- ---- programs --------------------------------------------------------------
 
 --- Two buffers of n pages which kernels load or store, in launches that a host draws
--- from a stream in its state, with hints and touches of its own between them.
-function whole.any(n, seed, rounds)
+-- from a stream in its state, with hints and touches of its own between them;
+-- ranges: of bytes of them.
+function whole.any(n, seed, rounds, ranges)
     return H.program(kernel.app {
         name = "any", source = "this test",
-        params = { seed = seed, rounds = rounds },
+        params = { seed = seed, rounds = rounds, ranges = ranges and 1 or 0 },
         buffers = function()
             return { kernel.i64("a", n * 512), kernel.i64("b", n * 512 + 100) }
         end,
@@ -234,15 +235,20 @@ function whole.any(n, seed, rounds)
             end
             for _ = 1, draw(4) do
                 local buf = draw(2) == 0 and h.b.a or h.b.b
-                local what = draw(9)
-                if what == 0 then h.prefetch(buf)
-                elseif what == 1 then h.prefetch(buf, "host")
+                local what, from, bytes = draw(9), nil, nil
+                if h.p.ranges > 0 and draw(4) > 0 then
+                    from = draw(8 * buf.count)
+                    bytes = draw(8 * buf.count - from) + 1
+                end
+                if what == 0 then h.prefetch(buf, "gpu", from, bytes)
+                elseif what == 1 then h.prefetch(buf, "host", from, bytes)
                 elseif what == 2 then
                     h.advise(buf, { read_mostly = draw(2) == 0,
                         accessed_by = draw(3) == 0,
-                        preferred = ({ "gpu", "host" })[draw(3) + 1] })
+                        preferred = ({ "gpu", "host" })[draw(3) + 1] },
+                        from, bytes)
                 else
-                    h.touch(buf, what > 5 and "read" or "write")
+                    h.touch(buf, what > 5 and "read" or "write", from, bytes)
                 end
             end
             return h.kernels[draw(4) + 1]

@@ -7,6 +7,7 @@
 -- buffers back, or hosts do something to them before, is a host, too.
 --
 -- SPDX-License-Identifier: MIT
+local hostcalls = require "heddle.kernel.hostcalls"
 local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 local plain = require "heddle.plain"
@@ -15,11 +16,26 @@ local fail, kernel_of, launch_of = launch.fail, launch.kernel_of,
     launch.launch_of
 
 -- Not what application code has under these names (pure.lua).
-local type, math_type, unpack = type, math.type, table.unpack
+local type, math_type, unpack, next = type, math.type, table.unpack, next
 
 local M = {}
 
 local PLAIN = { fail = fail }
+
+-- A call of the host as the engine has it.
+local DEVICE = {
+    free = function(device, c) device:free(c.buffer.index - 1) end,
+    move = function(device, c)
+        device:move(c.buffer.index - 1, c.how, c.offset, c.bytes)
+    end,
+    advise = function(device, c)
+        local b, offset, bytes = c.buffer, c.offset, c.bytes
+        if not offset and c.unset ~= hostcalls.ALL then
+            offset, bytes = 0, b.count * b.width
+        end
+        device:advise(b.index - 1, c.set, c.unset, offset, bytes)
+    end,
+}
 
 -- What the engine calls between kernels: from the bytes of the host's state
 -- to new bytes and the next launch.
@@ -34,17 +50,10 @@ local function host_of(inst, declared)
         h.read = function(b, i) return device:read(b.index - 1, i) end
         h.write = function(b, i, x) device:write(b.index - 1, i, x) end
         h.fill = function(b, x) device:fill(b.index - 1, x) end
-        h.free = function(b) device:free(b.index - 1) end
-        h.advise = function(b, a)
-            device:advise(b.index - 1, launch.advice(b, a))
-        end
-        h.prefetch = function(b, to)
-            device:move(b.index - 1,
-                launch.word(to or "gpu", "prefetch", { "gpu", "host" }))
-        end
-        h.touch = function(b, how)
-            device:move(b.index - 1,
-                launch.word(how, "touch", { "read", "write" }))
+        for name, fn in next, hostcalls.calls(inst, function(c)
+            DEVICE[c.what](device, c)
+        end) do
+            h[name] = fn
         end
         for _, b in ipairs(h.launched == 0 and inst.buffers or {}) do
             if b.advise then h.advise(b, b.advise) end
@@ -64,18 +73,45 @@ end
 
 -- What is done to buffers that a launch lists: behind it, and before it.
 local DOES = {
-    { "free", function(h, b) h.free(b) end },
-    { "prefetch", function(h, b) h.prefetch(b) end },
-    { "prefetch_host", function(h, b) h.prefetch(b, "host") end },
-    { "host_reads", function(h, b) h.touch(b, "read") end },
-    { "host_writes", function(h, b) h.touch(b, "write") end },
+    { "free", function(h, ...) h.free(...) end },
+    { "prefetch", function(h, b, ...) h.prefetch(b, "gpu", ...) end },
+    { "prefetch_host", function(h, b, ...) h.prefetch(b, "host", ...) end },
+    { "host_reads", function(h, b, ...) h.touch(b, "read", ...) end },
+    { "host_writes", function(h, b, ...) h.touch(b, "write", ...) end },
 }
 
 -- Does numbers first to last of these to the buffers of a launch, if there is
--- one.
+-- one, or to what it lists of one.
 local function do_some(h, entry, first, last)
     for i = first, entry and not entry.fn and last or 0 do
-        for _, b in ipairs(entry[DOES[i][1]] or {}) do DOES[i][2](h, b) end
+        for _, b in ipairs(entry[DOES[i][1]] or {}) do
+            if b.name then
+                DOES[i][2](h, b)
+            else
+                DOES[i][2](h, b[1], b.offset, b.bytes)
+            end
+        end
+    end
+end
+
+local PART = { true, offset = true, bytes = true }
+
+-- A list of buffers, or of { buffer, offset =, bytes = }.
+local function check_list(inst, i, name, list)
+    if type(list) ~= "table" or list.name then
+        fail("application %s: launch %d: %s: expected a list of buffers, got %s",
+            inst.name, i, name, tostring(list))
+    end
+    for _, b in ipairs(list) do
+        if type(b) == "table" and not b.name then
+            launch.known(("application %s: launch %d: %s: no field"):format(
+                inst.name, i, name), b, PART)
+            b = b[1]
+        end
+        if type(b) ~= "table" or inst.b[b.name] ~= b then
+            fail("application %s: launch %d: %s: expected buffers of the "
+                .. "application", inst.name, i, name)
+        end
     end
 end
 
@@ -83,22 +119,18 @@ end
 -- if none does, and no buffer has advice.
 local function doing(inst)
     local text = {}
+    local checks = hostcalls.calls(inst, function() end)
     for i, entry in ipairs(inst.launches) do
-        for _, what in ipairs(DOES) do
-            local list = not entry.fn and entry[what[1]] or {}
-            if type(list) ~= "table" or list.name then
-                fail("application %s: launch %d: %s: expected a list of "
-                    .. "buffers, got %s", inst.name, i, what[1],
-                    tostring(list))
-            end
+        for _, what in ipairs(entry.fn and {} or DOES) do
+            local list = entry[what[1]] or {}
+            check_list(inst, i, what[1], list)
             for _, b in ipairs(list) do
-                if type(b) ~= "table" or inst.b[b.name] ~= b then
-                    fail("application %s: launch %d: %s: expected buffers of "
-                        .. "the application", inst.name, i, what[1])
-                end
-                text[#text + 1] = what[1] .. i .. b.name
+                text[#text + 1] = what[1] .. i .. (b.name
+                    or b[1].name .. "+" .. (b.offset or 0) .. ":"
+                        .. (b.bytes or ""))
             end
         end
+        do_some(checks, entry, 1, #DOES)
     end
     if #text == 0 and inst.advised == "" then return nil end
     return function(h)

@@ -97,7 +97,8 @@ void hd_hostmem_prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
         hd_dispatch_go(d, app, now);
         return;
     }
-    hd_manage_hint(d->g->manager, now, app, x.base, x.bytes, &h);
+    hd_manage_hint(d->g->manager, now, app, (hd_va){x.base.v + h.offset},
+                   h.bytes != 0 ? h.bytes : x.bytes, &h);
 }
 
 void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now)

@@ -30,20 +30,49 @@ static void managepaging_hinted(void *manage, hd_time now, uint32_t app)
     g->cores.hinted(g->cores.self, g->id, app, now);
 }
 
+/* Pages that have a byte of what the host says something of: all of them, to
+ * their ends, as cudaMemAdvise and cudaMemPrefetchAsync round. */
+static hd_vpn managepaging_pages(const struct hd_manage *g,
+                                 const struct hd_manage_job *j, uint32_t *pages)
+{
+    uint64_t vpn = j->base >> HD_PAGE_SHIFT;
+    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
+    struct hd_xlate x;
+
+    if (j->hint.bytes != 0 && hd_pt_taken(g->t, j->app, vpn, &x))
+        vpn = x.vpn.v;
+    if (j->hint.bytes != 0 && hd_pt_taken(g->t, j->app, end - 1, &x))
+        end = x.vpn.v + x.pages;
+    *pages = (uint32_t)(end - vpn);
+    return (hd_vpn){vpn};
+}
+
+static void managepaging_advise(struct hd_manage *g, hd_time now,
+                                const struct hd_manage_job *j, hd_vpn vpn,
+                                uint32_t pages)
+{
+    const struct hd_hint *h = &j->hint;
+
+    if (h->bytes == 0 && h->unset == HD_HINT_ALL_ADVICE)
+        hd_ptables_advise(g->t, j->app, h->alloc, h->set);
+    else
+        hd_ptables_advise_pages(g->t, j->app, h->alloc, vpn, pages,
+                                (struct hd_advice_change){h->set, h->unset});
+    hd_evict_advised(g->evict, j->app, vpn, pages);
+    if (h->set & HEDDLE_ADVICE_ACCESSED_BY)
+        hd_faults_map_range(g->faults, now, j->app, vpn, pages, false);
+    managepaging_hinted(g, now, j->app);
+}
+
 /* What the host says of an allocation, or does to it. */
 static void managepaging_hint(struct hd_manage *g, hd_time now,
                               const struct hd_manage_job *j)
 {
-    hd_vpn vpn = {j->base >> HD_PAGE_SHIFT};
-    uint64_t end = (j->base + j->bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT;
-    uint32_t pages = (uint32_t)(end - vpn.v);
+    uint32_t pages;
+    hd_vpn vpn = managepaging_pages(g, j, &pages);
 
     if (j->hint.what == HD_HINT_ADVICE) {
-        hd_ptables_advise(g->t, j->app, j->hint.alloc, j->hint.advice);
-        hd_evict_advised(g->evict, j->app, vpn, pages);
-        if (j->hint.advice & HEDDLE_ADVICE_ACCESSED_BY)
-            hd_faults_map_range(g->faults, now, j->app, vpn, pages, false);
-        managepaging_hinted(g, now, j->app);
+        managepaging_advise(g, now, j, vpn, pages);
     } else if (j->hint.what == HEDDLE_MOVE_TO_GPU) {
         if (g->thrash != NULL)
             hd_thrash_forget(g->thrash, j->app, vpn, pages);

@@ -620,6 +620,8 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
         t->s->allocated -= ptable_rounded(r);
         *r = *hd_pt_range_of(t, --t->s->ranges);
     }
+    if (HD_UNLIKELY(t->s->spans != 0))
+        hd_pt_forget_advice(t, app, first, end);
     overlap = hd_pt_holders(t, app, first, end - first) != 0;
     for (uint64_t vpn = first; vpn < end;) {
         struct hd_xlate x;

@@ -138,12 +138,20 @@ hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 void hd_ptables_protect(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                         uint64_t pages, bool write);
 
-/* What the application's host has said of an allocation, HEDDLE_ADVICE_; of the
- * allocation that a page is of; whether it has of any. */
+/* What the application's host has said of an allocation, HEDDLE_ADVICE_; what
+ * stands for a page; whether it has said anything of any. */
 void hd_ptables_advise(struct hd_ptables *t, uint32_t app, uint32_t index,
                        uint32_t advice);
 uint32_t hd_ptables_advice(const struct hd_ptables *t, uint32_t app,
                            hd_vpn vpn);
+/* Sets some of these bits, and takes others back, for pages of an allocation.
+ */
+struct hd_advice_change {
+    uint32_t set, unset;
+};
+void hd_ptables_advise_pages(struct hd_ptables *t, uint32_t app, uint32_t index,
+                             hd_vpn vpn, uint64_t pages,
+                             struct hd_advice_change c);
 bool hd_ptables_advised(const struct hd_ptables *t);
 
 /* The preferred location of a page's allocation: enum heddle_processor. */

@@ -239,6 +239,7 @@ void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
                    "64 KB, %llu counted",
                    (unsigned long long)allocated,
                    (unsigned long long)t->s->allocated);
+    hd_pt_check_advice(t, err);
     if (t->compress != NULL &&
         hd_compress_pages(t->compress) != all - t->s->kept)
         hd_err_set(

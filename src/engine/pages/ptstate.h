@@ -70,6 +70,12 @@ struct hd_pt_range { /* an allocation that was mapped */
     uint32_t spare;
 };
 
+struct hd_pt_span { /* pages with other advice than their allocation */
+    uint64_t vpn, pages;
+    uint32_t app;
+    uint32_t advice; /* HEDDLE_ADVICE_ */
+};
+
 struct hd_pt_state {
     uint32_t tables, free_tables; /* ever used; head of the free list */
     uint32_t tables_live;
@@ -79,6 +85,8 @@ struct hd_pt_state {
     uint32_t sized;   /* 1: pages larger than 4 KB have been mapped */
     uint32_t changes; /* mappings that were taken away or changed */
     uint32_t advised; /* 1: there has been advice */
+    uint32_t spans, span_room; /* sorted (advice.c) */
+    hd_ref span;
     uint64_t kept;    /* frames of pages that a coalesced region has lost */
     uint64_t allocated; /* hd_ptables_allocated */
     uint64_t foreign; /* frames that were in use before */
@@ -373,6 +381,14 @@ const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
  * there any more. */
 void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
                      const struct hd_xlate *x, uint64_t bits);
+
+/* ---- advice.c --------------------------------------------------------- */
+
+/* An allocation from vpn to end was freed: what was said of its pages ends, but
+ * of those that others have. */
+void hd_pt_forget_advice(struct hd_ptables *t, uint32_t app, uint64_t vpn,
+                         uint64_t end);
+void hd_pt_check_advice(const struct hd_ptables *t, struct heddle_error *err);
 
 /* ---- chunk.c ---------------------------------------------------------- */
 

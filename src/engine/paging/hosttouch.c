@@ -20,13 +20,31 @@
  */
 #include "evictstate.h"
 
+/* Whether a page of a unit has its place here: one that is resident, where
+ * advice may differ in it. */
+static bool hosttouch_stays(const struct hd_evict *v, uint32_t app,
+                            uint64_t first, bool uniform)
+{
+    uint32_t n = uniform ? 1 : hd_evict_unit_pages(v);
+
+    for (uint64_t i = first; i < first + n; i++)
+        if ((uniform || hd_ptables_resident(v->w.tables, app, (hd_vpn){i})) &&
+            hd_evict_prefers(v, app, (hd_vpn){i}))
+            return true;
+    return false;
+}
+
 void hd_evict_advised(struct hd_evict *v, uint32_t app, hd_vpn vpn,
                       uint32_t pages)
 {
-    for (uint64_t i = vpn.v; i < vpn.v + pages; i += hd_evict_unit_pages(v)) {
+    uint64_t n = hd_evict_unit_pages(v), end = vpn.v + pages;
+    bool whole = v->w.tables->s->spans == 0;
+
+    for (uint64_t i = vpn.v & ~(n - 1); i < end; i += n) {
         uint32_t u = hd_evict_unit_of(v, app, (hd_vpn){i});
         if (u != HD_NONE && u < v->s->room)
-            hd_evict_at(v, u)->stays = hd_evict_prefers(v, app, (hd_vpn){i});
+            hd_evict_at(v, u)->stays =
+                hosttouch_stays(v, app, i, whole && i >= vpn.v && i + n <= end);
     }
 }
 

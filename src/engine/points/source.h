@@ -134,14 +134,14 @@ struct hd_alloc {
     uint64_t bytes;
 };
 
-/* What an application's host says of an allocation, or does to it, before a
- * launch. */
+/* What an application's host says of an allocation, or does to it. */
 struct hd_hint {
     uint32_t alloc;
-    uint32_t what;   /* enum heddle_move, or HD_HINT_ADVICE */
-    uint32_t advice; /* HEDDLE_ADVICE_ */
+    uint32_t what;          /* enum heddle_move, or one of these */
+    uint32_t set, unset;    /* HD_HINT_ADVICE: HEDDLE_ADVICE_ */
+    uint64_t offset, bytes; /* of it; bytes 0: all */
 };
-enum { HD_HINT_ADVICE = 4 };
+enum { HD_HINT_ADVICE = 4, HD_HINT_ALL_ADVICE = 15 };
 
 struct hd_source_ops {
     /* Binds the source to a simulation as application `app`: takes its state

@@ -265,9 +265,47 @@ METHOD(write, heddle_host_write(h, b, (uint64_t)luaL_checkinteger(L, 3),
                                 lprogram_number(L, 4, floats)))
 METHOD(fill, heddle_host_fill(h, b, lprogram_number(L, 3, floats)))
 METHOD(free, heddle_host_release(h, b))
-METHOD(advise, heddle_host_advise(h, b, (uint32_t)luaL_checkinteger(L, 3)))
-METHOD(move, heddle_host_move(
-                 h, b, (enum heddle_move)luaL_checkoption(L, 3, NULL, moves)))
+
+/* The range of a buffer at an argument, its offset and its bytes; false: none is
+ * given. */
+static bool lprogram_range(lua_State *L, int at, struct heddle_range *r)
+{
+    if (lua_isnoneornil(L, at))
+        return false;
+    r->buffer = (uint32_t)luaL_checkinteger(L, 2);
+    r->offset = (uint64_t)luaL_checkinteger(L, at);
+    r->bytes = (uint64_t)luaL_checkinteger(L, at + 1);
+    return true;
+}
+
+/* device:advise(buffer, set [, unset, offset, bytes]) */
+static int device_advise(lua_State *L)
+{
+    heddle_host *h = device_check(L)->h;
+    uint32_t set = (uint32_t)luaL_checkinteger(L, 3);
+    struct heddle_range r;
+
+    if (!lprogram_range(L, 5, &r))
+        return lprogram_reached(
+            L, heddle_host_advise(h, (uint32_t)luaL_checkinteger(L, 2), set));
+    return lprogram_reached(
+        L, heddle_host_advise_range(h, &r, set,
+                                    (uint32_t)luaL_checkinteger(L, 4)));
+}
+
+/* device:move(buffer, how [, offset, bytes]) */
+static int device_move(lua_State *L)
+{
+    heddle_host *h = device_check(L)->h;
+    enum heddle_move how =
+        (enum heddle_move)luaL_checkoption(L, 3, NULL, moves);
+    struct heddle_range r;
+
+    if (lprogram_range(L, 4, &r))
+        return lprogram_reached(L, heddle_host_move_range(h, &r, how));
+    return lprogram_reached(
+        L, heddle_host_move(h, (uint32_t)luaL_checkinteger(L, 2), how));
+}
 
 static int device_launched(lua_State *L)
 {

@@ -57,6 +57,16 @@ struct hd_lane_block {
     uint32_t from, to; /* instructions in which they write (regroup.c) */
 };
 
+/* What the host says or does of a part of a buffer. */
+struct hd_lane_call {
+    uint64_t offset, bytes; /* bytes 0: all of it */
+    uint16_t buffer;
+    uint8_t what;       /* of struct hd_hint */
+    uint8_t set, unset; /* HEDDLE_ADVICE_ */
+    uint8_t spare[3];
+};
+enum { HD_LANE_CALLS = 1024 }; /* at a launch */
+
 /* What else changes.  In the arena. */
 struct hd_lane_state {
     uint32_t launches; /* so far */
@@ -67,11 +77,10 @@ struct hd_lane_state {
     uint8_t gone[HD_MAX_BUFFERS];   /* 1: the host has given it back */
     uint8_t advice[HD_MAX_BUFFERS]; /* HEDDLE_ADVICE_ */
     uint8_t reported[HD_MAX_BUFFERS]; /* of it, what the engine has asked for */
+    uint8_t ranged[HD_MAX_BUFFERS]; /* 1: pages of it were advised on */
     uint32_t advised;               /* 1: they may differ */
-    uint32_t moves, moved;          /* of the next launch; those asked for */
-    struct {
-        uint16_t buffer, what; /* enum heddle_move */
-    } move[HD_MAX_BUFFERS];
+    uint32_t calls, called;         /* of the next launch; those asked for */
+    struct hd_lane_call call[HD_LANE_CALLS];
 };
 
 /* Where the parts of a warp are, from its start, and its bytes. */

@@ -169,6 +169,16 @@ enum {
     UNKNOWN = 0xff
 }; /* reported: allocations may have gone and come again */
 
+static void launch_call(const struct hd_lane_call *c, struct hd_hint *out)
+{
+    *out = (struct hd_hint){.alloc = c->buffer,
+                            .what = c->what,
+                            .set = c->set,
+                            .unset = c->unset,
+                            .offset = c->offset,
+                            .bytes = c->bytes};
+}
+
 static bool launch_hint(void *self, struct hd_hint *out)
 {
     struct hd_lane_engine *vm = self;
@@ -178,32 +188,47 @@ static bool launch_hint(void *self, struct hd_hint *out)
         if (st->reported[i] == st->advice[i])
             continue;
         st->reported[i] = st->advice[i];
-        *out = (struct hd_hint){i, HD_HINT_ADVICE, st->advice[i]};
+        *out = (struct hd_hint){.alloc = i,
+                                .what = HD_HINT_ADVICE,
+                                .set = st->advice[i],
+                                .unset = HD_HINT_ALL_ADVICE};
         return true;
     }
     st->advised = 0;
-    if (st->moved == st->moves)
+    if (st->called == st->calls)
         return false;
-    *out = (struct hd_hint){st->move[st->moved].buffer,
-                            st->move[st->moved].what, 0};
-    st->moved++;
+    launch_call(&st->call[st->called++], out);
     return true;
 }
 
 static int launch_restart(void *self)
 {
     struct hd_lane_engine *vm = self;
-    uint8_t reported[HD_MAX_BUFFERS];
+    uint8_t reported[HD_MAX_BUFFERS], ranged[HD_MAX_BUFFERS];
 
     hd_buffers_restart(&vm->buf);
     drop_state(vm);
     memcpy(reported, vm->st->reported, sizeof(reported));
+    memcpy(ranged, vm->st->ranged, sizeof(ranged));
     memset(vm->st, 0, sizeof(*vm->st));
     for (uint32_t i = 0; i < HD_MAX_BUFFERS; i++)
-        vm->st->reported[i] = reported[i] != 0 ? UNKNOWN : 0;
+        vm->st->reported[i] = reported[i] != 0 || ranged[i] != 0 ? UNKNOWN : 0;
     vm->st->advised = 1;
     vm->k = NULL;
     return 0;
+}
+
+/* A launch that ran without time had nothing done before it; what was advised
+ * stands. */
+static void launch_forget_calls(struct hd_lane_state *st)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = st->called; i < st->calls; i++)
+        if (st->call[i].what == HD_HINT_ADVICE)
+            st->call[n++] = st->call[i];
+    st->calls = n;
+    st->called = 0;
 }
 
 /* Asks the host, or walks the list.  1, 0 or an error. */
@@ -214,7 +239,7 @@ static int launch_choose(struct hd_lane_engine *vm, struct heddle_launch *l)
     int r;
 
     memset(l, 0, sizeof(*l));
-    vm->st->moves = vm->st->moved = 0;
+    launch_forget_calls(vm->st);
     if (p->host == NULL) {
         if (vm->st->launches >= p->nlaunch)
             return 0;
@@ -421,45 +446,149 @@ int heddle_host_release(heddle_host *h, uint32_t buffer)
     return e;
 }
 
-int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
+/* One more call on a part of a buffer.  0 or HEDDLE_EPROGRAM. */
+static int host_call(heddle_host *h, struct hd_lane_call c)
 {
-    uint32_t both = HEDDLE_ADVICE_GPU | HEDDLE_ADVICE_HOST;
-    int e = on_device(h, buffer, "advises on");
+    struct hd_lane_state *st = h->vm->st;
 
-    if (e == 0 && (advice > (HEDDLE_ADVICE_READ_MOSTLY | both |
-                             HEDDLE_ADVICE_ACCESSED_BY) ||
-                   (advice & both) == both))
-        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
-                       "program %s: advice %u; expected a set of bits with one "
-                       "preferred place at most",
-                       h->vm->prog->name, advice);
+    if (st->calls == HD_LANE_CALLS)
+        return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host touches, prefetches or advises "
+                          "more than %d times before a launch",
+                          h->vm->prog->name, (int)HD_LANE_CALLS);
+    st->call[st->calls++] = c;
+    return 0;
+}
+
+/* A range is in its buffer, which is in the device's memory: fills the call.  0
+ * or HEDDLE_EPROGRAM. */
+static int host_range(heddle_host *h, const struct heddle_range *r,
+                      const char *does, struct hd_lane_call *c)
+{
+    struct hd_lane_engine *vm = h->vm;
+    int e = on_device(h, r->buffer, does);
+    const struct hd_bufdef *b;
+    uint64_t size;
+
     if (e != 0)
         return e;
-    h->vm->st->advice[buffer] = (uint8_t)advice;
-    h->vm->st->advised = 1;
+    b = vm->buf.v[r->buffer].def;
+    size = b->count << b->shift;
+    if (r->bytes == 0 || r->offset >= size || r->bytes > size - r->offset)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host %s %lld bytes at offset %lld "
+                          "of buffer %s; expected 1 or more of its %llu bytes",
+                          vm->prog->name, does, (long long)r->bytes,
+                          (long long)r->offset, b->name,
+                          (unsigned long long)size);
+    *c = (struct hd_lane_call){.buffer = (uint16_t)r->buffer,
+                               .offset = r->offset,
+                               .bytes = r->bytes == size ? 0 : r->bytes};
     return 0;
+}
+
+/* One of the places at most, and no bit that there is not. */
+static int host_advice(heddle_host *h, uint32_t advice)
+{
+    uint32_t both = HEDDLE_ADVICE_GPU | HEDDLE_ADVICE_HOST;
+
+    if (advice > HD_HINT_ALL_ADVICE || (advice & both) == both)
+        return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: advice %u; expected a set of bits with "
+                          "one preferred place at most",
+                          h->vm->prog->name, advice);
+    return 0;
+}
+
+/* Whether pages of a buffer have been advised on since the engine last asked:
+ * what is said now comes behind. */
+static bool host_has_calls(const struct hd_lane_state *st, uint32_t buffer)
+{
+    for (uint32_t i = st->called; i < st->calls; i++)
+        if (st->call[i].buffer == buffer && st->call[i].what == HD_HINT_ADVICE)
+            return true;
+    return false;
+}
+
+int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
+{
+    struct hd_lane_state *st = h->vm->st;
+    int e = on_device(h, buffer, "advises on");
+
+    if (e == 0)
+        e = host_advice(h, advice);
+    if (e != 0)
+        return e;
+    if (HD_UNLIKELY(st->ranged[buffer]) && host_has_calls(st, buffer))
+        return host_call(h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
+                                                  .what = HD_HINT_ADVICE,
+                                                  .set = (uint8_t)advice,
+                                                  .unset = HD_HINT_ALL_ADVICE});
+    if (HD_UNLIKELY(st->ranged[buffer]))
+        st->reported[buffer] = UNKNOWN;
+    st->ranged[buffer] = 0;
+    st->advice[buffer] = (uint8_t)advice;
+    st->advised = 1;
+    return 0;
+}
+
+int heddle_host_advise_range(heddle_host *h, const struct heddle_range *r,
+                             uint32_t set, uint32_t unset)
+{
+    struct hd_lane_call c;
+    int e = host_range(h, r, "advises on", &c);
+
+    if (e == 0)
+        e = host_advice(h, set);
+    if (e == 0 && unset > HD_HINT_ALL_ADVICE)
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: advice %u is taken back; expected a set of "
+                       "bits",
+                       h->vm->prog->name, unset);
+    if (e != 0)
+        return e;
+    c.what = HD_HINT_ADVICE;
+    c.set = (uint8_t)set;
+    c.unset = (uint8_t)unset;
+    h->vm->st->ranged[r->buffer] = 1;
+    return host_call(h, c);
+}
+
+/* enum heddle_move has it.  0 or HEDDLE_EPROGRAM. */
+static int host_moves(heddle_host *h, enum heddle_move what)
+{
+    if (what <= HEDDLE_MOVE_WRITTEN)
+        return 0;
+    return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                      "program %s: the host moves a buffer in way %d, which is "
+                      "none of enum heddle_move",
+                      h->vm->prog->name, (int)what);
 }
 
 int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
 {
-    struct hd_lane_state *st = h->vm->st;
     int e = on_device(h, buffer, "moves");
 
-    if (e == 0 && what > HEDDLE_MOVE_WRITTEN)
-        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
-                       "program %s: the host moves a buffer in way %d, which "
-                       "is none of enum heddle_move",
-                       h->vm->prog->name, (int)what);
-    if (e == 0 && st->moves == HD_LEN(st->move))
-        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
-                       "program %s: the host touches or prefetches more than "
-                       "%d buffers before a launch",
-                       h->vm->prog->name, (int)HD_LEN(st->move));
+    if (e == 0)
+        e = host_moves(h, what);
     if (e != 0)
         return e;
-    st->move[st->moves].buffer = (uint16_t)buffer;
-    st->move[st->moves++].what = (uint16_t)what;
-    return 0;
+    return host_call(h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
+                                              .what = (uint8_t)what});
+}
+
+int heddle_host_move_range(heddle_host *h, const struct heddle_range *r,
+                           enum heddle_move what)
+{
+    struct hd_lane_call c;
+    int e = host_range(h, r, "moves", &c);
+
+    if (e == 0)
+        e = host_moves(h, what);
+    if (e != 0)
+        return e;
+    c.what = (uint8_t)what;
+    return host_call(h, c);
 }
 
 uint32_t heddle_host_launched(const heddle_host *h)
