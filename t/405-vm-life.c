@@ -221,6 +221,67 @@ static void test_host_errors(void **state)
     }
 }
 
+/* What a host says of bytes of a buffer, of 3 elements of 4 bytes. */
+static int range_host(void *ud, heddle_host *h, struct heddle_launch *l)
+{
+    int what = *(int *)ud;
+    struct heddle_range r = {.buffer = 1, .offset = 4, .bytes = 8};
+
+    (void)l;
+    r.bytes = what == 0 ? 0 : what == 1 ? 9 : what == 2 ? UINT64_MAX : 8;
+    r.offset = what == 3 ? 12 : 4;
+    r.buffer = what == 4 ? 7 : 1;
+    if (what < 5)
+        return heddle_host_advise_range(h, &r, HEDDLE_ADVICE_HOST, 0);
+    if (what == 5)
+        return heddle_host_advise_range(h, &r, 16, 0);
+    if (what == 6)
+        return heddle_host_advise_range(h, &r, 0, 16);
+    if (what == 7)
+        return heddle_host_move_range(h, &r, (enum heddle_move)4);
+    if (what == 8)
+        return heddle_host_allocate(h, 1);
+    if (what == 9)
+        return heddle_host_wait(h, 5);
+    heddle_host_beside(h);
+    if (what == 10)
+        return heddle_host_wait(h, 1000000001);
+    while (heddle_host_wait(h, 1) == 0)
+        ;
+    return HEDDLE_EPROGRAM;
+}
+
+static void test_host_ranges(void **state)
+{
+    static const char *const words[] = {
+        "0 bytes at offset 4 of buffer f; expected 1 or more of its 12",
+        "9 bytes at offset 4 of buffer f",
+        "-1 bytes at offset 4 of buffer f",
+        "8 bytes at offset 12 of buffer f",
+        "buffer 7, which is not in the memory",
+        "advice 16",
+        "advice 16 is taken back",
+        "way 4",
+        "allocates buffer f, which it has not freed",
+        "waits for 5 ns",
+        "a second at most",
+        "more than 1024 calls at a launch"};
+
+    (void)state;
+    for (int what = 0; what < 12; what++) {
+        heddle_program *p = program();
+        struct krig r;
+        struct hd_launch l;
+
+        heddle_program_host(p, range_host, &what, NULL, NULL, 0);
+        assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+        heddle_program_free(p);
+        assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
+        assert_text(r.err.text, words[what]);
+        krig_close(&r);
+    }
+}
+
 /* ---- snapshots -------------------------------------------------------- */
 
 struct snapshot {
@@ -441,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_host),
         cmocka_unit_test(test_host_errors),
+        cmocka_unit_test(test_host_ranges),
         cmocka_unit_test(test_snapshot),
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_one_simulation_at_a_time),

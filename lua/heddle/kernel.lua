@@ -48,6 +48,7 @@ APPLICATION    app { ... } returns an application.  Fields:
                           host_reads = { buffers that the host reads before },
                           host_writes = { ... writes } }; a part of a buffer
                         is { buffer, offset =, bytes = } there;
+                        beside = function(h) ... end: see HOST;
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
@@ -166,6 +167,7 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.read(buf, i)  h.write(buf, i, v)  h.fill(buf, v)   buffers with contents
   h.b h.kernels h.p     buffers; kernels by number and by name; parameters
   h.free(buf)   gives a buffer's memory back; no later kernel may use it
+  h.allocate(buf)   takes it again, at the same address
   h.advise(buf, { read_mostly = true, preferred = "gpu" or "host",
              accessed_by = true } [, offset, bytes])
                 what the driver may know of a buffer from now on
@@ -182,6 +184,12 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   effect before the launch that host returns, which waits for them: advice
   first, the others in their order.  h.read and its like say no touch.
   host must not keep state anywhere else.
+  A launch { kernel, beside = function(h) ... end } is one next to which the
+  host has calls: those of memory above, one when the one before is over, and
+  h.wait(ns)    does nothing for so long
+  h.free(buf)   waits for the kernel, and with it what is said after it
+  h.free_async(buf)   does not; an error if the kernel uses it, as h.allocate
+  The next launch begins when the kernel and all of these are over.
 
 LANGUAGE   Application code (buffers, kernels, data, host) gives the same in
            every run: its pairs and next walk numbers, then strings, in order;

@@ -23,13 +23,15 @@ that no lane runs are left out.
 
 Order.  Blocks one by one, and in a block each warp in turn up to its next
 barrier or its end; lanes act in rising order, also in atomics and in stores
-to one address.  An engine that is compared must walk the same way wherever a
+to one address.  What a host says of memory changes no instruction, but for what
+it frees (twin/host.lua).  An engine that is compared must walk the same way wherever a
 kernel's addresses depend on what other warps have written.
 
 Speed is no aim: about ten microseconds an instruction of a full warp.
 
 SPDX-License-Identifier: MIT
 ]]
+local host = require "heddle.twin.host"
 local values = require "heddle.twin.value"
 
 local M = {}
@@ -134,6 +136,10 @@ local function access(warp, kind, b, index, vec)
                 b.count))
         end
         e.addr[l] = warp.base[b] + i * width
+    end
+    if warp.free[b] then
+        error(string.format("%s: block %d, warp %d: an access to %s, which the "
+            .. "host frees", warp.name, warp.id, warp.index, b.name))
     end
     emit(warp, kind, e)
     return warp.memory[b], LOADED[b.type]
@@ -337,7 +343,7 @@ local function new_warp(run, block, index)
     local w = setmetatable({ width = run.width, index = index, id = block,
         launch = run.launch, name = run.kernel.name, args = run.args,
         base = run.base, memory = run.memory, visit = run.visit,
-        active = {}, gone = {} }, Warp)
+        free = run.free, active = {}, gone = {} }, Warp)
     number_lanes(w, run, block)
     return w
 end
@@ -384,7 +390,7 @@ local function run_launch(instance, state, entry, visit)
     for name, x in pairs(entry.args or {}) do args[name] = x end
     local run = { kernel = k, args = args, width = state.lanes,
         base = state.base, memory = state.memory, visit = visit,
-        launch = state.launch, grid = triple(entry.grid or k.grid),
+        free = state.host.free, launch = state.launch, grid = triple(entry.grid or k.grid),
         shape = triple(k.block) }
     run.threads = run.shape[1] * run.shape[2] * run.shape[3]
     for b = 0, run.grid[1] * run.grid[2] * run.grid[3] - 1 do
@@ -402,6 +408,7 @@ local function launches(instance, state)
     for i, k in ipairs(instance.kernels) do
         h.kernels[i], h.kernels[k.name] = k, k
     end
+    for name, fn in pairs(state.host.calls) do h[name] = fn end
     local s = {}
     return function()
         h.launched = h.launched + 1
@@ -440,9 +447,12 @@ function M.walk(instance, visit, options)
         base = options.place or M.place(instance.buffers,
             options.base or 0x10000000, options.align or 256) }
     for _, b in ipairs(instance.buffers) do state.memory[b] = new_memory(b) end
+    state.host = host.new(instance)
     for entry in launches(instance, state) do
         state.launch = state.launch + 1
+        state.host:begin(entry)
         run_launch(instance, state, entry, visit)
+        state.host:finish()
         if state.launch == options.max_launches then break end
     end
     return state

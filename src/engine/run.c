@@ -126,6 +126,15 @@ static bool in_a_run(const heddle_sim *s)
     return false;
 }
 
+/* Whether an application's host does nothing for a time. */
+static bool host_idles(const heddle_sim *s)
+{
+    for (uint32_t i = 0; i < s->apps; i++)
+        if (hd_dispatch_app(s->gpu.dispatch, i)->beside == HD_BESIDE_IDLES)
+            return true;
+    return false;
+}
+
 static void watch_progress(heddle_sim *s)
 {
     uint64_t moved = heddle_instructions(s);
@@ -141,7 +150,7 @@ static void watch_progress(heddle_sim *s)
         moved += hd_faults_steps(s->faults);
         most += hd_faults_step(s->faults);
     }
-    if (moved != r->progress || in_a_run(s)) {
+    if (moved != r->progress || in_a_run(s) || host_idles(s)) {
         r->progress = moved;
         r->progress_at = r->end;
     }

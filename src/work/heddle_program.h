@@ -273,8 +273,10 @@ HEDDLE_API int heddle_host_write(heddle_host *h, uint32_t buffer, uint64_t i,
                                  union heddle_value v);
 HEDDLE_API int heddle_host_fill(heddle_host *h, uint32_t buffer,
                                 union heddle_value v);
-/* Gives a buffer's memory back: no later kernel of this run may access it. */
+/* Gives a buffer's memory back: no later kernel may access it, until it is
+ * allocated again, at the same address. */
 HEDDLE_API int heddle_host_release(heddle_host *h, uint32_t buffer);
+HEDDLE_API int heddle_host_allocate(heddle_host *h, uint32_t buffer);
 /* What the driver may know of a buffer from the next launch on, a set of
  * HEDDLE_ADVICE_ bits that replaces the one before; and what is done to a
  * buffer's pages before that launch, in the order of the calls.  Both matter
@@ -296,6 +298,16 @@ HEDDLE_API int heddle_host_advise_range(heddle_host *h,
 HEDDLE_API int heddle_host_move_range(heddle_host *h,
                                       const struct heddle_range *r,
                                       enum heddle_move what);
+/* A launch is asynchronous: what the host says after heddle_host_beside(), in
+ * one call of its function, it does while the kernel runs, one call when the
+ * one before is over; its function is called again when the kernel has retired
+ * and all of them are over.  heddle_host_release() waits for the kernel there
+ * (as cudaFree), heddle_host_release_async() does not (cudaFreeAsync), and like
+ * heddle_host_allocate() is refused for a buffer that the kernel uses; wait()
+ * is up to 10^9 ns in which it does nothing. */
+HEDDLE_API void heddle_host_beside(heddle_host *h);
+HEDDLE_API int heddle_host_release_async(heddle_host *h, uint32_t buffer);
+HEDDLE_API int heddle_host_wait(heddle_host *h, uint64_t ns);
 /* Launches so far. */
 HEDDLE_API uint32_t heddle_host_launched(const heddle_host *h);
 /* The state: borrowed until the next heddle_host_set_state. */

@@ -514,7 +514,7 @@ static bool work_alloc(void *self, uint32_t i, struct hd_alloc *out)
     return true;
 }
 
-static bool work_gone(void *self, uint32_t i)
+static uint32_t work_gone(void *self, uint32_t i)
 {
     const struct work *w = self;
 

@@ -25,6 +25,9 @@ local PLAIN = { fail = fail }
 -- A call of the host as the engine has it.
 local DEVICE = {
     free = function(device, c) device:free(c.buffer.index - 1) end,
+    free_async = function(device, c) device:free_async(c.buffer.index - 1) end,
+    allocate = function(device, c) device:allocate(c.buffer.index - 1) end,
+    wait = function(device, c) device:wait(c.ns) end,
     move = function(device, c)
         device:move(c.buffer.index - 1, c.how, c.offset, c.bytes)
     end,
@@ -36,6 +39,13 @@ local DEVICE = {
         device:advise(b.index - 1, c.set, c.unset, offset, bytes)
     end,
 }
+
+-- What a host does next to the launch that it has returned.
+local function beside(inst, entry, h, device)
+    if type(entry) ~= "table" or entry.fn or not entry.beside then return end
+    device:beside()
+    launch.beside(entry, kernel_of(inst, entry))(hostcalls.only(h))
+end
 
 -- What the engine calls between kernels: from the bytes of the host's state
 -- to new bytes and the next launch.
@@ -59,6 +69,7 @@ local function host_of(inst, declared)
             if b.advise then h.advise(b, b.advise) end
         end
         local entry = inst.host(h, s)
+        beside(inst, entry, h, device)
         state = plain.write(s, "the host's state", PLAIN)
         if entry == nil then return state end
         local k = kernel_of(inst, entry)
@@ -118,8 +129,10 @@ end
 -- The host of a list in which launches do such things, and these as text; nil
 -- if none does, and no buffer has advice.
 local function doing(inst)
-    local text = {}
-    local checks = hostcalls.calls(inst, function() end)
+    local text, said = {}, {}
+    local checks = hostcalls.calls(inst, function(c)
+        said[#said + 1] = hostcalls.text(c)
+    end)
     for i, entry in ipairs(inst.launches) do
         for _, what in ipairs(entry.fn and {} or DOES) do
             local list = entry[what[1]] or {}
@@ -131,6 +144,12 @@ local function doing(inst)
             end
         end
         do_some(checks, entry, 1, #DOES)
+        said = {}
+        local fn = not entry.fn and launch.beside(entry, kernel_of(inst, entry))
+        if fn then
+            fn(hostcalls.only(checks))
+            text[#text + 1] = "beside" .. i .. table.concat(said, ";")
+        end
     end
     if #text == 0 and inst.advised == "" then return nil end
     return function(h)

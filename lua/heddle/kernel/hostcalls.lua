@@ -99,11 +99,40 @@ function M.calls(inst, apply)
         say(b, "touch", offset, bytes, { what = "move",
             how = launch.word(how, "touch", { "read", "write" }) })
     end
-    function h.free(b, offset, bytes)
-        whole(buffer(b, "free"), "free", offset, bytes)
-        apply { what = "free", buffer = b }
+    for _, what in ipairs { "free", "free_async", "allocate" } do
+        h[what] = function(b, offset, bytes)
+            whole(buffer(b, what), what, offset, bytes)
+            apply { what = what, buffer = b }
+        end
+    end
+    function h.wait(ns)
+        if math_type(ns) ~= "integer" or ns < 0 or ns > 1000000000 then
+            fail("h.wait: expected 0 to 10^9 ns, got %s", tostring(ns))
+        end
+        apply { what = "wait", ns = ns }
     end
     return h
+end
+
+--- Those of what h has, and no more: the rest is no call that a host makes while
+-- a kernel runs.
+function M.only(h)
+    local out = {}
+    for _, name in ipairs { "advise", "prefetch", "touch", "free", "free_async",
+        "allocate", "wait" } do
+        out[name] = h[name]
+    end
+    out.b = h.b
+    return out
+end
+
+--- A call as text, for what a list of launches is known by.
+function M.text(c)
+    local out = { c.what, c.buffer and c.buffer.name or "" }
+    for _, key in ipairs { "how", "set", "unset", "offset", "bytes", "ns" } do
+        out[#out + 1] = c[key] and key .. c[key] or nil
+    end
+    return table.concat(out, ",")
 end
 
 return M

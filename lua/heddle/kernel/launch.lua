@@ -103,13 +103,23 @@ end
 
 local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 local HOST_FIELDS = { prefetch = true, prefetch_host = true, host_reads = true,
-    host_writes = true }
+    host_writes = true, beside = true }
 
 --- Refuses fields that a launch of kernel k does not have; hosted: it may say
--- what the host does before.
+-- what the host does before it and next to it.
 function M.check_fields(entry, k, hosted)
     M.known(("launch of %s: no field"):format(k.name), entry, LAUNCH_FIELDS,
         hosted and HOST_FIELDS or nil)
+end
+
+--- What the host does next to a launch: a function, or nil.
+function M.beside(entry, k)
+    local fn = entry.beside
+    if fn ~= nil and type(fn) ~= "function" then
+        fail("launch of %s: beside: expected a function, got %s", k.name,
+            tostring(fn))
+    end
+    return fn
 end
 
 --- The grid and the values of all arguments of a launch.
@@ -117,6 +127,7 @@ function M.launch_of(entry, k, declared)
     local given = {}
     if entry.fn == nil and type(entry) == "table" then
         M.check_fields(entry, k, true)
+        M.beside(entry, k)
         given = entry.args or {}
     end
     local values, known = {}, {}

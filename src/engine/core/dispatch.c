@@ -2,7 +2,8 @@
  * dispatch.c - applications: launches one after the other, blocks to cores
  * that have room, budgets, completion and relaunch.
  *
- * A launch starts when the one before has retired.  Its blocks go out in
+ * A launch starts when the one before has retired, and what its host does next
+ * to it (hostmem.c).  Its blocks go out in
  * order, each to one of the application's cores with room for it in warps,
  * threads, blocks, registers and shared memory (block_place; by default the
  * core with the fewest resident blocks, the lowest number first).  A block
@@ -10,7 +11,7 @@
  *
  * Elsewhere: which launches are simulated (launches.c), what a launch took
  * (records.c), when an application counts and has finished (marks.c), what the
- * host does to memory between launches (hostmem.c), cores that policies stop
+ * host does to memory (hostmem.c), cores that policies stop
  * (throttle.c).
  *
  * SPDX-License-Identifier: MIT
@@ -236,6 +237,9 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now)
     if (a->launch.blocks == 0) {
         a->active = 0;
         hd_records_end(d, app, now);
+        hd_hostmem_beside(d, app, now);
+        if (!hd_hostmem_retired(d, app, now))
+            return;
         hd_post(g->env->ev, d->component, d->component, now + g->cycle,
                 HD_DISPATCH_LAUNCH, app, 0);
         return;
@@ -243,9 +247,10 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now)
     hd_throttle_launch(&d->throttle, app, false, now);
     dispatch_place(d, app, now);
     hd_throttle_launch(&d->throttle, app, true, now);
+    hd_hostmem_beside(d, app, now);
 }
 
-static void dispatch_launch(struct hd_dispatch *d, uint32_t app, hd_time now)
+void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
@@ -296,7 +301,8 @@ static void dispatch_block_end(struct hd_dispatch *d, uint32_t core,
     a->active = 0;
     note_kernel(d, app, HEDDLE_NOTE_kernel_end);
     hd_records_end(d, app, now);
-    dispatch_launch(d, app, now);
+    if (hd_hostmem_retired(d, app, now))
+        hd_dispatch_next(d, app, now);
 }
 
 void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now)
@@ -316,7 +322,7 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     struct hd_dispatch *d = self;
 
     if (what == HD_DISPATCH_LAUNCH) {
-        dispatch_launch(d, a, now);
+        hd_dispatch_next(d, a, now);
     } else if (what == HD_DISPATCH_BLOCK_END) {
         dispatch_block_end(d, a, now);
     } else if (what == HD_DISPATCH_COPY) {
@@ -324,6 +330,9 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     } else if (what == HD_DISPATCH_FAULT || what == HD_DISPATCH_SERVED) {
         hd_throttle_fault(&d->throttle, a, (hd_vpn){b >> 1},
                           what == HD_DISPATCH_SERVED, b & 1, now);
+    } else if (what == HD_DISPATCH_BESIDE ||
+               (what == HD_DISPATCH_HINTED && d->app[a].beside)) {
+        hd_hostmem_beside(d, a, now);
     } else if (what == HD_DISPATCH_HINTED) {
         hd_hostmem_prepare(d, a, now);
     } else if (what == HD_DISPATCH_THROTTLE) {

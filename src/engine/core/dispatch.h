@@ -8,6 +8,14 @@
 #include "cluster.h"
 #include "core.h"
 
+/* What the host of an application does next to the launch in progress. */
+enum hd_beside {
+    HD_BESIDE_NOTHING,
+    HD_BESIDE_CALL,  /* one of its calls is not over */
+    HD_BESIDE_IDLES, /* it does nothing for a time */
+    HD_BESIDE_WAITS  /* it waits for the launch */
+};
+
 /* An application as the dispatcher sees it; in the arena. */
 struct hd_app_state {
     struct hd_launch launch;
@@ -30,13 +38,16 @@ struct hd_app_state {
     uint32_t active;     /* a launch is in progress */
     uint32_t counts;     /* its budget, instructions and cycles do */
     uint32_t finished, truncated;
-    uint32_t closing;  /* near the mark: no core runs ahead */
-    hd_time exact;     /* and then none has from here on */
-    hd_time crossing;  /* when it will be at the mark, HD_NEVER: not known */
-    uint32_t idle;     /* has ended and is not relaunched */
-    uint32_t record;   /* of the launch in progress, HD_NONE: none */
-    uint32_t all_gone; /* its allocations went when it ended */
-    uint64_t gone[16]; /* bit set of allocations that its host gave back */
+    uint32_t closing;   /* near the mark: no core runs ahead */
+    hd_time exact;      /* and then none has from here on */
+    hd_time crossing;   /* when it will be at the mark, HD_NEVER: not known */
+    uint32_t idle;      /* has ended and is not relaunched */
+    uint32_t record;    /* of the launch in progress, HD_NONE: none */
+    uint32_t all_gone;  /* its allocations went when it ended */
+    uint8_t gone[1024]; /* [allocation]: hd_source_ops.gone, as it was done */
+    uint32_t beside;    /* enum hd_beside */
+    uint32_t retired;   /* 1: its launch has, and what its host does next to it
+                           is not over */
     /* vm.paging=launch: what the copy before the first launch has come to */
     uint32_t copying; /* 0: not begun; else allocation + 1 */
     uint64_t copied;  /* bytes of that allocation */

@@ -22,7 +22,8 @@ enum {
     HD_DISPATCH_FAULT,
     HD_DISPATCH_SERVED,
     HD_DISPATCH_THROTTLE,
-    HD_DISPATCH_HINTED
+    HD_DISPATCH_HINTED,
+    HD_DISPATCH_BESIDE
 };
 
 enum { HD_KERNEL_RECORDS = 96 };
@@ -59,6 +60,9 @@ struct hd_dispatch {
 
 /* The launch of an application starts. */
 void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now);
+/* The next launch of an application begins: the one before is over, and what
+ * its host does next to it. */
+void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now);
 
 /* ---- records.c ---------------------------------------------------------- */
 
@@ -98,6 +102,10 @@ void hd_hostmem_copy(struct hd_dispatch *d, uint32_t app, hd_time now);
 /* What the host says and does before the launch, one after the other; then the
  * launch starts. */
 void hd_hostmem_prepare(struct hd_dispatch *d, uint32_t app, hd_time now);
+/* A launch has started, or what the host did next to it is over: it does what
+ * comes then.  The launch has retired: whether the next one can begin. */
+void hd_hostmem_beside(struct hd_dispatch *d, uint32_t app, hd_time now);
+bool hd_hostmem_retired(struct hd_dispatch *d, uint32_t app, hd_time now);
 
 /* ---- launches.c --------------------------------------------------------- */
 

@@ -140,8 +140,15 @@ struct hd_hint {
     uint32_t what;          /* enum heddle_move, or one of these */
     uint32_t set, unset;    /* HD_HINT_ADVICE: HEDDLE_ADVICE_ */
     uint64_t offset, bytes; /* of it; bytes 0: all */
+    uint64_t ns;            /* HD_HINT_WAIT */
 };
-enum { HD_HINT_ADVICE = 4, HD_HINT_ALL_ADVICE = 15 };
+enum { HD_HINT_ALL_ADVICE = 15 };
+enum {
+    HD_HINT_ADVICE = 4,
+    HD_HINT_GONE,  /* see gone(): at once, */
+    HD_HINT_FREED, /* or when the launch has retired */
+    HD_HINT_WAIT   /* the host does nothing for a time */
+};
 
 struct hd_source_ops {
     /* Binds the source to a simulation as application `app`: takes its state
@@ -151,12 +158,16 @@ struct hd_source_ops {
                 uint32_t slots);
     /* The i-th allocation; false past the last. */
     bool (*alloc)(void *self, uint32_t i, struct hd_alloc *out);
-    /* Whether the application has given the i-th allocation back since it
-     * started; NULL: it never does. */
-    bool (*gone)(void *self, uint32_t i);
+    /* How often the application has given the i-th allocation back, or taken it
+     * again, since it started; odd: it does not have it.  NULL: it never does.
+     */
+    uint32_t (*gone)(void *self, uint32_t i);
     /* The next that its host has to say before the launch that was asked for,
      * and has not said; false: no more.  NULL: it never does. */
     bool (*hint)(void *self, struct hd_hint *out);
+    /* The next that it has to say while the launch runs; false: no more.  NULL:
+     * it never does. */
+    bool (*beside)(void *self, struct hd_hint *out);
     /* Starts the application again from its first launch: buffer contents
      * restored, the same addresses (relaunch). */
     int (*restart)(void *self);

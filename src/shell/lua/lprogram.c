@@ -14,8 +14,8 @@
  * heddle.kernel makes the bytecode; nothing else needs this module.  The host
  * function is called as fn(device, state) and returns the new state and,
  * unless the application is finished, kernel, grid and args; `device` has
- * read, write, fill, free, advise, move and launched, and is good for the call
- * only.
+ * read, write, fill, free, free_async, allocate, advise, move, wait, beside and
+ * launched, and is good for the call only.
  *
  * Host functions run on a Lua thread of their own, kept in the registry, so
  * that it does not matter which coroutine runs the simulation.
@@ -265,6 +265,8 @@ METHOD(write, heddle_host_write(h, b, (uint64_t)luaL_checkinteger(L, 3),
                                 lprogram_number(L, 4, floats)))
 METHOD(fill, heddle_host_fill(h, b, lprogram_number(L, 3, floats)))
 METHOD(free, heddle_host_release(h, b))
+METHOD(free_async, heddle_host_release_async(h, b))
+METHOD(allocate, heddle_host_allocate(h, b))
 
 /* The range of a buffer at an argument, its offset and its bytes; false: none is
  * given. */
@@ -305,6 +307,20 @@ static int device_move(lua_State *L)
         return lprogram_reached(L, heddle_host_move_range(h, &r, how));
     return lprogram_reached(
         L, heddle_host_move(h, (uint32_t)luaL_checkinteger(L, 2), how));
+}
+
+static int device_beside(lua_State *L)
+{
+    heddle_host_beside(device_check(L)->h);
+    return 0;
+}
+
+static int device_wait(lua_State *L)
+{
+    heddle_host *h = device_check(L)->h;
+
+    return lprogram_reached(
+        L, heddle_host_wait(h, (uint64_t)luaL_checkinteger(L, 2)));
 }
 
 static int device_launched(lua_State *L)
@@ -375,6 +391,8 @@ static const luaL_Reg device_methods[] = {
     {"read", device_read},     {"write", device_write},
     {"fill", device_fill},     {"free", device_free},
     {"advise", device_advise}, {"move", device_move},
+    {"allocate", device_allocate}, {"free_async", device_free_async},
+    {"beside", device_beside}, {"wait", device_wait},
     {"launched", device_launched}, {NULL, NULL}};
 
 /* p:host(fn, text, types): types lists, for each buffer, whether it holds

@@ -64,6 +64,7 @@ struct hd_lane_call {
     uint8_t what;       /* of struct hd_hint */
     uint8_t set, unset; /* HEDDLE_ADVICE_ */
     uint8_t spare[3];
+    uint64_t ns;
 };
 enum { HD_LANE_CALLS = 1024 }; /* at a launch */
 
@@ -74,12 +75,17 @@ struct hd_lane_state {
     uint32_t kernel;   /* of the current launch */
     uint32_t grid[3];
     union heddle_value arg[HEDDLE_MAX_ARGS];
-    uint8_t gone[HD_MAX_BUFFERS];   /* 1: the host has given it back */
+    uint8_t gone[HD_MAX_BUFFERS];   /* how often the host has given it back, or
+                                       taken it again; odd: it is gone */
+    uint8_t freed[HD_MAX_BUFFERS];  /* 1: so it is with all calls done */
     uint8_t advice[HD_MAX_BUFFERS]; /* HEDDLE_ADVICE_ */
     uint8_t reported[HD_MAX_BUFFERS]; /* of it, what the engine has asked for */
     uint8_t ranged[HD_MAX_BUFFERS]; /* 1: pages of it were advised on */
     uint32_t advised;               /* 1: they may differ */
-    uint32_t calls, called;         /* of the next launch; those asked for */
+    uint32_t calls, called;         /* at the next launch; those asked for */
+    uint32_t before;                /* of those: to be done before it */
+    uint32_t beside;                /* 1: those that come now are done next to it
+                                     */
     struct hd_lane_call call[HD_LANE_CALLS];
 };
 

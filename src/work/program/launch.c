@@ -158,11 +158,18 @@ static bool launch_alloc(void *self, uint32_t i, struct hd_alloc *out)
     return true;
 }
 
-static bool launch_gone(void *self, uint32_t i)
+static uint32_t launch_gone(void *self, uint32_t i)
 {
     const struct hd_lane_engine *vm = self;
 
-    return vm->st->gone[i] != 0;
+    return vm->st->gone[i];
+}
+
+/* A buffer is given back, or taken again; with it ends what was said of it. */
+static void launch_turn(struct hd_lane_state *st, uint32_t buffer)
+{
+    if (++st->gone[buffer] & 1)
+        st->advice[buffer] = st->reported[buffer] = st->ranged[buffer] = 0;
 }
 
 enum {
@@ -176,7 +183,8 @@ static void launch_call(const struct hd_lane_call *c, struct hd_hint *out)
                             .set = c->set,
                             .unset = c->unset,
                             .offset = c->offset,
-                            .bytes = c->bytes};
+                            .bytes = c->bytes,
+                            .ns = c->ns};
 }
 
 static bool launch_hint(void *self, struct hd_hint *out)
@@ -195,9 +203,23 @@ static bool launch_hint(void *self, struct hd_hint *out)
         return true;
     }
     st->advised = 0;
+    if (st->called >= st->before)
+        return false;
+    launch_call(&st->call[st->called++], out);
+    return true;
+}
+
+static bool launch_beside(void *self, struct hd_hint *out)
+{
+    struct hd_lane_state *st = ((struct hd_lane_engine *)self)->st;
+
+    if (st->called < st->before)
+        st->called = st->before; /* nothing comes from the host */
     if (st->called == st->calls)
         return false;
     launch_call(&st->call[st->called++], out);
+    if (out->what == HD_HINT_GONE || out->what == HD_HINT_FREED)
+        launch_turn(st, out->alloc);
     return true;
 }
 
@@ -218,8 +240,8 @@ static int launch_restart(void *self)
     return 0;
 }
 
-/* A launch that ran without time had nothing done before it; what was advised
- * stands. */
+/* A launch that ran without time had nothing done before it, or next to it;
+ * what was advised stands, and what was given back or taken. */
 static void launch_forget_calls(struct hd_lane_state *st)
 {
     uint32_t n = 0;
@@ -227,8 +249,11 @@ static void launch_forget_calls(struct hd_lane_state *st)
     for (uint32_t i = st->called; i < st->calls; i++)
         if (st->call[i].what == HD_HINT_ADVICE)
             st->call[n++] = st->call[i];
+        else if (st->call[i].what == HD_HINT_GONE ||
+                 st->call[i].what == HD_HINT_FREED)
+            launch_turn(st, st->call[i].buffer);
     st->calls = n;
-    st->called = 0;
+    st->called = st->beside = 0;
 }
 
 /* Asks the host, or walks the list.  1, 0 or an error. */
@@ -250,7 +275,40 @@ static int launch_choose(struct hd_lane_engine *vm, struct heddle_launch *l)
     if (r < 0 || vm->env->err->code != 0)
         return hd_err_set(vm->env->err, r < 0 ? r : HEDDLE_EPROGRAM,
                           "program %s: its host function failed", p->name);
+    if (!vm->st->beside)
+        vm->st->before = vm->st->calls;
     return r > 0;
+}
+
+/* Whether a kernel has an access to a buffer. */
+static bool launch_uses(const struct hd_kernel *k, uint32_t buffer)
+{
+    for (uint32_t i = 0; i < k->nins; i++)
+        if (k->ins[i].buf == buffer && (k->ins[i].op == HEDDLE_INS_LOAD ||
+                                        k->ins[i].op == HEDDLE_INS_STORE ||
+                                        k->ins[i].op == HEDDLE_INS_ATOM))
+            return true;
+    return false;
+}
+
+/* What goes next to a launch at once is not what it uses.  0 or an error. */
+static int launch_check_calls(struct hd_lane_engine *vm)
+{
+    const struct hd_lane_state *st = vm->st;
+    const struct hd_kernel *k = &vm->prog->kernel[st->kernel];
+
+    for (uint32_t i = st->before;
+         i < st->calls && st->call[i].what != HD_HINT_FREED; i++)
+        if (st->call[i].what == HD_HINT_GONE &&
+            launch_uses(k, st->call[i].buffer))
+            return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                              "program %s: next to kernel %s the host frees or "
+                              "allocates buffer %s, which that kernel uses; "
+                              "expected a free that waits for it, or another "
+                              "launch",
+                              vm->prog->name, k->name,
+                              vm->prog->buf[st->call[i].buffer].name);
+    return 0;
 }
 
 static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
@@ -282,6 +340,8 @@ static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
         if (k->arg[i].type == HD_R_F32)
             st->arg[i].f = (double)(float)st->arg[i].f;
     }
+    if (launch_check_calls(vm) != 0)
+        return err->code;
     hd_numbers_clear(&vm->numbers);
     st->started = 1;
     launch_lay_out(vm);
@@ -429,7 +489,7 @@ static int on_device(heddle_host *h, uint32_t buffer, const char *does)
                           "program %s: the host %s buffer %u, which is not "
                           "in the memory of the device",
                           vm->prog->name, does, buffer);
-    if (vm->st->gone[buffer])
+    if (vm->st->freed[buffer])
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
                           "program %s: the host %s buffer %s, which it has "
                           "freed",
@@ -437,27 +497,79 @@ static int on_device(heddle_host *h, uint32_t buffer, const char *does)
     return 0;
 }
 
-int heddle_host_release(heddle_host *h, uint32_t buffer)
-{
-    int e = on_device(h, buffer, "frees");
-
-    if (e == 0)
-        h->vm->st->gone[buffer] = 1;
-    return e;
-}
-
-/* One more call on a part of a buffer.  0 or HEDDLE_EPROGRAM. */
+/* One more call at the next launch.  0 or HEDDLE_EPROGRAM. */
 static int host_call(heddle_host *h, struct hd_lane_call c)
 {
     struct hd_lane_state *st = h->vm->st;
 
     if (st->calls == HD_LANE_CALLS)
         return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
-                          "program %s: the host touches, prefetches or advises "
-                          "more than %d times before a launch",
+                          "program %s: the host has more than %d calls at a "
+                          "launch",
                           h->vm->prog->name, (int)HD_LANE_CALLS);
     st->call[st->calls++] = c;
     return 0;
+}
+
+/* A buffer is freed, or taken again, before the launch or next to it.  0 or
+ * HEDDLE_EPROGRAM. */
+static int host_turn(heddle_host *h, uint32_t buffer, uint8_t what, bool frees)
+{
+    struct hd_lane_state *st = h->vm->st;
+    int e;
+
+    if (frees || buffer >= h->vm->buf.n || h->vm->buf.v[buffer].def->scratch)
+        e = on_device(h, buffer, frees ? "frees" : "allocates");
+    else if (!st->freed[buffer])
+        e = hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                       "program %s: the host allocates buffer %s, which it has "
+                       "not freed",
+                       h->vm->prog->name, h->vm->buf.v[buffer].def->name);
+    else
+        e = 0;
+    if (e == 0 && st->beside)
+        e = host_call(
+            h, (struct hd_lane_call){.buffer = (uint16_t)buffer, .what = what});
+    if (e != 0)
+        return e;
+    st->freed[buffer] = frees;
+    if (!st->beside)
+        launch_turn(st, buffer);
+    return 0;
+}
+
+int heddle_host_release(heddle_host *h, uint32_t buffer)
+{
+    return host_turn(h, buffer, HD_HINT_FREED, true);
+}
+
+int heddle_host_release_async(heddle_host *h, uint32_t buffer)
+{
+    return host_turn(h, buffer, HD_HINT_GONE, true);
+}
+
+int heddle_host_allocate(heddle_host *h, uint32_t buffer)
+{
+    return host_turn(h, buffer, HD_HINT_GONE, false);
+}
+
+void heddle_host_beside(heddle_host *h)
+{
+    struct hd_lane_state *st = h->vm->st;
+
+    if (!st->beside)
+        st->before = st->calls;
+    st->beside = 1;
+}
+
+int heddle_host_wait(heddle_host *h, uint64_t ns)
+{
+    if (!h->vm->st->beside || ns > 1000000000)
+        return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: the host waits for %llu ns; expected a "
+                          "second at most, next to a launch",
+                          h->vm->prog->name, (unsigned long long)ns);
+    return host_call(h, (struct hd_lane_call){.what = HD_HINT_WAIT, .ns = ns});
 }
 
 /* A range is in its buffer, which is in the device's memory: fills the call.  0
@@ -750,6 +862,7 @@ static const struct hd_source_ops launch_ops = {
     .alloc = launch_alloc,
     .gone = launch_gone,
     .hint = launch_hint,
+    .beside = launch_beside,
     .restart = launch_restart,
     .launch = launch_next,
     .block_start = launch_block_start,
