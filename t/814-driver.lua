@@ -397,6 +397,9 @@ do
         ["uvm.dma_map_latency"] = 50000 }))
     near(c.uvm.dma_map_cycles, 50000, "a block is mapped for DMA once")
     tap.is(c.uvm.blocks, 4, "of four times")
+    _, c = cost({ touch(1, 4, 4) }, whole.join(OFF, {
+        ["uvm.host_mapped"] = true, ["uvm.unmap_latency"] = 50000 }))
+    near(c.uvm.unmap_cycles, 50000, "and unmapped from the host once")
 end
 
 -- An eviction costs the driver time, and the copy.
