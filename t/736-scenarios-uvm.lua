@@ -9,10 +9,13 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
-local uvm = scenarios.of("uvm", { other = { common = true }, words = {
-    oversubscribe = "programs=BFS2", pair = "pairs=BFS2+LPS",
-    prefetch = "programs=BFS2", thrash = "programs=BFS2" } })
-uvm:all(8)
+local uvm = scenarios.of("uvm", { other = { common = true, programs = true },
+    words = { allen = "only=stream", oversubscribe = "programs=BFS2",
+        pair = "pairs=BFS2+LPS", prefetch = "programs=BFS2",
+        thrash = "programs=BFS2" } })
+uvm:all(9)
+local fixed = uvm.said.allen:match "stream, 1024 .- ([%d.]+) +14%.0 +0%.90"
+tap.ok(tonumber(fixed) == 35, "allen: batches take what the settings say", fixed)
 uvm:again "oversubscribe"
 local least, most = uvm.said.oversubscribe:match
     "BFS2 +125 %% +([%d.]+).-BFS2 +200 %% +([%d.]+)"
