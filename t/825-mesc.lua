@@ -3,7 +3,7 @@
 
 Pinned: CoLT in C and in Lua is one run, and merges where it is said to: in L1
 TLBs and of walks, in both levels, in aligned groups of 4 alone, whose frames are
-aligned, too (AMD); walk.memory=dram keeps walks out of the L2; whole subregions
+aligned, too (AMD), and of hits of subregion entries; walk.memory=dram keeps walks out of the L2; whole subregions
 need few walks, and stay true while pages come and go; snapshots change nothing.
 
 SPDX-License-Identifier: MIT
@@ -77,6 +77,17 @@ local both = run(all, "colt")
 tap.ok(both.l1tlb.hits > c.l1tlb.hits,
     "with CoLT, groups go to the L1 TLBs: of walks that read one head",
     ("%d, %d"):format(both.l1tlb.hits, c.l1tlb.hits))
+local hits, stats = run(all, "colt", { hits = "subregions" })
+local _, lua = run(all, "policies/colt.lua", { hits = "subregions" })
+tap.is(whole.difference(stats, lua), nil, "with hits = subregions in C as in Lua")
+tap.ok(hits.l1tlb.hits > both.l1tlb.hits
+    and hits.l2tlb.merged_fills == 0,
+    "and of hits of subregion entries", ("%d, %d"):format(
+    hits.l1tlb.hits, both.l1tlb.hits))
+local merged = whole.join(all, { ["l2tlb.sub_ways"] = 0 })
+_, one = run(merged, "colt")
+_, two = run(merged, "colt", { hits = "subregions" })
+tap.is(whole.difference(one, two), nil, "without subregions that changes nothing")
 
 -- Pages come and go: bits, entries and the MSC with them, under sim.check.
 local PAGING = { ["vm.paging"] = "fault", ["link.latency"] = 1000,

@@ -226,7 +226,8 @@ end
 
 --- Those of MESC section VI, on a machine with an IOMMU (mesc); and two more of
 -- their kind: CoLT's fully associative form, whose runs, of a line of entries, are
--- beside pages of 2 MB, and AMD's entries of 16 KB.
+-- beside pages of 2 MB, and AMD's entries of 16 KB.  MESC+CoLT has CoLT merge what
+-- walks bring, as the paper's V.A says; the last one hits of subregion entries, too.
 designs.contiguity = {
     { name = "baseline", apply = function(machine)
         return machine:with({}, "design baseline: MESC VI.A, Power")
@@ -253,6 +254,9 @@ designs.contiguity = {
     { name = "MESC+CoLT", apply = function(machine)
         return groups(subregions(machine), { "l1tlb" })
     end, policies = { { use = "colt" } } },
+    { name = "MESC+CoLT, hits", apply = function(machine)
+        return groups(subregions(machine), { "l1tlb" })
+    end, policies = { { use = "colt", hits = "subregions" } } },
 }
 
 --- MASK and Mosaic in one: MASK says that they combine, and measures nothing.

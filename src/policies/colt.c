@@ -6,7 +6,8 @@
  */
 #include "policy.h"
 
-enum { FULL, ALIGNED, PARAMS };
+enum { FULL, ALIGNED, HITS, PARAMS };
+enum { NO_HITS, SUBREGIONS };
 
 struct colt {
     uint64_t param[PARAMS];
@@ -35,7 +36,8 @@ static int64_t tlb_merge(void *state, const void *question)
     const struct colt *s = state;
     uint64_t n = s->param[ALIGNED];
 
-    if (s->param[FULL] == 0 && (q->level != 1 || q->cause != 0))
+    if (s->param[FULL] == 0 &&
+        (q->level != 1 || (q->cause != 0 && s->param[HITS] == NO_HITS)))
         return HEDDLE_PASS;
     if (n != 0 && (q->run_pages < n || q->run_first % n != 0 ||
                    q->run_frame % n != 0))
@@ -51,6 +53,10 @@ static const struct heddle_param params[] = {
     {"aligned", "pages", 0, 0, 16,
      "runs of so many pages alone, aligned in physical memory, too; 0: any",
      "AMD's coalescing: 4"},
+    {"hits", "none|subregions", NO_HITS, NO_HITS, SUBREGIONS,
+     "with full = 0: hits in the L2 TLB that pass a group on, none or those of "
+     "subregion entries",
+     "MESC V.A names walks; its VI.D needs hits"},
     {0},
 };
 
