@@ -376,6 +376,8 @@ static void unified(void **state)
     cfg.entries = 64;
     drive(cfg, 300000, 12000, 1, false);
     drive(cfg, 300000, 12000, 4, false);
+    cfg.large_entries = 8; /* Mosaic's, beside them */
+    drive(cfg, 300000, 12000, 4, true);
     subs = false;
 }
 

@@ -2,7 +2,8 @@
  * Pinned: subregions (MESC).  The entry that a walk reads in each mode of the
  * paper's figure 6, to the digit; what figure 9's region gives: entries, links,
  * reads.  What the walker reads after the answer, at the very cycle; that it stays
- * busy; look-ups of 10 cycles, and 20 where regular entries answer; what happens
+ * busy, with a batch of walks, too; look-ups of 10 cycles, and 20 where regular
+ * entries answer, 10 more behind large entries; what happens
  * without a memory subregion cache, under a shootdown, and to misses that come
  * before the entry.  And under random maps, moves, evictions and look-ups no
  * answer is other than the page table's.
@@ -372,6 +373,55 @@ static void the_walker_stays(void **state)
     vm_close(v);
 }
 
+/* A batch of two walks, one of which has extra reads: the other has ended by then,
+ * and the next batch begins when they are over. */
+static void a_batch_stays(void **state)
+{
+    struct vm *v = new_subs();
+
+    (void)state;
+    v->walk.walkers = 1;
+    v->walk.batch = 4;
+    figure(v);
+    vm_ask(v, 0, 0, 0, 0, REGION + 0x4d);
+    vm_ask(v, 0, 1, 0, 0, REGION + 336);
+    vm_ask(v, 100, 0, 0, 0, REGION + 337);
+    vm_due(v, 0, WALK);
+    vm_due(v, 1, WALK + 1); /* its leaf is read a cycle later */
+    vm_due(v, 2, WALK + MSC + 5 * READ + 4 * READ);
+    vm_finish(v);
+    assert_int_equal(v->reads, 4 + 1 + 5 + 4);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_BATCHES), 2);
+    assert_int_equal(msc(v, HD_MSC_BUSY_CYCLES), MSC + 5 * READ);
+    vm_close(v);
+}
+
+/* Beside an array of large entries, which is probed first, or at once with those
+ * of subregions. */
+static void behind_large_entries(void **state)
+{
+    (void)state;
+    for (uint32_t serial = 0; serial < 2; serial++) {
+        struct vm *v = new_subs();
+        uint32_t tag;
+        v->l2tlb.large_entries = 8;
+        v->l2tlb.serial = serial;
+        figure(v);
+        vm_ask(v, 0, 0, 0, 0, REGION + 0x4d);
+        vm_due(v, 0, WALK + serial * LOOK);
+        vm_ask(v, 5000, 0, 0, 0, REGION + 336);
+        vm_due(v, 1, 5000 + WALK + serial * LOOK);
+        tag = v->sent;
+        vm_ask(v, 9000, 0, 0, 0, REGION + 3);
+        vm_ask(v, 9100, 0, 0, 0, REGION + 336);
+        vm_due(v, tag, 9000 + WAY + (1 + serial) * LOOK);
+        vm_due(v, tag + 1, 9100 + WAY + (2 + serial) * LOOK);
+        vm_finish(v);
+        assert_int_equal(held(v, REGION + 0x4d, REGION, 0x00f87), 4 * 64);
+        vm_close(v);
+    }
+}
+
 /* ---- what cancels ------------------------------------------------------------- */
 
 /* The page in the middle of S2 moves at an instant: what is left then. */
@@ -423,16 +473,21 @@ static void shot_under_a_walk(void **state)
 static void refused(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < 4; i++) {
+    static const char *const WHY[] = {
+        "l2tlb.mode = off: with l2tlb.sub_ways = 8 only full",
+        "walk.mode = fixed: with l2tlb.sub_ways = 8 only full",
+        "l2tlb.sub_ways = 8: at most the 4 ways of a set (l2tlb.ways)",
+        "l2tlb.ways = 32, sets of 32: with l2tlb.sub_ways = 8 at most 16",
+    };
+    for (uint32_t i = 0; i < HD_LEN(WHY); i++) {
         struct vm *v = new_subs();
-        v->l2tlb.mode.kind = i == 3 ? HD_OFF : HD_FULL;
-        v->walk.per_core = i == 0;
-        v->walk.batch = i == 1 ? 2 : 1;
-        if (i == 2)
-            v->l2tlb.ways = 4;
+        v->l2tlb.mode.kind = i == 0 ? HD_OFF : HD_FULL;
+        v->walk.mode.kind = i == 1 ? HD_FIXED : HD_FULL;
+        if (i >= 2)
+            v->l2tlb.ways = i == 2 ? 4 : 32;
         vm_open(v, 1);
         assert_null(v->mmu);
-        assert_non_null(strstr(v->m.err.text, "l2tlb.sub_ways = 8"));
+        assert_non_null(strstr(v->m.err.text, WHY[i]));
         vm_close(v);
     }
 }
@@ -474,7 +529,7 @@ static void disturb(struct vm *v, struct hd_rng *r, bool faults, uint32_t step)
     }
 }
 
-static void live(uint32_t seed, bool faults, uint32_t steps)
+static void live(uint32_t seed, bool faults, uint32_t batch, uint32_t steps)
 {
     struct vm *v = new_subs();
     struct hd_rng r = hd_rng_make(seed, 209);
@@ -482,6 +537,8 @@ static void live(uint32_t seed, bool faults, uint32_t steps)
 
     v->l2tlb.entries = 64;
     v->msc.entries = seed % 2 == 0 ? 16 : 0;
+    v->walk.batch = batch;
+    v->walk.walkers = batch > 1 ? 3 : v->walk.walkers;
     v->pwc.mode.kind = HD_FULL;
     v->pwc.style = HD_PWC_PREFIX;
     v->pwc.entries = 32;
@@ -529,10 +586,12 @@ static void live(uint32_t seed, bool faults, uint32_t steps)
 static void random_lives(void **state)
 {
     (void)state;
-    live(1, false, 20000);
-    live(2, false, 20000);
-    live(3, true, 12000);
-    live(4, true, 12000);
+    live(1, false, 1, 20000);
+    live(2, false, 1, 20000);
+    live(3, true, 1, 12000);
+    live(4, true, 1, 12000);
+    live(5, false, 6, 12000);
+    live(6, true, 6, 12000);
 }
 
 static void restored(void **state)
@@ -556,7 +615,8 @@ int main(void)
         cmocka_unit_test(shot_down),        cmocka_unit_test(shot_under_a_walk),
         cmocka_unit_test(bits_in_leaves),   cmocka_unit_test(kept_out),
         cmocka_unit_test(refused),          cmocka_unit_test(random_lives),
-        cmocka_unit_test(restored),
+        cmocka_unit_test(restored),         cmocka_unit_test(a_batch_stays),
+        cmocka_unit_test(behind_large_entries),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -28,19 +28,16 @@ for _, case in ipairs {
     { { ["vm.memory_bytes"] = 16 << 40, ["vm.paging"] = "fault" },
         "vm.memory_bytes: 17592186044416; with vm.paging=fault at most "
         .. "8796093022208 (8 TB) are expected" },
-    { { ["l2tlb.sub_ways"] = 4, ["walk.batch"] = 2 }, "l2tlb.sub_ways = 4: "
-        .. "entries of subregions need walk.batch = 1" },
-    { { ["l2tlb.sub_ways"] = 4, ["walk.per_core"] = true }, "l2tlb.sub_ways = 4: "
-        .. "entries of subregions need walk.per_core = false" },
     { { ["l2tlb.sub_ways"] = 4, ["walk.mode"] = "fixed:100" },
-        "l2tlb.sub_ways = 4: entries of subregions need walk.mode = full" },
-    { { ["l2tlb.sub_ways"] = 9, ["l2tlb.ways"] = 8, ["l2tlb.large_entries"] = 0 },
-        "l2tlb.sub_ways = 9: at most the 8 ways of a set are expected" },
-    { { ["l2tlb.sub_ways"] = 4, ["l2tlb.ways"] = 32 }, "l2tlb.sub_ways = 4: sets "
-        .. "of at most 16 ways are expected, not of 32" },
-    { { ["l2tlb.sub_ways"] = 4, ["l2tlb.large_entries"] = 64,
-        ["l2tlb.large_ways"] = 0 }, "l2tlb.sub_ways = 4: l2tlb.large_entries = 0 "
-        .. "is expected, not 64" },
+        "walk.mode = fixed: with l2tlb.sub_ways = 4 only full is possible, as "
+        .. "other walks read no page table" },
+    { { ["l2tlb.sub_ways"] = 4, ["l2tlb.mode"] = "ideal" },
+        "l2tlb.mode = ideal: with l2tlb.sub_ways = 4 only full is possible, as "
+        .. "there are no entries otherwise" },
+    { { ["l2tlb.sub_ways"] = 9, ["l2tlb.ways"] = 8 }, "l2tlb.sub_ways = 9: at "
+        .. "most the 8 ways of a set (l2tlb.ways) are possible" },
+    { { ["l2tlb.sub_ways"] = 4, ["l2tlb.ways"] = 32 }, "l2tlb.ways = 32, sets of "
+        .. "32: with l2tlb.sub_ways = 4 at most 16 ways are possible" },
     { { ["l1tlb.ranges"] = true, ["l1tlb.large_entries"] = 8,
         ["l1tlb.large_ways"] = 2 }, "l1tlb.ranges: large_entries are expected in "
         .. "one set (large_ways = 0), not in 4" },

@@ -329,6 +329,12 @@ for _, msc in ipairs { 0, 2, 512 } do
     check(("subregions, MSC of %d"):format(msc), { ["l2tlb.sub_ways"] = 2,
         ["msc.entries"] = msc, ["msc.ways"] = 2, ["walk.memory"] = "dram" })
 end
+for _, more in ipairs { { ["walk.batch"] = 16, ["walk.walkers"] = 2 },
+    { ["walk.per_core"] = true, ["walk.walkers"] = 2 },
+    { ["l2tlb.large_entries"] = 4 } } do
+    check("subregions, " .. next(more), whole.join({ ["l2tlb.sub_ways"] = 2,
+        ["msc.entries"] = 2, ["msc.ways"] = 2, ["pwc.mode"] = "full" }, more))
+end
 check("misses under misses", { ["l1tlb.blocking"] = "none" })
 check("nothing under a miss", { ["l1tlb.blocking"] = "full" })
 check("no L2 TLB", { ["l2tlb.mode"] = "off", ["pwc.mode"] = "full" })

@@ -101,6 +101,24 @@ for unit in pairs { ["4K"] = 1, ["64K"] = 1 } do
             c.msc.invalidations))
 end
 
+-- Mosaic's machine: regions that it coalesces are large entries, the others may be
+-- subregions; a walker may take walks together, or be a core's.
+for _, more in ipairs { {}, { ["walk.batch"] = 8 },
+    { ["walk.per_core"] = true, ["l1tlb.large_entries"] = 1 } } do
+    local sim <close> = whole.sim({ whole.freer(700, 12), whole.freer(1500, 8, "y"),
+        whole.column(6, 24) },
+        whole.join({ ["core.count"] = 4, ["l2tlb.sub_ways"] = 8,
+            ["l2tlb.entries"] = 64, ["msc.entries"] = 64 }, more),
+        { check = true, machine = "mosaic" })
+    sim:use "mosaic"
+    sim:run()
+    c = sim:counters()
+    tap.ok(c.memory.coalesced > 0 and c.l2tlb.large_hits > 0
+        and c.l2tlb.sub_hits > 0, "with Mosaic, " .. (next(more) or "as it is"),
+        ("%d %d %d"):format(c.memory.coalesced, c.l2tlb.large_hits,
+            c.l2tlb.sub_hits))
+end
+
 -- ---- snapshots -----------------------------------------------------------------------
 
 for _, paging in ipairs { {}, PAGING } do

@@ -9,7 +9,8 @@
  * cycle, and one read serves all walks of the batch that need the same entry.
  * The order of a level's reads is walk_reference's; by default those of one
  * line of the page table follow one another.  A walk whose leaf has come ends
- * at once; the walker is free when all have ended.
+ * at once; the walker is free when all have ended, and the extra reads that
+ * some have after their answer (subregions.c).
  *
  * Invariant: a batch has reads of one level in flight, and those of the next
  * leave when all of them are back.
@@ -59,6 +60,17 @@ void hd_batch_want(struct hd_unit *u, hd_time now, uint32_t walk)
         batch_next_level(u, now, w->batch);
 }
 
+bool hd_batch_ended(struct hd_unit *u, hd_time now, uint32_t batch)
+{
+    if (--u->batch[batch].left != 0)
+        return false;
+    hd_numbers_give(&u->batches, batch);
+    u->s->walkers--;
+    if (u->s->waiting > 0)
+        hd_batch_call(u, now);
+    return true;
+}
+
 /* A walk of a batch has ended. */
 void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
 {
@@ -70,14 +82,8 @@ void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
         link = &u->walk[*link].peer;
     *link = u->walk[walk].peer;
     b->busy--;
-    if (--b->left == 0) {
-        hd_numbers_give(&u->batches, batch);
-        u->s->walkers--;
-        if (u->s->waiting > 0)
-            hd_batch_call(u, now);
-    } else if (b->busy == 0) {
+    if (!hd_batch_ended(u, now, batch) && b->busy == 0 && b->first != HD_NONE)
         batch_next_level(u, now, batch);
-    }
 }
 
 /* A walker takes walks that wait. */
@@ -116,7 +122,7 @@ void hd_batch_gather(struct hd_unit *u, hd_time now)
         else
             hd_ptw_begin(u, now, i);
     }
-    if (b->left > 0 && --b->busy == 0)
+    if (b->left > 0 && --b->busy == 0 && b->first != HD_NONE)
         batch_next_level(u, now, batch);
     hd_l2tlb_unblock(u, now);
 }

@@ -4,11 +4,11 @@
  *
  * Times of a request: it is born where its L1 TLB missed, has arrived here
  * `transit` later, waits for the input (a blocked head, a port), is looked up
- * for `lookup` (for longer where the large and the base array are probed in
- * turn), and is answered then if it hits.  A miss joins the MSHR of its page,
- * waits for a walker, is walked for, and all requests of the MSHR are
- * answered at one instant (one whose look-up still runs: when it ends).  These
- * stages are counted when the request is answered.
+ * for `lookup` (for longer where the large array, entries of subregions and
+ * the base array are probed in turn), and is answered then if it hits.  A miss
+ * joins the MSHR of its page, waits for a walker, is walked for, and all
+ * requests of the MSHR are answered at one instant (one whose look-up still
+ * runs: when it ends).  These stages are counted when the request is answered.
  *
  * Everything of an arrival that does not depend on others happens in the one
  * event of the arrival: the port is reserved, the arrays are probed, the
@@ -39,25 +39,28 @@
 
 /* ---- answering -------------------------------------------------------- */
 
-/* Whether what a look-up found took the second of two probes. */
-static bool l2tlb_in_second(const struct hd_mmu *m, const struct hd_xlate *x)
+/* How many probes in turn found x: a large array is in the first, entries of
+ * subregions come before all others, which take the last. */
+static uint32_t l2tlb_probes(const struct hd_mmu *m, const struct hd_xlate *x)
 {
-    return m->tlb_cfg.sub_ways != 0 ? !hd_xlate_subs(x)
-                                    : x->page_pages != HD_LARGE_PAGES;
+    if (HD_LIKELY(m->probes == 1) ||
+        (m->tlb_cfg.large_entries != 0 && x->page_pages == HD_LARGE_PAGES))
+        return 1;
+    return m->probes - (m->tlb_cfg.sub_ways != 0 && hd_xlate_subs(x));
 }
 
-/* How long a request's look-up took: two probes in turn, or one.  x: what it
- * found, or NULL. */
+/* How long a request's look-up took.  x: what it found; NULL: nothing, or an
+ * entry of a large page without this one. */
 static hd_time l2tlb_lookup_span(const struct hd_mmu *m,
                                  const struct hd_treq *q,
                                  const struct hd_xlate *x)
 {
-    bool second =
-        q->hit >= HD_TREQ_MERGED || (x != NULL && l2tlb_in_second(m, x));
-
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return m->tlb_cfg.mode.kind == HD_OFF ? 0 : q->looked - q->arrived;
-    return m->serial && second ? 2 * m->lookup : m->lookup;
+    if (q->hit >= HD_TREQ_MERGED ||
+        (x == NULL && m->tlb_cfg.large_entries == 0))
+        return m->probes * m->lookup;
+    return x == NULL ? m->lookup : l2tlb_probes(m, x) * m->lookup;
 }
 
 HD_HOT void hd_l2tlb_account(struct hd_unit *u, const struct hd_treq *q,
@@ -243,15 +246,15 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
     q->hit = HD_TREQ_HIT_L2;
     if (!hd_tlb_lookup(&u->tlb, q->app, q->vpn, q->core, q->warp, &x, NULL)) {
         hd_tlb_missed(&u->tlb, q->app, q->vpn, q->core, q->warp);
-        q->looked += m->serial ? m->lookup : 0;
+        q->looked += (m->probes - 1) * m->lookup;
         if (HD_LIKELY(m->bypass_cfg.entries == 0) ||
             !hd_bypass_find(u, q, &x)) {
             n[HD_MMU_MISSES]++;
             return l2tlb_miss(u, now, treq);
         }
         q->hit = HD_TREQ_HIT_BYPASS;
-    } else if (m->serial && l2tlb_in_second(m, &x)) {
-        q->looked += m->lookup;
+    } else {
+        q->looked += (l2tlb_probes(m, &x) - 1) * m->lookup;
     }
     if (HD_LIKELY(hd_l2tlb_resident(u, q, &x))) {
         n[HD_MMU_BYPASS_HITS] += q->hit == HD_TREQ_HIT_BYPASS;

@@ -225,7 +225,7 @@ void hd_ptw_check(void *mmu, uint32_t i, struct heddle_error *err)
     struct hd_unit *u = hd_unit_of(mmu, i);
     const struct hd_unit_state *s = u->s;
     const struct hd_walk_cfg *c = &u->m->walk_cfg;
-    uint32_t waits = 0, busy = 0, called = 0;
+    uint32_t waits = 0, busy = 0, called = 0, extra = 0;
 
     for (uint32_t e = 0; e < u->miss.room; e++) {
         if (!u->miss.v[e].live)
@@ -239,17 +239,19 @@ void hd_ptw_check(void *mmu, uint32_t i, struct heddle_error *err)
             hd_err_set(err, HEDDLE_ECHECK,
                        "mmu: walk %u is in the queue and does not wait", e);
     }
+    if (u->subs.extra != NULL)
+        extra = hd_numbers_live(&u->subs.extras);
     if (u->batch != NULL) { /* walkers without a batch are about to take one */
         uint32_t batches = hd_numbers_live(&u->batches);
-        if (busy < batches || batches > s->walkers)
+        if (busy + extra < batches || batches > s->walkers)
             hd_err_set(err, HEDDLE_ECHECK,
-                       "mmu: %u walks run, in %u batches of %u walkers", busy,
-                       batches, s->walkers);
+                       "mmu: %u walks run, in %u batches of %u walkers",
+                       busy + extra, batches, s->walkers);
         called = s->walkers - batches;
         busy = s->walkers;
+    } else {
+        busy += extra;
     }
-    if (u->subs.extra != NULL)
-        busy += hd_numbers_live(&u->subs.extras);
     if (waits != s->waiting || busy != s->walkers ||
         (c->mode.kind != HD_IDEAL && busy > c->walkers))
         hd_err_set(err, HEDDLE_ECHECK,

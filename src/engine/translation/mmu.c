@@ -224,16 +224,23 @@ static void mmu_open_hists(struct hd_mmu *m)
     m->walk_warps = hd_stats_hist(st, &hd_rows_walk, WALK_WARPS);
 }
 
-/* What entries of subregions do not go with, or NULL. */
-static const char *against_sub(const struct hd_mmu_wiring *w)
+/* Entries of subregions are in the L2 TLB, and are what walks read. */
+static int mmu_check_subs(const struct hd_mmu_wiring *w,
+                          struct heddle_error *err)
 {
+    static const char *const NAME[] = {"off", "ideal", "fixed", "full"};
+
     if (w->l2tlb->mode.kind != HD_FULL)
-        return "l2tlb.mode = full";
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2tlb.mode = %s: with l2tlb.sub_ways = %u only full "
+                          "is possible, as there are no entries otherwise",
+                          NAME[w->l2tlb->mode.kind], w->l2tlb->sub_ways);
     if (w->walk->mode.kind != HD_FULL)
-        return "walk.mode = full";
-    if (w->walk->batch > 1)
-        return "walk.batch = 1";
-    return w->walk->per_core != 0 ? "walk.per_core = false" : NULL;
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.mode = %s: with l2tlb.sub_ways = %u only full "
+                          "is possible, as other walks read no page table",
+                          NAME[w->walk->mode.kind], w->l2tlb->sub_ways);
+    return 0;
 }
 
 static int mmu_check_settings(const struct hd_mmu_wiring *w,
@@ -254,10 +261,8 @@ static int mmu_check_settings(const struct hd_mmu_wiring *w,
                           "walk.batch = %u, but walk.mode is not full: there are "
                           "no reads to put in order",
                           w->walk->batch);
-    if (w->l2tlb->sub_ways != 0 && against_sub(w) != NULL)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "l2tlb.sub_ways = %u: entries of subregions need %s",
-                          w->l2tlb->sub_ways, against_sub(w));
+    if (w->l2tlb->sub_ways != 0 && mmu_check_subs(w, err) != 0)
+        return err->code;
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "bypass.entries = %u, but l2tlb.mode is not full: "
@@ -306,7 +311,7 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->transit = m->tick * w->walk->latency;
     m->lookup = m->tick * w->l2tlb->latency;
     m->fixed = m->tick * w->l2tlb->mode.fixed;
-    m->serial = w->l2tlb->sub_ways != 0 ||
+    m->probes = 1u + (w->l2tlb->sub_ways != 0) +
                 (w->l2tlb->serial && w->l2tlb->large_entries != 0);
     m->walk_fixed = m->tick * w->walk->mode.fixed;
     m->recent = hd_arena_take(env->arena, HD_MAX_APPS, sizeof *m->recent);

@@ -210,13 +210,20 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     u->s->running--;
     u->s->running_of[w->app]--;
     w->state = HD_WALK_FREE;
-    if (u->batch == NULL)
+    if (HD_LIKELY(u->batch == NULL)) {
         u->s->walkers--;
-    else
-        hd_batch_leave(u, now, walk);
-    hd_l2tlb_answer(u, now, walk);
-    if (u->batch == NULL)
+        hd_l2tlb_answer(u, now, walk);
         walk_dispatch(u, now);
+    } else {
+        uint32_t batch = w->batch;
+        bool extra = u->subs.extra != NULL; /* the batch stays until it is known
+                                               whether extra reads follow */
+        u->batch[batch].left += extra;
+        hd_batch_leave(u, now, walk);
+        hd_l2tlb_answer(u, now, walk);
+        if (extra)
+            hd_batch_ended(u, now, batch);
+    }
     hd_l2tlb_unblock(u, now);
 }
 
@@ -354,10 +361,14 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     }
 }
 
-void hd_ptw_free(struct hd_unit *u, hd_time now)
+void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t batch)
 {
-    u->s->walkers--;
-    walk_dispatch(u, now);
+    if (u->batch == NULL) {
+        u->s->walkers--;
+        walk_dispatch(u, now);
+    } else {
+        hd_batch_ended(u, now, batch);
+    }
     hd_l2tlb_unblock(u, now);
 }
 

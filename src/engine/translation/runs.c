@@ -118,19 +118,15 @@ int hd_runs_check(const struct hd_tlb_cfg *cfg, const char *at,
 
     if (cfg->sub_ways != 0 && ways > HD_ASSOC_NARROW)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.sub_ways = %u: sets of at most %d ways are "
-                          "expected, not of %u",
-                          at, cfg->sub_ways, HD_ASSOC_NARROW, ways);
+                          "%s.ways = %u, sets of %u: with %s.sub_ways = %u at "
+                          "most %d ways are possible",
+                          at, cfg->ways, ways, at, cfg->sub_ways,
+                          HD_ASSOC_NARROW);
     if (cfg->sub_ways > ways)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.sub_ways = %u: at most the %u ways of a set are "
-                          "expected",
-                          at, cfg->sub_ways, ways);
-    if (cfg->sub_ways != 0 && cfg->large_entries != 0)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.sub_ways = %u: %s.large_entries = 0 is expected, "
-                          "not %u",
-                          at, cfg->sub_ways, at, cfg->large_entries);
+                          "%s.sub_ways = %u: at most the %u ways of a set "
+                          "(%s.ways) are possible",
+                          at, cfg->sub_ways, ways, at);
     if (cfg->ranges && cfg->large_entries == 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.ranges: large_entries are expected, not 0", at);

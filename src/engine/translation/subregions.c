@@ -19,7 +19,10 @@
  * and fill the MSC; without an MSC, those above the page's own as far as they
  * are linked, then those below.  Then the L2 TLB is filled.  Misses of the
  * region's pages that come before do not know of it and walk on their own
- * (msc.early counts them).
+ * (msc.early counts them).  Of walks that a walker takes together (walk.batch)
+ * each has extra reads of its own, while the others of the batch proceed; the
+ * walker is free when all have ended.  Walks of a fixed time read nothing, so
+ * they know no bits, and sub_ways refuses them.
  *
  * Memory takes such reads as it takes data (level 0): no warp waits for them.
  *
@@ -44,16 +47,15 @@ int hd_subregions_open(struct hd_unit *u, struct hd_stat stat)
     struct hd_subregions *h = &u->subs;
     struct hd_env *env = u->m->env;
     uint32_t n = h->cfg.entries, ways = h->cfg.ways;
+    uint32_t walks = u->m->walk_cfg.walkers * u->m->walk_cfg.batch;
 
     h->stat = stat;
     h->instance = u->instance;
     h->latency = u->m->tick * h->cfg.latency;
     if (u->m->tlb_cfg.sub_ways == 0)
         return 0;
-    h->extra =
-        hd_arena_take(env->arena, u->m->walk_cfg.walkers, sizeof *h->extra);
-    if (h->extra == NULL ||
-        hd_numbers_open(&h->extras, env->arena, u->m->walk_cfg.walkers) < 0)
+    h->extra = hd_arena_take(env->arena, walks, sizeof *h->extra);
+    if (h->extra == NULL || hd_numbers_open(&h->extras, env->arena, walks) < 0)
         return hd_err_memory(env->err);
     if (n == 0)
         return 0;
@@ -135,11 +137,15 @@ bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
     u->subs.extra[i] = (struct hd_extra){.vpn = w->vpn,
                                          .began = now,
                                          .req = HD_NONE,
+                                         .batch = w->batch,
                                          .core = first->core,
                                          .warp = first->warp,
                                          .bits = w->bits,
                                          .app = w->app};
-    u->s->walkers++;
+    if (u->batch == NULL)
+        u->s->walkers++;
+    else
+        u->batch[w->batch].left++;
     hd_walk_post(u, now + u->subs.latency * (u->subs.links != NULL),
                  HD_PTW_EXTRA, i);
     return true;
@@ -311,7 +317,7 @@ void hd_subregions_read(struct hd_unit *u, hd_time now, uint32_t i)
 
     if (!extra_next(u, i, &pa)) {
         extra_end(u, now, i);
-        hd_ptw_free(u, now);
+        hd_ptw_free(u, now, t->batch);
         return;
     }
     t->req = hd_walk_request(u, i, t->app);

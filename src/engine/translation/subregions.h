@@ -21,6 +21,7 @@ struct hd_extra {
     hd_vpn vpn;          /* that was walked for */
     hd_time began;       /* answered */
     uint32_t req;        /* that reads a head PTE; HD_NONE: none does */
+    uint32_t batch;      /* of its walk, if walks are taken together */
     uint16_t core, warp; /* of the first request */
     uint16_t bits;       /* of the region, as the walk read them; 0: they have
                             changed since */
@@ -33,7 +34,7 @@ struct hd_extra {
 struct hd_subregions {
     struct hd_msc_cfg cfg;
     struct hd_extra
-        *extra; /* arena: [walkers]; NULL: there are no subregions */
+        *extra; /* arena: [walks that run]; NULL: there are no subregions */
     struct hd_numbers extras;
     struct hd_assoc tags; /* of the MSC */
     uint8_t *links;       /* arena: [entry of the MSC] */

@@ -17,9 +17,10 @@
  * and of a run how long it is.
  *
  * Invariants: at most one entry answers for a page of an application, save that
- * base entries may live on below a 2 MB entry that was promoted in place (same
- * frames, Mosaic); live[class] counts the valid entries of the class; a bit of
- * live[PRESENT] is set exactly when its count is not 0.
+ * base entries, those of subregions among them, may live on below a 2 MB entry
+ * that was promoted in place (same frames, Mosaic); live[class] counts the
+ * valid entries of the class; a bit of live[PRESENT] is set exactly when its
+ * count is not 0.
  *
  * The L1 TLBs and the shared L2 TLB are this part with the same configuration;
  * each has its own list of settings, because their defaults, the sources of

@@ -70,7 +70,7 @@ struct hd_prefetch {
 /* The walks that a walker has at once (walk.batch). */
 struct hd_batch {
     uint32_t first; /* walk */
-    uint32_t left;  /* walks that have not ended */
+    uint32_t left;  /* walks that have not ended, or have extra reads */
     uint32_t busy;  /* of them, those that do not want a level below */
     uint64_t last;  /* address of the last read of the level; 0: none has left */
 };
@@ -145,8 +145,8 @@ struct hd_mmu {
     bool ordered;   /* reads are numbered: one unit, and they take time */
     bool early;     /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
-    bool serial; /* the base array is looked up after a large one, or regular
-                    entries after those of subregions */
+    uint32_t probes; /* look-ups of a request that misses: of the large array
+                        (l2tlb.serial), entries of subregions, all others */
     struct hd_mmu_wiring w;
     struct hd_slot fill, step, pick, reference;
     struct hd_tlb_cfg tlb_cfg;

@@ -134,8 +134,9 @@ uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i);
 /* A walker takes a walk up; sends the read of w->level. */
 void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk);
-/* A walker that had extra reads is free. */
-void hd_ptw_free(struct hd_unit *u, hd_time now);
+/* The extra reads of a walk have ended: its walker is free, or the walk has
+ * left its batch. */
+void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t batch);
 
 /* ---- requesters.c ------------------------------------------------------ */
 
@@ -153,6 +154,9 @@ void hd_batch_gather(struct hd_unit *u, hd_time now);
 /* A walk of a batch needs the entry of its level; it has ended. */
 void hd_batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk);
+/* A walk of a batch, or its extra reads, have ended; whether that was the last,
+ * and the walker is free. */
+bool hd_batch_ended(struct hd_unit *u, hd_time now, uint32_t batch);
 /* The next read of a batch leaves, and the one behind it a cycle later. */
 void hd_batch_read(struct hd_unit *u, hd_time now, uint32_t batch);
 
