@@ -10,6 +10,7 @@ is refused in words, unless its coefficients are given; leakage grows with time.
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local whole = require "lib.whole"
 local H = require "heddle"
 local energy = require "heddle.energy"
 
@@ -53,6 +54,7 @@ local want = {
     { "dram.walks", (c "walk.references" + c "msc.reads") * 16300 },
 }
 local sum = 0
+tap.is(c "l2tlb.sub_invalidations", 0, "nothing is invalidated")
 for _, w in ipairs(want) do
     tap.ok(row(e, w[1]).dynamic == w[2], w[1], row(e, w[1]).dynamic)
     tap.ok(w[2] > 0 or w[1] == "l2cache.walks", "and there are some", w[2])
@@ -69,6 +71,32 @@ tap.is(e.static, 0.97 * 16 * seconds * 1e9 + 7.30 * seconds * 1e9
 tap.is(H.report.metric(r, "translation_energy"), e.total, "the metric")
 tap.is(H.report.metric(r, "translation_energy_dram"), e.dram_share,
     "and that of DRAM")
+
+-- Entries of subregions that are invalidated are written where they are; behind
+-- large entries less is looked up.
+for _, serial in ipairs { true, false } do
+    local sim <close> = whole.sim({ whole.freer(700, 12),
+        whole.freer(1500, 8, "y"), whole.column(6, 24) }, { ["core.count"] = 4,
+        ["l2tlb.sub_ways"] = 8, ["l2tlb.serial"] = serial }, { machine = "mosaic" })
+    sim:use "mosaic"
+    sim:run()
+    local x = sim:results()
+    local function cx(name) return count(x, "l2tlb." .. name) end
+    local given = { read = 1, write = 0, leak = 0 }
+    local of = H.energy.of(x, { l2tlb = given, ["l2tlb.large"] = given })
+    tap.ok(cx "sub_invalidations" > 0 and cx "sub_invalidations"
+        < cx "invalidations", "subregions that are invalidated",
+        cx "sub_invalidations" .. " " .. cx "large_hits")
+    local regular, subs = row(of, "l2tlb"), row(of, "l2tlb.subregions")
+    tap.is(subs.writes, cx "sub_fills" + cx "sub_invalidations",
+        "are writes of their array")
+    tap.is(regular.writes + subs.writes, cx "fills" + cx "invalidations",
+        "and not of the other")
+    tap.is(subs.reads, cx "lookups" - (serial and cx "large_hits" or 0),
+        "look-ups behind large entries, or beside them")
+    tap.is(regular.reads, cx "lookups" - cx "large_hits" - cx "sub_hits",
+        "and those of all others")
+end
 
 for _, name in ipairs { "mosaic", "maxwell", "etc", "mesc", "pichai", "fermi",
     "integrated", "released", "aggressive", "hardware" } do

@@ -129,17 +129,15 @@ local function structures(c, n, config)
         local subs, ways = n "l2tlb.sub_ways", n "l2tlb.ways"
         local lookups, fills = c("l2tlb", "lookups"),
             c("l2tlb", "fills") + c("l2tlb", "invalidations")
+        local large = c("l2tlb", "large_hits")
+        local second = lookups -- what comes after the large array
+            - (config["l2tlb.serial"] == "true" and large or 0)
+        local written = c("l2tlb", "sub_fills") + c("l2tlb", "sub_invalidations")
+        tlb("l2tlb", units, subs > 0 and lookups - large - c("l2tlb", "sub_hits")
+            or second, fills - written)
         if subs > 0 then -- the unified array: its leakage is the other row's
-            lookups = lookups - c("l2tlb", "sub_hits")
-            fills = fills - c("l2tlb", "sub_fills")
-        elseif config["l2tlb.serial"] == "true" then
-            lookups = lookups - c("l2tlb", "large_hits")
-        end
-        tlb("l2tlb", units, lookups, fills)
-        if subs > 0 then
             add("l2tlb.subregions", subs .. "-way",
-                n "l2tlb.entries" * subs // ways, c("l2tlb", "lookups"),
-                c("l2tlb", "sub_fills"), 0)
+                n "l2tlb.entries" * subs // ways, second, written, 0)
             if n "msc.entries" > 0 then
                 add("msc", "msc", n "msc.entries", c("msc", "lookups"),
                     c("msc", "fills") + c("msc", "invalidations"), units)

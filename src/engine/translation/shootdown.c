@@ -67,10 +67,14 @@ void hd_tlb_drop(struct hd_tlb *t, uint32_t app, hd_vpn vpn, uint64_t pages)
 static uint32_t shootdown_invalidate(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
                                      uint64_t pages, uint32_t classes)
 {
+    uint32_t subs = t->live[HD_TLB_SUBS];
     uint32_t n = hd_tlb_sweep(t, app, vpn.v, pages, classes);
 
+    subs -= t->live[HD_TLB_SUBS];
     if (t->stat.v != NULL)
         *hd_count(&t->stat, t->instance, app, HD_TLB_INVALIDATIONS) += n;
+    if (t->stat.v != NULL && subs != 0) /* then it is an L2 TLB, which has it */
+        *hd_count(&t->stat, t->instance, app, HD_TLB_SUB_INVALIDATIONS) += subs;
     return n;
 }
 
