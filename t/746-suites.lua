@@ -14,6 +14,12 @@ local tap = require "lib.tap"
 local H = require "heddle"
 local suites = H.suites
 
+local function words(text)
+    local out = {}
+    for word in text:gmatch "%S+" do out[#out + 1] = word end
+    return out
+end
+
 local function joined(list) return table.concat(list, " ") end
 
 local function names_of(sets)
@@ -168,6 +174,26 @@ tap.is(joined(outside), "", "working sets of MASK's and Mosaic's programs")
 tap.ok(math.abs(total / #mask.apps / 81.5 - 1) < .2, "and their mean",
     total / #mask.apps)
 tap.is(suites.get("mosaic").size, mask.size, "one size for both")
+
+-- MESC's own inputs: n = 1024, and as many pages as PolyBench's programs have then.
+local function pages_of(name)
+    local sum = 0
+    for _, b in ipairs(library.get(name):instance(suites.input("mesc", name)).buffers) do
+        sum = sum + (b.scratch and 0 or (b.count * b.width + 4095) // 4096)
+    end
+    return sum
+end
+local six = 0
+for _, name in ipairs(words "ATAX BICG MVT GESUMMV CORR COVAR") do
+    six = six + pages_of(name)
+end
+tap.is(six // 6, 1541, "pages of six of PolyBench's programs")
+tap.is(pages_of "NW", 2054, "NW, whose side is theirs")
+for _, name in ipairs(words "GRM BFS COLOR SSSP 2DCONV HS LUD SRAD") do
+    local n = pages_of(name)
+    tap.ok(math.abs(n / 1541.3 - 1) < .03, name .. " has as many", n)
+end
+tap.is(suites.input("mask", "MM"), nil, "MASK has none of its own")
 
 -- ---- list and explain -------------------------------------------------------------
 
