@@ -2,8 +2,9 @@
  * Pinned: walk batches (walk.batch; Pichai et al. 6.3).  Their figure 8: three
  * pages need 7 reads, on 5 lines, where 12 are needed one by one.  A read a
  * cycle, those of a line in succession, a level when all of the one above are
- * back, at the very cycle; a walk that is waiting comes with the next batch; a
- * policy says which entry goes next.  And under random load every read leaves
+ * back, at the very cycle; a walk that comes before the first read is back joins
+ * the batch, a later one comes with the next; a policy says which entry goes
+ * next.  And under random load every read leaves
  * at the instant at which a naive model, which knows no events, has it leave.
  *
  * SPDX-License-Identifier: MIT
@@ -103,8 +104,49 @@ static void to_the_cycle(void **state)
     vm_close(v);
 }
 
-/* A page that misses while a batch is under way waits for the next one, and so
- * do those that are too many for one. */
+/* Two pages, of one line of the leaves or of another root entry, the second
+ * asked `later` cycles after the first; when the first and the second are due,
+ * in cycles after the first has reached the walker. */
+static void pair(uint64_t second, uint64_t later, uint64_t one, uint64_t two,
+                 uint32_t joined, uint32_t reads)
+{
+    struct vm *v = machine(1, 32);
+
+    vm_open(v, 1);
+    vm_map(v, 0, A, 8);
+    if (second >= A + 8)
+        vm_map(v, 0, second, 1);
+    vm_ask(v, 10, 0, 0, 0, A);
+    vm_ask(v, 10 + later, 0, 0, 0, second);
+    vm_due(v, 0, 10 + WAY + one);
+    vm_due(v, 1, 10 + WAY + two);
+    vm_finish(v);
+    assert_int_equal(v->reads, reads);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_JOINED), joined);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_BATCHES), 2 - joined);
+    vm_true(v);
+    vm_close(v);
+}
+
+/* A walk joins a batch until the first read is back, to the cycle.  It shares
+ * the read of its entry, in flight since cycle 0, or has one of its own, and
+ * then the level ends with that: levels 2 to 4 have a read of each, a cycle
+ * apart.  One that is too late is alone, when the first walk has ended. */
+static void joins_until_the_first_read_is_back(void **state)
+{
+    const uint64_t trip = MEMORY + BACK, apart = A + (1ull << 27);
+
+    (void)state;
+    for (uint64_t later = 1; later < trip; later += trip - 2)
+        pair(A + 1, later, 4 * trip, 4 * trip + 1, 1, 5);
+    for (uint64_t later = trip; later <= trip + 1; later++)
+        pair(A + 1, later, 4 * trip, 8 * trip, 0, 8);
+    for (uint64_t later = 1; later < trip; later += trip - 2)
+        pair(apart, later, later + 4 * trip + 2, later + 4 * trip + 3, 1, 8);
+    pair(apart, trip, 4 * trip, 8 * trip, 0, 8);
+}
+
+/* A page that misses when a batch is full, or later, waits for the next one. */
 static void later_ones_wait(void **state)
 {
     struct vm *v = machine(1, 2);
@@ -194,6 +236,7 @@ struct naive {
     struct walk walk[REQUESTS]; /* the oldest first */
     uint32_t n, walkers, batch;
     uint64_t last[8], next[8]; /* of a walker: address, when it may read again */
+    bool open[8]; /* none of its reads is back */
     struct vm_read read[4 * REQUESTS];
     uint32_t reads;
 };
@@ -229,6 +272,19 @@ static void reads(struct naive *z, uint32_t walker, uint64_t now)
     }
 }
 
+/* A walk joins a walker that is reading the roots' entries. */
+static void joins(struct naive *z, struct walk *w, uint32_t walker)
+{
+    w->walker = walker;
+    w->turn = true;
+    for (uint32_t i = 0; i < z->n; i++)
+        if (z->walk[i].walker == walker && z->walk[i].back != 0 &&
+            z->walk[i].pte[0] == w->pte[0]) {
+            w->back = z->walk[i].back;
+            w->turn = false;
+        }
+}
+
 /* A walker at this instant, when what is back is back. */
 static void serves(struct naive *z, uint32_t walker, uint64_t now)
 {
@@ -239,10 +295,15 @@ static void serves(struct naive *z, uint32_t walker, uint64_t now)
             mine++;
             busy += z->walk[i].turn || z->walk[i].back != 0;
         }
-    for (uint32_t i = 0; i < z->n && mine < z->batch && busy == 0; i++)
-        if (z->walk[i].walker == 0 && (mine == 0 || z->next[walker] == now)) {
+    for (uint32_t i = 0; i < z->n && mine < z->batch; i++)
+        if (z->walk[i].walker == 0 && busy > 0 && z->open[walker]) {
+            joins(z, &z->walk[i], walker);
+            mine++;
+        } else if (z->walk[i].walker == 0 && busy == 0 &&
+                   (mine == 0 || z->next[walker] == now)) {
             z->walk[i].walker = walker;
             z->next[walker] = now; /* it gathers now, and no more later */
+            z->open[walker] = true;
             mine++;
         }
     if (busy == 0) {
@@ -281,6 +342,7 @@ static void naive_run(struct naive *z, const uint64_t *at, const uint64_t *vpn)
             if (w->back == now && now != 0) {
                 w->back = 0;
                 w->level++;
+                z->open[w->walker] = false;
             }
             if (w->level < 4)
                 z->walk[kept++] = *w;
@@ -303,7 +365,7 @@ static int by_instant(const void *a, const void *b)
  * nobody's business: the soak has them.) */
 static void as_the_naive_model(void **state)
 {
-    uint64_t merged = 0;
+    uint64_t merged = 0, joined = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -312,13 +374,16 @@ static void as_the_naive_model(void **state)
         struct vm *v = machine(1, sizes[seed % 5]);
         struct naive *z = calloc(1, sizeof *z);
         uint64_t at[REQUESTS], vpn[REQUESTS], now = 1;
-        uint32_t span = seed % 3 == 0 ? 40 : seed % 3 == 1 ? 600 : PAGES;
+        uint32_t roots = seed % 2 == 0 ? 1 : 3, pages = PAGES / roots;
+        uint32_t span = seed % 3 == 0 ? 40 : seed % 3 == 1 ? 600 : pages;
         vm_open(v, 1);
-        vm_map(v, 0, A, PAGES);
+        for (uint64_t root = 0; root < roots; root++)
+            vm_map(v, 0, A + (root << 27), pages);
         for (uint32_t i = 0; i < REQUESTS; i++) {
             now += hd_rng_below(&r, 3) == 0 ? hd_rng_below(&r, 300) : 0;
             at[i] = now;
-            vpn[i] = A + hd_rng_below(&r, span) * (PAGES / span);
+            vpn[i] = A + hd_rng_below(&r, span) * (pages / span) +
+                     ((uint64_t)hd_rng_below(&r, roots) << 27);
             vm_ask(v, now, 0, 0, 0, vpn[i]);
         }
         vm_finish(v);
@@ -343,10 +408,12 @@ static void as_the_naive_model(void **state)
                              vm_walks(v, 0, HD_WALK_MERGED),
                          4 * vm_walks(v, 0, HD_WALK_WALKS));
         merged += vm_walks(v, 0, HD_WALK_MERGED);
+        joined += vm_walks(v, 0, HD_WALK_JOINED);
         free(z);
         vm_close(v);
     }
     assert_true(merged > 10000); /* and there was something to compare */
+    assert_true(joined > 1000);
 }
 
 int main(void)
@@ -354,6 +421,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure_8),
         cmocka_unit_test(to_the_cycle),
+        cmocka_unit_test(joins_until_the_first_read_is_back),
         cmocka_unit_test(later_ones_wait),
         cmocka_unit_test(a_policy_says_which),
         cmocka_unit_test(as_the_naive_model),

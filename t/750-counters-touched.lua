@@ -117,7 +117,8 @@ local runs = {
         ["walk.batch"] = 32, ["core.parked"] = 128, ["bypass.entries"] = 0 },
         apps = { tiny "GUP" }, policies = { everything } },
     { machine = H.machine("pichai"):with(NARROW):with {
-        ["walk.batch"] = 32, ["core.parked"] = 128, ["bypass.entries"] = 0 },
+        ["walk.batch"] = 32, ["walk.walkers"] = 1, ["l1tlb.mshrs"] = 32,
+        ["core.parked"] = 128, ["bypass.entries"] = 0 },
         apps = { tiny "GUP" }, policies = { answers } },
     { machine = H.machine("mesc") { ["core.count"] = 4,
         ["l2tlb.sub_ways"] = 8, ["l2tlb.entries"] = 32, ["msc.entries"] = 2,

@@ -72,7 +72,10 @@ struct hd_batch {
     uint32_t first; /* walk */
     uint32_t left;  /* walks that have not ended, or have extra reads */
     uint32_t busy;  /* of them, those that do not want a level below */
+    uint32_t level; /* that is read; 0: none yet */
     uint64_t last;  /* address of the last read of the level; 0: none has left */
+    hd_time next;   /* when the next one may leave */
+    bool sending;   /* it will */
 };
 
 struct hd_unit_state {
@@ -83,6 +86,7 @@ struct hd_unit_state {
     uint32_t queue_first, waiting; /* walk queue */
     uint32_t in_looked; /* 1: the input's head has been looked up, and missed */
     uint32_t walkers;   /* in use */
+    uint32_t open;      /* 1 + the batch that walks can join; 0: none */
     uint32_t running;   /* walks begun and not done */
     uint32_t prefetch_first, prefetch_n; /* a ring: started by policies */
     uint32_t prefetch_walks;             /* of them, under way */
