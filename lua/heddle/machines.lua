@@ -571,8 +571,8 @@ local PRESETS = {
             walk = {
                 walkers = { 1, "Pichai 5.2" },
                 per_core = { true, "Pichai 5.2" },
-                latency = { 10, "guess: gem5-gpu's 20 cycles to the MMU and "
-                    .. "back; Pichai does not say" },
+                latency = { 0, "Pichai 6.2: the walker is next to the core's "
+                    .. "TLB" },
                 memory_latency = { 0, "Pichai 5.2: walkers in the cores, so "
                     .. "over the crossbar" },
             },
