@@ -2,10 +2,11 @@
 -- the part of them that is run, and the designs.
 --
 -- Pichai, Hsu, Bhattacharjee (ASPLOS 2014): six programs on a GPU with a TLB and
--- a walker in each core (preset pichai).  full: size XL, from the launch with the
--- most memory instructions on, 3 million warp instructions; what comes before
--- runs without time, once.  quick: size S and fewer of all, from the first launch,
--- for tests and a first look.
+-- a walker in each core (preset pichai), from the launch with the most memory
+-- instructions on; what comes before runs without time, once.  full: size XL, 3 million
+-- warp instructions.  quick: two programs of size S, 40,000 warp instructions on 4 of
+-- the 30 cores, so that warps get far enough into that launch for their lanes to
+-- diverge; for tests and a first look.
 --
 -- Designs are settings of the preset: how addresses are translated, who is
 -- scheduled how.  Performance is thread instructions a cycle: warps get ahead of
@@ -14,6 +15,16 @@
 -- first one of a figure, within 2 %, runs again with another budget: compaction
 -- needs fewer warp instructions.  Where the first one ends before its budget (MEMC),
 -- all run to their end.  A program is built once, and every design starts there.
+--
+-- What the paper leaves open is in columns beside (common.figure):
+--     short         a path to the L2 as short as maxwell-literal's: a hit of 52 shader
+--                   cycles instead of 220, which are 55 of the paper's (the preset's
+--                   source says why those are scored);
+--     levels        the walker has the entries of levels 1 and 2 from walks before
+--                   (levels.lua: section 6.3, read widely);
+--     short-levels  both.
+-- The columns have some programs of those (quick: one); variant=short and so on runs
+-- all of them.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -24,8 +35,16 @@ local suites = require "heddle.suites"
 local common = {}
 
 local SUITE = suites.get "pichai"
-local QUICK = { "BFS", "KMEANS" }
+local QUICK = { "BFS", "MUM" }
+local QUICK_CORES = 4
+-- Programs of the columns.
+local FEW = { full = { BFS = true, MUM = true, STREAMCLUSTER = true },
+    quick = { BFS = true } }
 local NEAR = 0.02 -- by which the work of two designs may differ
+
+--- The short path, of maxwell-literal.
+local SHORT = { ["xbar.latency"] = tonumber(H.machine "maxwell-literal"
+    :get "xbar.latency") }
 
 -- ---- designs --------------------------------------------------------------------
 
@@ -75,16 +94,6 @@ function common.sized(tlb, entries, ports, grown)
             and doublings(entries, 128) + doublings(ports, 4) or 0 })
 end
 
---- Machines where the path from a core to the L2 cache is as short as that of
--- maxwell-literal.  The paper gives none; the preset has maxwell-crossbar's, as long
--- as that of the released simulator of MASK and Mosaic, and a walk takes it four
--- times.
-common.SHORT = { ["xbar.latency"] = tonumber(H.machine "maxwell-literal"
-    :get "xbar.latency") }
-function common.near(tlb)
-    return with(tlb, tlb.name .. ", short way", common.SHORT)
-end
-
 --- Who is scheduled how: loose round robin is the paper's reference, CCWS has
 -- greedy then oldest underneath.
 common.LRR = { name = "LRR", settings = { ["core.scheduler"] = "lrr" } }
@@ -119,12 +128,16 @@ end
 
 -- ---- runs -----------------------------------------------------------------------
 
---- An experiment, open; `more`: arguments beside those of all.
-function common.open(figure, title, more)
+--- An experiment, open; `more`: arguments beside those of all; `plain`: it has no
+-- choices.
+function common.open(figure, title, more, plain)
     local arg = {
         programs = "", -- names, separated by commas; "": those of the scale
         size = "", budget = 0, -- "", 0: those of the scale
-        launch = 0, -- where to begin; 0: full, the busiest; quick, the first
+        launch = 0, -- where to begin; 0: that with the most memory instructions
+        cores = 0, -- 0: those of the scale
+        levels = false, -- the walker remembers levels 1 and 2
+        variant = experiment.FIRST,
     }
     for k, v in pairs(more or {}) do
         arg[k] = v
@@ -132,8 +145,14 @@ function common.open(figure, title, more)
     arg = H.args(experiment.args(arg))
     local x = experiment.open { name = "pichai/" .. figure, arg = arg,
         source = "Pichai et al. (ASPLOS 2014), "
-            .. figure:gsub("fig0?", "figure "), title = title }
+            .. figure:gsub("fig0?", "figure "), title = title,
+        choices = not plain and {
+            { "short", SHORT },
+            { "levels", {}, arg = { levels = true } },
+            { "short-levels", SHORT, arg = { levels = true } },
+        } or nil }
     x.programs, x.machine = {}, "pichai"
+    x.way = { settings = x:settings(), levels = arg.levels }
     for name in arg.programs:gmatch "[^,]+" do
         x.programs[#x.programs + 1] = name
     end
@@ -142,9 +161,11 @@ function common.open(figure, title, more)
     end
     x:scope(#x.programs, #SUITE.apps, "programs")
     x.size = arg.size ~= "" and arg.size or x.full and SUITE.size or "S"
-    x.budget = arg.budget > 0 and arg.budget or x.full and 3000000 or 20000
-    x:say("%s of size %s, %d warp instructions",
-        table.concat(x.programs, ", "), x.size, x.budget)
+    x.budget = arg.budget > 0 and arg.budget or x.full and 3000000 or 40000
+    x.cores = arg.cores > 0 and arg.cores or not x.full and QUICK_CORES or nil
+    x:say("%s of size %s, %d warp instructions%s",
+        table.concat(x.programs, ", "), x.size, x.budget,
+        x.cores and (", %d cores"):format(x.cores) or "")
     return x
 end
 
@@ -168,7 +189,7 @@ function common.program(x, name)
         build()
         return table.unpack(built, 1, built.n)
     end
-    local first = x.arg.launch > 0 and x.arg.launch or not x.full and 1
+    local first = x.arg.launch > 0 and x.arg.launch
         or common.keep(x, ("busiest %s %d"):format(name, lanes), function()
             return H.survey.ahead(build(), 0, lanes)
         end)
@@ -177,14 +198,29 @@ function common.program(x, name)
     end
 end
 
+--- The policies of a design, and that of the way it is run where it has walks.
+local function policies_of(x, d)
+    if not x.way.levels or d.settings["sim.translation"] == "off" then
+        return d.policies
+    end
+    local list = table.move(d.policies or {}, 1, #(d.policies or {}), 1, {})
+    list[#list + 1] = { use = H.here "levels.lua" }
+    return list
+end
+
 --- Runs a program under each design: { program =, [design name] = result }.
 local function measured(x, designs, name)
     local app, first, ready = common.program(x, name)
     local function job(d, budget)
+        local settings = { ["sim.first_kernel"] = first,
+            ["core.count"] = x.cores }
+        for _, list in ipairs { x.way.settings, d.settings or {} } do
+            for k, v in pairs(list) do
+                settings[k] = v
+            end
+        end
         return { machine = x.machine, seed = x.arg.seed, apps = { app },
-            budget = budget, policies = d.policies,
-            settings = common.both(d, { name = "", settings = {
-                ["sim.first_kernel"] = first } }).settings }
+            budget = budget, policies = policies_of(x, d), settings = settings }
     end
     local jobs, budgets = {}, {}
     for k, d in ipairs(designs) do
@@ -243,6 +279,93 @@ function common.measure(x, designs)
     return out
 end
 
+-- ---- figures and their columns ----------------------------------------------------
+
+--- A page that keeps the values that a figure gives it, and its tables.
+local function values(x)
+    local v = { of = {}, tables = {} }
+    local function nothing() end
+    function v.quantity(_, q) v.of[q[1]] = q.heddle end
+    function v.order(_, o) v.of[o[1]] = o.heddle end
+    function v.table(_, title, rows) table.insert(v.tables, { title, rows }) end
+    v.bars, v.lines, v.note, v.say = nothing, nothing, nothing, nothing
+    return setmetatable(v, { __index = x })
+end
+
+local function by_value(of)
+    local names = {}
+    for name in pairs(of) do
+        names[#names + 1] = name
+    end
+    table.sort(names, function(a, b)
+        return of[a] ~= of[b] and of[a] > of[b] or of[a] == of[b] and a < b
+    end)
+    return table.concat(names, " > ")
+end
+
+--- The page of an experiment, whose rows have the values of the columns beside.
+local function beside(x, columns, before)
+    local page = {}
+    function page.quantity(_, q)
+        q.also = q.also or {}
+        for _, c in ipairs(columns) do
+            q.also[#q.also + 1] = c.of[q[1]] and { c.name, c.of[q[1]],
+                setting = c.setting, before = before.of[q[1]] } or nil
+        end
+        x:quantity(q)
+    end
+    function page.order(_, o)
+        local notes = {}
+        for i, c in ipairs(columns) do
+            notes[i] = ("%s: %s"):format(c.name, by_value(c.of[o[1]]))
+        end
+        o.note = o.note or #notes > 0 and table.concat(notes, "; ") or nil
+        x:order(o)
+    end
+    for _, name in ipairs { "table", "bars", "lines", "note", "say" } do
+        page[name] = function(_, ...) return x[name](x, ...) end
+    end
+    return setmetatable(page, { __index = x })
+end
+
+--- Measures the designs, and writes a figure from it: body(page, all), with `all` as
+-- common.measure has it.  What the choices give stands beside each value, and their
+-- tables below the others.
+function common.figure(x, designs, body)
+    local all, columns, few = common.measure(x, designs), {}, {}
+    local scored, programs = x.way, x.programs
+    for _, row in ipairs(all) do
+        few[#few + 1] = FEW[x.full and "full" or "quick"][row.program] and row or nil
+    end
+    local names = {}
+    for i, row in ipairs(few) do
+        names[i] = row.program
+    end
+    local mark = #few < #all and " (" .. table.concat(names, ", ") .. ")" or ""
+    local before = values(x)
+    local alternatives = #few > 0 and x:alternatives() or {}
+    if #alternatives > 0 then
+        body(before, few)
+    end
+    for i, c in ipairs(alternatives) do
+        x.programs, x.way = names, { settings = c.settings, levels = c.arg.levels }
+        columns[i] = values(x)
+        columns[i].name = c.name .. mark
+        columns[i].setting = not c.arg.levels and c.setting
+            or (c.setting and c.setting .. " " or "") .. "levels=true"
+        body(columns[i], common.measure(x, designs))
+    end
+    x.programs, x.way = programs, scored
+    body(beside(x, columns, before), all)
+    for _, c in ipairs(columns) do
+        for _, t in ipairs(c.tables) do
+            x:table(t[1] .. ", " .. c.name, t[2])
+        end
+    end
+end
+
+-- ---- values --------------------------------------------------------------------------
+
 --- Work a cycle.
 function common.performance(r)
     return r.work / r.cycles
@@ -265,8 +388,8 @@ function common.histogram(r, name)
 end
 
 --- Core cycles from a slice of the L2 cache back to a core.
-function common.way_back()
-    local m = H.machine "pichai"
+function common.way_back(x)
+    local m = H.machine "pichai":with(x.way.settings)
     return tonumber(m:get "xbar.latency") * tonumber(m:get "clock.core")
         / tonumber(m:get "clock.l2")
 end
@@ -274,6 +397,11 @@ end
 --- What fn() finds out, kept as results are.
 function common.keep(x, what, fn)
     return store.keep(what .. " " .. x.size, x.arg.cache, fn)
+end
+
+--- Cores of a result.
+function common.cores(r)
+    return tonumber(r.config["core.count"])
 end
 
 --- How much better one result is than another, in percent.

@@ -14,44 +14,45 @@ local suite = require "common"
 local x = suite.open("fig03", "Memory instructions, TLB misses, divergence")
 local design = suite.both(suite.LRR, suite.tlb.three)
 local other = suite.both(suite.LRR, suite.tlb.augmented)
-local all = suite.measure(x, { design, other })
-local OVER = { BFS = 4, MUM = 8 }
-local shares, rates = {}, {}
+suite.figure(x, { design, other }, function(page, all)
+    local OVER = { BFS = 4, MUM = 8 }
+    local shares, rates = {}, {}
 
-local rows = { { "program", "memory %", "misses %", "augmented",
-    "pages, mean", "most", "lanes" } }
-local chart = { groups = {}, title = "Pages a memory instruction",
-    series = { { name = "mean", values = {} }, { name = "most", values = {} } } }
-local most = 0
-for i, row in ipairs(all) do
-    local r = row[design.name]
-    local share = 100 * suite.ratio(r, "core.mem_instructions",
-        "core.instructions")
-    local misses = 100 * suite.ratio(r, "l1tlb.misses", "l1tlb.lookups")
-    local pages = suite.ratio(r, "core.pages", "core.mem_instructions")
-    local top = suite.histogram(r, "core.pages").max
-    most = math.max(most, top)
-    shares[i], rates[i] = share, misses
-    if OVER[row.program] then
-        x:quantity { row.program .. ": pages a memory instruction",
-            from = OVER[row.program], unit = "pages", heddle = pages }
+    local rows = { { "program", "memory %", "misses %", "augmented",
+        "pages, mean", "most", "lanes" } }
+    local chart = { groups = {}, title = "Pages a memory instruction",
+        series = { { name = "mean", values = {} }, { name = "most", values = {} } } }
+    local most = 0
+    for i, row in ipairs(all) do
+        local r = row[design.name]
+        local share = 100 * suite.ratio(r, "core.mem_instructions",
+            "core.instructions")
+        local misses = 100 * suite.ratio(r, "l1tlb.misses", "l1tlb.lookups")
+        local pages = suite.ratio(r, "core.pages", "core.mem_instructions")
+        local top = suite.histogram(r, "core.pages").max
+        most = math.max(most, top)
+        shares[i], rates[i] = share, misses
+        if OVER[row.program] then
+            page:quantity { row.program .. ": pages a memory instruction",
+                from = OVER[row.program], unit = "pages", heddle = pages }
+        end
+        rows[i + 1] = { row.program, ("%.1f"):format(share),
+            ("%.1f"):format(misses), ("%.1f"):format(100 * suite.ratio(
+                row[other.name], "l1tlb.misses", "l1tlb.lookups")),
+            ("%.2f"):format(pages), top, ("%.1f"):format(suite.ratio(r,
+                "core.thread_instructions", "core.instructions")) }
+        chart.groups[i] = row.program
+        chart.series[1].values[i], chart.series[2].values[i] = pages, top
     end
-    rows[i + 1] = { row.program, ("%.1f"):format(share),
-        ("%.1f"):format(misses), ("%.1f"):format(100 * suite.ratio(
-            row[other.name], "l1tlb.misses", "l1tlb.lookups")),
-        ("%.2f"):format(pages), top, ("%.1f"):format(suite.ratio(r,
-            "core.thread_instructions", "core.instructions")) }
-    chart.groups[i] = row.program
-    chart.series[1].values[i], chart.series[2].values[i] = pages, top
-end
-x:quantity { "memory instructions, most of a program", to = 25, unit = "%",
-    heddle = math.max(table.unpack(shares)) }
-x:quantity { "TLB misses a look-up, least of a program", paper = 22, unit = "%",
-    heddle = math.min(table.unpack(rates)) }
-x:quantity { "TLB misses a look-up, most of a program", paper = 70, unit = "%",
-    heddle = math.max(table.unpack(rates)) }
-x:quantity { "most pages of a memory instruction", paper = 32, unit = "pages",
-    heddle = most }
-x:table("Memory instructions, misses of 128 entries, divergence", rows)
-x:bars(chart)
+    page:quantity { "memory instructions, most of a program", to = 25, unit = "%",
+        heddle = math.max(table.unpack(shares)) }
+    page:quantity { "TLB misses a look-up, least of a program", paper = 22, unit = "%",
+        heddle = math.min(table.unpack(rates)) }
+    page:quantity { "TLB misses a look-up, most of a program", paper = 70, unit = "%",
+        heddle = math.max(table.unpack(rates)) }
+    page:quantity { "most pages of a memory instruction", paper = 32, unit = "pages",
+        heddle = most }
+    page:table("Memory instructions, misses of 128 entries, divergence", rows)
+    page:bars(chart)
+end)
 x:close()

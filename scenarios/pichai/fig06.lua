@@ -24,57 +24,57 @@ for _, grown in ipairs { false, true } do
         end
     end
 end
-local all = suite.measure(x, designs)
-
-local function of(entries, ports, grown)
-    return suite.mean(all, function(row)
-        return suite.performance(row[at[grown][entries][ports].name])
-            / suite.performance(row[ideal.name])
-    end)
-end
-
-local sizes, ports = {}, { "3 to 4", "4 to 8", "8 to 32" }
-for _, e in ipairs(ENTRIES) do
-    sizes[("%d entries"):format(e)] = of(e, 4, true)
-end
-for _, e in ipairs { 64, 256, 512 } do
-    x:order { ("access time grown: %d entries"):format(e), paper = {
-        "128 entries", ("%d entries"):format(e) }, heddle = sizes }
-end
-local gains = {}
-for i, p in ipairs(PORTS) do
-    local from = PORTS[i - 1]
-    if from then
-        gains[ports[i - 1]] = 100 * (of(128, p, false) / of(128, from, false) - 1)
-        x:quantity { ("gained from %d to %d ports, 128 entries"):format(from, p),
-            unit = "%", heddle = gains[ports[i - 1]] }
+suite.figure(x, designs, function(page, all)
+    local function of(entries, ports, grown)
+        return suite.mean(all, function(row)
+            return suite.performance(row[at[grown][entries][ports].name])
+                / suite.performance(row[ideal.name])
+        end)
     end
-end
-x:order { "what more ports gain", paper = { "3 to 4", "4 to 8" },
-    heddle = gains }
-x:order { "what more ports gain, last", paper = { "3 to 4", "8 to 32" },
-    heddle = gains }
-for _, grown in ipairs { false, true } do
-    local title = "Performance over no TLB, mean; access time "
-        .. (grown and "grown" or "fixed")
-    local rows, chart = { { "entries" } }, { groups = {}, series = {},
-        title = title }
-    for k, p in ipairs(PORTS) do
-        rows[1][k + 1] = ("%d ports"):format(p)
-        chart.series[k] = { name = rows[1][k + 1], values = {} }
+
+    local sizes, ports = {}, { "3 to 4", "4 to 8", "8 to 32" }
+    for _, e in ipairs(ENTRIES) do
+        sizes[("%d entries"):format(e)] = of(e, 4, true)
     end
-    for i, e in ipairs(ENTRIES) do
-        rows[i + 1], chart.groups[i] = { e }, tostring(e)
-        for k, p in ipairs(PORTS) do
-            local v = of(e, p, grown)
-            rows[i + 1][k + 1] = ("%.3f"):format(v)
-            chart.series[k].values[i] = v
+    for _, e in ipairs { 64, 256, 512 } do
+        page:order { ("access time grown: %d entries"):format(e), paper = {
+            "128 entries", ("%d entries"):format(e) }, heddle = sizes }
+    end
+    local gains = {}
+    for i, p in ipairs(PORTS) do
+        local from = PORTS[i - 1]
+        if from then
+            gains[ports[i - 1]] = 100 * (of(128, p, false) / of(128, from, false) - 1)
+            page:quantity { ("gained from %d to %d ports, 128 entries"):format(from, p),
+                unit = "%", heddle = gains[ports[i - 1]] }
         end
     end
-    x:table(title, rows)
-    x:bars(chart)
-end
-suite.show(x, all, { ideal, at[false][64][4], at[false][128][3],
-    at[false][128][4], at[false][128][32], at[false][512][32],
-    at[true][512][32] }, ideal, "Performance over no TLB")
+    page:order { "what more ports gain", paper = { "3 to 4", "4 to 8" },
+        heddle = gains }
+    page:order { "what more ports gain, last", paper = { "3 to 4", "8 to 32" },
+        heddle = gains }
+    for _, grown in ipairs { false, true } do
+        local title = "Performance over no TLB, mean; access time "
+            .. (grown and "grown" or "fixed")
+        local rows, chart = { { "entries" } }, { groups = {}, series = {},
+            title = title }
+        for k, p in ipairs(PORTS) do
+            rows[1][k + 1] = ("%d ports"):format(p)
+            chart.series[k] = { name = rows[1][k + 1], values = {} }
+        end
+        for i, e in ipairs(ENTRIES) do
+            rows[i + 1], chart.groups[i] = { e }, tostring(e)
+            for k, p in ipairs(PORTS) do
+                local v = of(e, p, grown)
+                rows[i + 1][k + 1] = ("%.3f"):format(v)
+                chart.series[k].values[i] = v
+            end
+        end
+        page:table(title, rows)
+        page:bars(chart)
+    end
+    suite.show(page, all, { ideal, at[false][64][4], at[false][128][3],
+        at[false][128][4], at[false][128][32], at[false][512][32],
+        at[true][512][32] }, ideal, "Performance over no TLB")
+end)
 x:close()

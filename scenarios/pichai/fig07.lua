@@ -16,16 +16,16 @@ for i, tlb in ipairs { T.ideal, T.naive, T.hits, T.overlap } do
     designs[i] = suite.both(suite.LRR, tlb)
 end
 local ideal, naive, hits, overlap = table.unpack(designs)
-local all = suite.measure(x, designs)
-
-x:quantity { "overlap over hits under a miss, STREAMCLUSTER", paper = 8,
-    unit = "%", kind = "gain", n = 1, of = 1, heddle = suite.mean(all, function(row)
-        return suite.gain(row[overlap.name], row[hits.name])
-    end, { STREAMCLUSTER = true }) }
-for _, d in ipairs { naive, hits, overlap } do
-    x:quantity { d.name .. ": below no TLB, mean", unit = "%",
-        heddle = suite.below(all, d, ideal) }
-end
-suite.order(x, all, "what is added", { overlap.name, hits.name, naive.name })
-suite.show(x, all, designs, ideal, "Performance over no TLB")
+suite.figure(x, designs, function(page, all)
+    page:quantity { "overlap over hits under a miss, STREAMCLUSTER", paper = 8,
+        unit = "%", kind = "gain", n = 1, of = 1, heddle = suite.mean(all, function(row)
+            return suite.gain(row[overlap.name], row[hits.name])
+        end, { STREAMCLUSTER = true }) }
+    for _, d in ipairs { naive, hits, overlap } do
+        page:quantity { d.name .. ": below no TLB, mean", unit = "%",
+            heddle = suite.below(all, d, ideal) }
+    end
+    suite.order(page, all, "what is added", { overlap.name, hits.name, naive.name })
+    suite.show(page, all, designs, ideal, "Performance over no TLB")
+end)
 x:close()

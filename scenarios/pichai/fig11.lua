@@ -19,12 +19,12 @@ for _, walkers in ipairs { 8, 4, 2, 1 } do
         ("naive, %d walkers"):format(walkers), { ["walk.walkers"] = walkers }))
     designs[#designs + 1], order[#order + 1] = d, d.name
 end
-local all = suite.measure(x, designs)
-
-x:quantity { "augmented, 1 walker, over naive, 8 walkers, mean", paper = 10,
-    unit = "%", kind = "gain", heddle = suite.mean(all, function(row)
-        return suite.gain(row[augmented.name], row[designs[3].name])
-    end) }
-suite.order(x, all, "walkers", order)
-suite.show(x, all, designs, ideal, "Performance over no TLB")
+suite.figure(x, designs, function(page, all)
+    page:quantity { "augmented, 1 walker, over naive, 8 walkers, mean", paper = 10,
+        unit = "%", kind = "gain", heddle = suite.mean(all, function(row)
+            return suite.gain(row[augmented.name], row[designs[3].name])
+        end) }
+    suite.order(page, all, "walkers", order)
+    suite.show(page, all, designs, ideal, "Performance over no TLB")
+end)
 x:close()

@@ -20,25 +20,25 @@ for _, tlb in ipairs { T.ideal, T.naive, T.augmented } do
         designs[#designs + 1], of[tlb][who] = d, d.name
     end
 end
-local all = suite.measure(x, designs)
+suite.figure(x, designs, function(page, all)
+    local function gain(tlb, who, over, base)
+        return suite.mean(all, function(row)
+            return suite.gain(row[of[tlb][who]], row[of[over][base]])
+        end)
+    end
 
-local function gain(tlb, who, over, base)
-    return suite.mean(all, function(row)
-        return suite.gain(row[of[tlb][who]], row[of[over][base]])
-    end)
-end
-
-local base = suite.LRR
-suite.claim(x, { "CCWS over LRR, no TLB, mean", from = 20, unit = "%",
-    kind = "gain" }, gain(T.ideal, suite.CCWS, T.ideal, base))
-suite.claim(x, { "GTO over LRR, no TLB, mean", unit = "%", kind = "gain" },
-    gain(T.ideal, suite.GTO, T.ideal, base))
-for _, tlb in ipairs { T.naive, T.augmented } do
-    suite.claim(x, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name), from = 5,
-        to = 10, unit = "%", kind = "gain" }, gain(tlb, suite.CCWS, tlb, base))
-    suite.claim(x, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(tlb.name),
-        from = 50, to = 120, unit = "%", kind = "gain" }, gain(T.ideal, suite.CCWS,
-        tlb, suite.CCWS))
-end
-suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
+    local base = suite.LRR
+    suite.claim(page, { "CCWS over LRR, no TLB, mean", from = 20, unit = "%",
+        kind = "gain" }, gain(T.ideal, suite.CCWS, T.ideal, base))
+    suite.claim(page, { "GTO over LRR, no TLB, mean", unit = "%", kind = "gain" },
+        gain(T.ideal, suite.GTO, T.ideal, base))
+    for _, tlb in ipairs { T.naive, T.augmented } do
+        suite.claim(page, { ("CCWS over LRR, %s TLB, mean"):format(tlb.name), from = 5,
+            to = 10, unit = "%", kind = "gain" }, gain(tlb, suite.CCWS, tlb, base))
+        suite.claim(page, { ("CCWS without TLB over CCWS, %s TLB, mean"):format(tlb.name),
+            from = 50, to = 120, unit = "%", kind = "gain" }, gain(T.ideal, suite.CCWS,
+            tlb, suite.CCWS))
+    end
+    suite.show(page, all, designs, designs[1], "Performance over LRR without TLB")
+end)
 x:close()

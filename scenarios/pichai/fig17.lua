@@ -19,9 +19,10 @@ for _, entries in ipairs { 2, 4, 8, 16 } do
     designs[#designs + 1] = d
     eight = entries == 8 and d or eight
 end
-local all = suite.measure(x, designs)
-suite.compare(x, { "TCWS 8 below CCWS without TLB, mean", from = 5, to = 15 }, all,
-    eight, designs[2])
-suite.order(x, all, "8 page tags and 16 line tags", { eight.name, designs[3].name })
-suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
+suite.figure(x, designs, function(page, all)
+    suite.compare(page, { "TCWS 8 below CCWS without TLB, mean", from = 5, to = 15 }, all,
+        eight, designs[2])
+    suite.order(page, all, "8 page tags and 16 line tags", { eight.name, designs[3].name })
+    suite.show(page, all, designs, designs[1], "Performance over LRR without TLB")
+end)
 x:close()

@@ -16,12 +16,13 @@ local designs = { suite.both(suite.LRR, T.ideal), suite.both(suite.CCWS,
 for _, lru in ipairs { 0, 1234, 1248, 1369 } do
     designs[#designs + 1] = suite.both(suite.TCWS(8, lru), T.augmented)
 end
-local all = suite.measure(x, designs)
-local _, free, aware, plain, _, best = table.unpack(designs)
+suite.figure(x, designs, function(page, all)
+    local _, free, aware, plain, _, best = table.unpack(designs)
 
-suite.compare(x, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", from = 1,
-    to = 15 }, all, best, free)
-suite.order(x, all, "with points, without, and lines", { best.name, plain.name,
-    aware.name })
-suite.show(x, all, designs, designs[1], "Performance over LRR without TLB")
+    suite.compare(page, { "TCWS 8 LRU(1,2,4,8) below CCWS without TLB, mean", from = 1,
+        to = 15 }, all, best, free)
+    suite.order(page, all, "with points, without, and lines", { best.name, plain.name,
+        aware.name })
+    suite.show(page, all, designs, designs[1], "Performance over LRR without TLB")
+end)
 x:close()

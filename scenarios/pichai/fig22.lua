@@ -21,24 +21,25 @@ local designs = { design(nil, T.ideal), design(nil, T.augmented) }
 for bits = 1, 3 do
     table.insert(designs, design(bits, T.augmented))
 end
-local all = suite.measure(x, designs)
-local free, agnostic, one, _, three = table.unpack(designs)
+suite.figure(x, designs, function(page, all)
+    local free, agnostic, one, _, three = table.unpack(designs)
 
-suite.compare(x, { "3 bits below TBC without TLB, mean", from = 3, to = 12 }, all,
-    three, free)
-suite.compare(x, { "1 bit over TBC that does not care, mean", kind = "gain", from = 15,
-    to = 20 }, all, one, agnostic)
-for _, d in ipairs { agnostic, three } do
-    x:quantity { "threads a formed warp: " .. d.name, unit = "threads",
+    suite.compare(page, { "3 bits below TBC without TLB, mean", from = 3, to = 12 }, all,
+        three, free)
+    suite.compare(page, { "1 bit over TBC that does not care, mean", kind = "gain", from = 15,
+        to = 20 }, all, one, agnostic)
+    for _, d in ipairs { agnostic, three } do
+        page:quantity { "threads a formed warp: " .. d.name, unit = "threads",
+            heddle = suite.mean(all, function(row)
+                return suite.ratio(row[d.name], "core.formed_threads",
+                    "core.formed_warps")
+            end) }
+    end
+    page:quantity { "threads kept out of a warp: 3 bits, mean", unit = "threads",
         heddle = suite.mean(all, function(row)
-            return suite.ratio(row[d.name], "core.formed_threads",
-                "core.formed_warps")
+            return counter(row[three.name], "core.joins_refused")
         end) }
-end
-x:quantity { "threads kept out of a warp: 3 bits, mean", unit = "threads",
-    heddle = suite.mean(all, function(row)
-        return counter(row[three.name], "core.joins_refused")
-    end) }
-suite.order(x, all, "3 bits and no care", { three.name, agnostic.name })
-suite.show(x, all, designs, designs[1], "Performance over TBC without TLB")
+    suite.order(page, all, "3 bits and no care", { three.name, agnostic.name })
+    suite.show(page, all, designs, designs[1], "Performance over TBC without TLB")
+end)
 x:close()

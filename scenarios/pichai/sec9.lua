@@ -54,26 +54,27 @@ for _, tlb in ipairs { T.naive, T.augmented } do
             tlb.name .. " " .. page, { ["vm.page"] = page }))
     end
 end
-local all = suite.measure(x, designs)
-local rows = { { "program", "4 KB pages", "2 MB pages", "span, MB", "misses %",
-    "with 2 MB" } }
-for i, row in ipairs(all) do
-    local t, p = touched(row.program), PAPER[row.program] or {}
-    x:quantity { row.program .. ": 2 MB pages a memory instruction",
-        paper = p[1], unit = "pages", n = 1, of = 1, heddle = t.large }
-    x:quantity { row.program .. ": addresses of an instruction are within",
-        paper = p[2], unit = "MB", n = 1, of = 1, heddle = t.span }
-    rows[i + 1] = { row.program, ("%.2f"):format(t.small),
-        ("%.2f"):format(t.large), ("%.1f"):format(t.span) }
-    for k, d in ipairs { designs[2], designs[3] } do
-        rows[i + 1][4 + k] = ("%.2f"):format(100 * suite.ratio(row[d.name],
-            "l1tlb.misses", "l1tlb.lookups"))
+suite.figure(x, designs, function(page, all)
+    local rows = { { "program", "4 KB pages", "2 MB pages", "span, MB", "misses %",
+        "with 2 MB" } }
+    for i, row in ipairs(all) do
+        local t, p = touched(row.program), PAPER[row.program] or {}
+        page:quantity { row.program .. ": 2 MB pages a memory instruction",
+            paper = p[1], unit = "pages", n = 1, of = 1, heddle = t.large }
+        page:quantity { row.program .. ": addresses of an instruction are within",
+            paper = p[2], unit = "MB", n = 1, of = 1, heddle = t.span }
+        rows[i + 1] = { row.program, ("%.2f"):format(t.small),
+            ("%.2f"):format(t.large), ("%.1f"):format(t.span) }
+        for k, d in ipairs { designs[2], designs[3] } do
+            rows[i + 1][4 + k] = ("%.2f"):format(100 * suite.ratio(row[d.name],
+                "l1tlb.misses", "l1tlb.lookups"))
+        end
     end
-end
-for i = 2, #designs do
-    x:quantity { designs[i].name .. ": below no TLB, mean", unit = "%",
-        heddle = suite.below(all, designs[i], designs[1]) }
-end
-x:table("Pages and span of a memory instruction, and misses of a naive TLB", rows)
-suite.show(x, all, designs, designs[1], "Performance over no TLB")
+    for i = 2, #designs do
+        page:quantity { designs[i].name .. ": below no TLB, mean", unit = "%",
+            heddle = suite.below(all, designs[i], designs[1]) }
+    end
+    page:table("Pages and span of a memory instruction, and misses of a naive TLB", rows)
+    suite.show(page, all, designs, designs[1], "Performance over no TLB")
+end)
 x:close()
