@@ -64,6 +64,11 @@ tap.is(told { policies = { { name = "own", tlb_fill = pass,
     page_prefetch = pass, page_compress = pass } } }, "policy own answers "
     .. "page_prefetch, page_compress, which this machine never asks",
     "points of structures that are off")
+for _, use in ipairs { "cpm", "policies/cpm.lua" } do
+    tap.is(told { policies = { { use = use } } }, "policy cpm answers thread_join, "
+        .. "which this machine never asks: core.compact is false",
+        use .. " without compaction")
+end
 tap.is(told { policies = { { name = "own", watch = { walk_done = pass } } } }, "",
     "one that only watches")
 local function aside() return "bypass" end

@@ -60,22 +60,29 @@ local function cut(say, results, sim)
     end
 end
 
+--- Points that every machine offers, and what asks them only where a switch is on.
+local SWITCH = { thread_join = "core.compact" }
+
 --- Policies that were asked nothing, and points that nothing asks.
 local function policies(say, results, sim)
     local policy = require "heddle.policy"
     local ok, used = pcall(policy.used, sim.core)
     local offered = ok and policy.offered(sim.core)
     for _, p in ipairs(ok and used or {}) do
-        local asked, absent = 0, {}
+        local asked, absent, off = 0, {}, ""
         for _, point in ipairs(p.points) do
+            local switch = SWITCH[point]
             asked = asked + count(results, "policy." .. point .. ".asked")
             if #offered[point] == 0 then
                 absent[#absent + 1] = point
+            elseif switch and results.config[switch] == "false" then
+                absent[#absent + 1] = point
+                off = (": %s is false"):format(switch)
             end
         end
         if #absent > 0 then
-            say("policy %s answers %s, which this machine never asks", p.name,
-                table.concat(absent, ", "))
+            say("policy %s answers %s, which this machine never asks%s", p.name,
+                table.concat(absent, ", "), off)
         end
         if #p.points > #absent and asked == 0 and results.counted > 0 then
             say("policy %s was never asked (it answers %s)", p.name,
@@ -113,7 +120,7 @@ end
 -- about.
 local KINDS = {
     { "^(.-) was cut in its %l+ kernel ", "cut" },
-    { "^policy (.-) answers .* which this machine never asks$", "not a point" },
+    { "^policy (.-) answers .* which this machine never asks", "not a point" },
     { "^policy (.-) was never asked ", "never asked" },
     { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
     { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
