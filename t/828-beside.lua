@@ -9,10 +9,12 @@
 -- what is wrong is refused in words.
 --
 -- SPDX-License-Identifier: MIT
+local files = require "lib.files"
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
 local k = require "heddle.kernel"
+local trace = require "heddle.trace"
 local twin = require "heddle.twin"
 
 local ROUND = whole.join(whole.SMALL, whole.ROUND, { ["vm.paging"] = "fault",
@@ -409,6 +411,67 @@ do
         end)
     end, "offset -1", "and ranges that are wrong")
 end
+
+-- ---- traces -----------------------------------------------------------------------
+
+local dir, relaunched = files.folder(), 0
+for i, case in ipairs {
+    { "paper", frames(70) },
+    { "driver", whole.join(frames(70), { ["uvm.mode"] = "driver" }) },
+    { "no demand paging", { ["vm.paging"] = "none" } },
+    { "all goes at the end", whole.join(frames(70),
+        { ["memory.free_at_end"] = true }) },
+} do
+    -- the second one is relaunched until the first ends
+    local programs = { H.program(any(10 * i, 14)), H.program(any(10 * i + 5, 4)) }
+    local traces, again = {}, {}
+    for n, app_of in ipairs(programs) do
+        local path = ("%s/%d-%d.hdt"):format(dir, i, n)
+        trace.record(app_of.make(), path, 64)
+        trace.convert(path, path .. ".copy")
+        traces[n] = H.trace(path, { label = app_of.label })
+        again[n] = H.trace(path .. ".copy", { label = app_of.label })
+        tap.is(trace.info(trace.open(path .. ".copy")).hash,
+            trace.info(trace.open(path)).hash, case[1] .. ": one hash")
+        local head = files.read(path)
+        tap.is(head:byte(9), 4, case[1] .. ": it is of version 4")
+    end
+    local function statistics(apps)
+        local sim <close> = whole.sim(apps, whole.join(ROUND, case[2]),
+            { check = true })
+        sim:run(1 << 40)
+        sim:check()
+        return whole.statistics(sim), sim.core:apps()[2].completions
+    end
+    local want, times = statistics(programs)
+    local got = statistics(traces)
+    relaunched = relaunched + times - 1
+    tap.is(whole.difference(want, got), nil,
+        case[1] .. ": a program and its recording give the same statistics")
+    tap.is(whole.difference(want, (statistics(again))), nil,
+        case[1] .. ": and so does a copy")
+    -- snapshots of it
+    local cut <close> = whole.sim(traces, whole.join(ROUND, case[2]),
+        { check = true })
+    for _ = 1, 5 do
+        cut:run(90001)
+        local kept = cut:snapshot()
+        cut:run(20000)
+        cut:restore(kept)
+    end
+    cut:run(1 << 40)
+    tap.is(whole.difference(want, whole.statistics(cut)), nil,
+        case[1] .. ": with snapshots")
+end
+
+tap.ok(relaunched > 0, "some run again", relaunched)
+
+do -- a trace in which the host has no calls is what it was
+    local path = dir .. "/plain.hdt"
+    trace.record(H.program(app(function(by) return { by.a } end)).make(), path)
+    tap.is(files.read(path):byte(9), 3, "without calls it is of version 3")
+end
+os.execute("rm -rf " .. files.quote(dir))
 
 -- ---- words ------------------------------------------------------------------------
 

@@ -269,6 +269,7 @@ static bool container_run(const uint8_t *p, size_t n)
     struct hd_container *b = hd_container_memory(1, &err);
 
     assert_non_null(b);
+    b->version = HD_CONTAINER_VERSION;
     if (n < 4)
         p = (const uint8_t *)"\0\0\0", n = 4;
     size_t bytes = (p[0] | (size_t)p[1] << 8) % (n - 3);
@@ -303,6 +304,24 @@ static bool container_run(const uint8_t *p, size_t n)
     return opened;
 }
 
+/* Calls of a host at the last kernel, of memory that there is. */
+static void fuzz_calls(struct hd_container *b)
+{
+    struct hd_trace_call c = {.hint = {.what = HEDDLE_MOVE_TO_GPU}};
+    struct heddle_error err = {0};
+
+    if (b->context[0].allocs == 0)
+        hd_container_alloc(b, 0, "x", 0x7f0000000000, 1 << 20, &err);
+    c.hint.offset = c.hint.bytes = 4096;
+    hd_container_call(b, &c, &err);
+    c = (struct hd_trace_call){.hint = {.what = HD_HINT_ADVICE, .set = 4},
+                               .beside = true};
+    hd_container_call(b, &c, &err);
+    for (c.hint.what = HD_HINT_GONE; c.hint.what <= HD_HINT_WAIT; c.hint.what++)
+        hd_container_call(b, &c, &err);
+    assert_int_equal(err.code, 0);
+}
+
 static void container_seeds(fuzz_put *put)
 {
     struct hd_container *b = container_of_text();
@@ -312,6 +331,7 @@ static void container_seeds(fuzz_put *put)
 
     for (size_t i = 0; i < b->frames; i++)
         b->frame[i].stored = b->frame[i].raw;
+    fuzz_calls(b);
     hd_index_write(b, &index);
     head[0] = (unsigned char)index.n;
     head[1] = (unsigned char)(index.n >> 8);
@@ -392,6 +412,7 @@ static bool index_run(const uint8_t *p, size_t n)
     struct heddle_error err = {0};
     struct hd_container *b = hd_container_memory(1, &err);
     unsigned char *q = fuzz_copy(p, n);
+    b->version = HD_CONTAINER_VERSION;
     bool good = hd_index_read(b, q, n, 64, 1 << 20) == NULL;
 
     hd_container_free(b);
@@ -406,6 +427,7 @@ static void index_seeds(fuzz_put *put)
 
     /* all of the space between header and index */
     b->frame[0].raw = b->frame[0].stored = (1 << 20) - 64;
+    fuzz_calls(b);
     hd_index_write(b, &index);
     put(index.p, index.n);
     hd_bytes_free(&index);

@@ -448,12 +448,45 @@ const char *const hd_trace_opcode[HEDDLE_OPS] = {"ALU",    "LOAD", "STORE",
                                                  "ATOMIC", "BAR",  "EXIT"};
 
 struct record {
+    struct hd_source *source;
+    uint8_t *gone; /* of each allocation: how often it went or came */
+    uint32_t allocs;
     struct hd_container *container;
     struct hd_packer *pack;
     struct hd_pages pages;
     struct hd_trace_kernel *k;
     struct heddle_error *err;
 };
+
+static int record_call(struct record *r, const struct hd_hint *h, bool beside)
+{
+    struct hd_trace_call c = {.hint = *h, .beside = beside};
+
+    if (h->what == HD_HINT_GONE || h->what == HD_HINT_FREED)
+        r->gone[h->alloc]++;
+    return hd_container_call(r->container, &c, r->err);
+}
+
+/* What the host does at the launch that its source is at. */
+static int record_calls(struct record *r)
+{
+    const struct hd_source_ops *o = r->source->ops;
+    struct hd_hint h;
+
+    for (uint32_t i = 0; o->gone != NULL && i < r->allocs; i++) {
+        h = (struct hd_hint){.alloc = i, .what = HD_HINT_GONE};
+        while (r->gone[i] != (uint8_t)o->gone(r->source->self, i))
+            if (record_call(r, &h, false) != 0)
+                return r->err->code;
+    }
+    while (o->hint != NULL && o->hint(r->source->self, &h))
+        if (record_call(r, &h, false) != 0)
+            return r->err->code;
+    while (o->beside != NULL && o->beside(r->source->self, &h))
+        if (record_call(r, &h, true) != 0)
+            return r->err->code;
+    return 0;
+}
 
 static int on_launch(void *ud, const struct hd_launch *l)
 {
@@ -483,7 +516,7 @@ static int on_launch(void *ud, const struct hd_launch *l)
         return r->err->code;
     hd_packer_begin(r->pack, l->warps);
     r->k = hd_container_kernel(r->container, &k, r->err);
-    return r->err->code;
+    return r->err->code != 0 ? r->err->code : record_calls(r);
 }
 
 static int on_block(void *ud, uint64_t block)
@@ -573,7 +606,14 @@ static int record_source(struct record *r, struct hd_source *s, uint32_t lanes)
     hd_container_context(r->container, s->name, err);
     for (uint32_t i = 0; err->code == 0 && s->ops->alloc(s->self, i, &a); i++)
         hd_container_alloc(r->container, 0, a.name, a.base.v, a.bytes, err);
-    if (err->code != 0 || hd_functional_run(&run, err) != 0 ||
+    if (err->code != 0)
+        return err->code;
+    r->source = s;
+    r->allocs = (uint32_t)r->container->context[0].allocs;
+    r->gone = calloc(r->allocs + 1, 1);
+    if (r->gone == NULL)
+        return hd_err_memory(err);
+    if (hd_functional_run(&run, err) != 0 ||
         hd_container_pack(r->container, r->pack, err) != 0)
         return err->code;
     if (hd_pages_ranges(&r->pages, &r->container->context[0]) != 0)
@@ -596,6 +636,7 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
         hd_container_copy(container, context, r.container, SIZE_MAX, &err);
     else if (r.container != NULL)
         record_source(&r, s, lanes);
+    free(r.gone);
     hd_container_free(r.container);
     hd_packer_free(r.pack);
     hd_pages_free(&r.pages);

@@ -12,20 +12,21 @@
  * the index, its stored and its plain size, the xxh3 of its plain bytes, the
  * xxh3 of the contents, the xxh3 of the 56 bytes before.  The index holds
  * strings (kernel names, opcodes), address spaces with their allocations and
- * page lists, kernels, and for each frame its sizes, number of blocks and
- * xxh3; so a block is found by two searches and one frame is read.  The hash
- * of the contents covers what is stored and not how, hence a text trace has
- * the hash of its conversion.
+ * page lists, kernels, what hosts do to allocations, and for each frame its
+ * sizes, number of blocks and xxh3; so a block is found by two searches and one
+ * frame is read.  The hash of the contents covers what is stored and not how,
+ * hence a text trace has the hash of its conversion.
  *
  * That container lives in memory while a text trace is replayed: frames
  * are kept as they are up to a limit, then go, lightly compressed, to a
  * temporary file that has no name.  A file being written has its name when it
  * is complete (kit/save.c).
  *
- * The index is strings, address spaces, kernels, frames, how the frames are
- * stored, and notes; the hash of the contents covers all before the last two.
- * Its integers are of variable length (grow.h), but for hashes.  One function a
- * part both writes and reads it (struct index).
+ * The index is strings, address spaces, kernels, frames, calls of hosts, how
+ * the frames are stored, and notes; where hosts have no calls there is no such
+ * part, and the file is of the version before.  The hash of the contents covers
+ * all before the last two. Its integers are of variable length (grow.h), but
+ * for hashes.  One function a part both writes and reads it (struct index).
  *
  * Nothing that is read is trusted: every size is compared with the file's
  * before memory is taken.
@@ -130,6 +131,7 @@ static struct hd_container *container_new(const char *path, int level,
 
     if (b == NULL)
         return hd_err_no_memory(err);
+    b->version = HD_CONTAINER_PLAIN;
     b->io.fd = b->io.save.fd = -1;
     b->io.file = path != NULL;
     b->io.path = path != NULL ? strdup(path) : NULL;
@@ -183,6 +185,7 @@ void hd_container_free(struct hd_container *b)
     for (size_t i = 0; i < b->strings; i++)
         free(b->string[i]);
     free(b->frame);
+    free(b->call);
     free(b->kernel);
     free(b->context);
     free(b->string);
@@ -283,8 +286,23 @@ struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
     p += b->kernels++;
     *p = *k;
     p->frame0 = (uint32_t)b->frames;
+    p->call0 = b->calls;
     p->frames = 0;
+    p->calls = 0;
     return p;
+}
+
+int hd_container_call(struct hd_container *b, const struct hd_trace_call *c,
+                      struct heddle_error *err)
+{
+    struct hd_trace_call *p =
+        hd_grow(&b->call, b->calls, &b->room_calls, sizeof *p);
+
+    if (p == NULL)
+        return hd_err_memory(err);
+    p[b->calls++] = *c;
+    b->kernel[b->kernels - 1].calls++;
+    return 0;
 }
 
 /* Compresses into io->packed; gives the shorter of the two forms. */
@@ -575,6 +593,61 @@ static void index_frames(struct index *x)
     }
 }
 
+/* Whether a call that was read is one of a host's: of an allocation of the
+ * address space, and of bytes that it has. */
+static bool call_fits(const struct hd_trace_context *c, const struct hd_hint *h)
+{
+    uint32_t both = HEDDLE_ADVICE_GPU | HEDDLE_ADVICE_HOST;
+    uint64_t size;
+
+    if (h->what == HD_HINT_WAIT)
+        return true;
+    if (h->alloc >= c->allocs || (h->set & both) == both)
+        return false;
+    size = c->alloc[h->alloc].bytes;
+    return h->offset <= size && h->bytes <= size - h->offset &&
+           (h->bytes != 0 || h->offset == 0);
+}
+
+static void index_call(struct index *x, struct hd_trace_call *c,
+                       const struct hd_trace_context *of)
+{
+    struct hd_hint *h = &c->hint;
+
+    c->beside = index_number(x, c->beside, 1) != 0;
+    h->what = (uint32_t)index_number(x, h->what, HD_HINT_WAIT);
+    h->alloc = (uint32_t)index_number(x, h->alloc, UINT32_MAX);
+    h->set = (uint32_t)index_number(x, h->set, HD_HINT_ALL_ADVICE);
+    h->unset = (uint32_t)index_number(x, h->unset, HD_HINT_ALL_ADVICE);
+    h->offset = index_number(x, h->offset, HD_TRACE_VA_END);
+    h->bytes = index_number(x, h->bytes, HD_TRACE_VA_END);
+    h->ns = index_number(x, h->ns, 1000000000);
+    x->in.bad |= !call_fits(of, h);
+}
+
+/* Of each kernel how many calls its host has, and these; first those before it.
+ */
+static void index_calls(struct index *x)
+{
+    struct hd_container *b = x->b;
+    size_t at = 0;
+
+    if (b->version < HD_CONTAINER_VERSION)
+        return;
+    b->calls = table(x, b->calls, 8, &b->call, sizeof *b->call);
+    for (size_t i = 0; i < b->kernels && !x->in.bad; i++) {
+        struct hd_trace_kernel *k = &b->kernel[i];
+        k->call0 = at;
+        k->calls = index_number(x, k->calls, b->calls - at);
+        for (; at < k->call0 + k->calls && !x->in.bad; at++) {
+            struct hd_trace_call *c = &b->call[at];
+            index_call(x, c, &b->context[k->context]);
+            x->in.bad |= at > k->call0 && c[-1].beside && !c->beside;
+        }
+    }
+    x->in.bad |= at != b->calls;
+}
+
 static void index_storage(struct index *x)
 {
     for (size_t i = 0; i < x->b->frames && !x->in.bad; i++) {
@@ -618,7 +691,8 @@ static const struct part {
 } parts[] = {
     {index_strings, "strings"}, {index_contexts, "address spaces"},
     {index_kernels, "kernels"}, {index_frames, "frames"},
-    {index_storage, "frames"},  {index_notes, "notes"},
+    {index_calls, "calls"},     {index_storage, "frames"},
+    {index_notes, "notes"},
 };
 
 size_t hd_index_write(struct hd_container *b, struct hd_bytes *out)
@@ -626,6 +700,8 @@ size_t hd_index_write(struct hd_container *b, struct hd_bytes *out)
     struct index x = {.b = b, .out = out};
     size_t contents = 0;
 
+    if (b->calls != 0)
+        b->version = HD_CONTAINER_VERSION;
     for (unsigned i = 0; i < HD_LEN(parts); i++) {
         if (parts[i].code == index_storage)
             contents = out->n;
@@ -660,7 +736,7 @@ static int write_index(struct hd_container *b, const struct hd_bytes *index,
     if (p == NULL || write_at(b, p, stored, io->end, err) != 0)
         return err->code;
     memcpy(head, magic, sizeof magic);
-    head[8] = HD_CONTAINER_VERSION;
+    head[8] = (unsigned char)b->version;
     hd_store64(head + 16, io->end);
     hd_store64(head + 24, stored);
     hd_store64(head + 32, index->n);
@@ -799,12 +875,15 @@ static int read_head(struct hd_container *b, struct heddle_error *err)
     if (XXH3_64bits(head, 56) != hd_load64(head + 56))
         return container_bad(b, "its header is corrupt (the hash differs)",
                              err);
-    if (head[8] != HD_CONTAINER_VERSION || head[9] != 0)
+    if (head[8] < HD_CONTAINER_PLAIN || head[8] > HD_CONTAINER_VERSION ||
+        head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: version %u of the container; this heddle reads "
-                          "version %d: convert or record the trace again",
+                          "versions %d and %d: convert or record the trace "
+                          "again",
                           b->io.path, head[8] | head[9] << 8,
-                          HD_CONTAINER_VERSION);
+                          HD_CONTAINER_PLAIN, HD_CONTAINER_VERSION);
+    b->version = head[8];
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
@@ -927,6 +1006,9 @@ static int copy_kernel(struct hd_container *in, size_t i, uint32_t context,
     k.context = context;
     if (hd_container_kernel(out, &k, err) == NULL)
         return err->code;
+    for (size_t c = k.call0; c < k.call0 + k.calls; c++)
+        if (hd_container_call(out, &in->call[c], err) != 0)
+            return err->code;
     for (uint32_t f = k.frame0; f < k.frame0 + k.frames; f++) {
         const unsigned char *p = hd_container_get(in, f, limit, err);
         if (p == NULL)

@@ -1,6 +1,9 @@
 /*
  * source.c - replays a container: the instructions the cores ask for.
  *
+ * What the host of the program did before a kernel and next to it is done
+ * again.
+ *
  * State in the arena: which launch, which block each context executes, and a
  * position for each warp.  Outside: unpacked frames, each counted by the
  * contexts that execute one of its blocks, and for each warp pointers into
@@ -37,6 +40,15 @@ struct state {         /* in the arena */
     uint32_t kernel;   /* launched: number in the container, or HD_NONE */
     uint32_t warps;    /* a block of it */
     uint32_t contexts; /* that fit the machine */
+    uint32_t called;   /* of the host's calls at it: those asked for */
+    uint32_t told;     /* allocations whose advice from before it is settled */
+};
+
+/* Of an allocation, in the arena. */
+struct from_host {
+    uint8_t gone;    /* how often its host gave it back, or took it again */
+    uint8_t advised; /* 1: it has said something of it */
+    uint8_t stale;   /* 1: before it started again */
 };
 
 struct context {    /* in the arena: a block that executes */
@@ -66,12 +78,13 @@ struct replayer {
     struct hd_env *env;
     uint32_t slots;
     uint64_t local_base, local_bytes;
-    struct state *s;       /* arena */
-    struct context *c;     /* arena [slots] */
-    uint32_t *pos;         /* arena [slots] */
-    struct hd_numbers ctx; /* of contexts: which are in use */
-    struct replay *warp;   /* [slots] */
-    struct resident *res;  /* unpacked frames, in use and the last one */
+    struct state *s;        /* arena */
+    struct context *c;      /* arena [slots] */
+    uint32_t *pos;          /* arena [slots] */
+    struct from_host *host; /* arena [allocs] */
+    struct hd_numbers ctx;  /* of contexts: which are in use */
+    struct replay *warp;    /* [slots] */
+    struct resident *res;   /* unpacked frames, in use and the last one */
     size_t ress, room_res;
     uint64_t bytes; /* of unpacked frames */
     hd_va lane[HD_MAX_LANES];
@@ -180,9 +193,12 @@ static int replay_bind(void *self, struct hd_env *env, uint32_t app,
     t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
     t->c = hd_arena_take(env->arena, slots, sizeof *t->c);
     t->pos = hd_arena_take(env->arena, slots, sizeof *t->pos);
+    t->host =
+        hd_arena_take(env->arena, t->container->context[t->context].allocs + 1,
+                      sizeof *t->host);
     t->warp = calloc(slots, sizeof *t->warp);
-    if (t->s == NULL || t->c == NULL || t->pos == NULL || t->warp == NULL ||
-        hd_numbers_open(&t->ctx, env->arena, slots) != 0) {
+    if (t->s == NULL || t->host == NULL || t->c == NULL || t->pos == NULL ||
+        t->warp == NULL || hd_numbers_open(&t->ctx, env->arena, slots) != 0) {
         free(t->warp);
         t->warp = NULL;
         return hd_err_memory(env->err);
@@ -238,9 +254,117 @@ static int restart(void *self)
 {
     struct replayer *t = self;
 
-    t->s->launch = 0;
+    t->s->launch = t->s->told = 0;
+    for (size_t i = 0; i < t->container->context[t->context].allocs; i++)
+        t->host[i] =
+            (struct from_host){.stale = t->host[i].advised || t->host[i].stale};
     return 0;
 }
+
+/* ---- what the host does -------------------------------------------------- */
+
+/* The next of its calls at the kernel that was launched; NULL: no more. */
+static const struct hd_trace_call *replay_call(const struct replayer *t,
+                                               bool beside)
+{
+    const struct hd_trace_kernel *k = &t->container->kernel[t->s->kernel];
+    const struct hd_trace_call *c;
+
+    if (HD_LIKELY(t->s->called >= k->calls))
+        return NULL;
+    c = &t->container->call[k->call0 + t->s->called];
+    return c->beside == beside ? c : NULL;
+}
+
+/* An allocation goes, or comes: nothing is said of it then. */
+static void replay_turn(struct replayer *t, uint32_t alloc)
+{
+    struct from_host *h = &t->host[alloc];
+
+    if (++h->gone & 1)
+        h->advised = h->stale = 0;
+}
+
+/* Takes a call. */
+static void replay_take(struct replayer *t, const struct hd_trace_call *c,
+                        struct hd_hint *out)
+{
+    *out = c->hint;
+    t->s->called++;
+    if (out->what == HD_HINT_GONE || out->what == HD_HINT_FREED)
+        replay_turn(t, out->alloc);
+    else if (out->what == HD_HINT_ADVICE)
+        t->host[out->alloc].advised = out->set != 0 || out->bytes != 0 ||
+                                      out->unset != HD_HINT_ALL_ADVICE;
+}
+
+/* Those before a launch that give memory back or take it. */
+static void replay_settle(struct replayer *t)
+{
+    const struct hd_trace_call *c;
+    struct hd_hint h;
+
+    while ((c = replay_call(t, false)) != NULL && c->hint.what == HD_HINT_GONE)
+        replay_take(t, c, &h);
+}
+
+static uint32_t replay_gone(void *self, uint32_t i)
+{
+    const struct replayer *t = self;
+
+    return i < t->container->context[t->context].allocs ? t->host[i].gone : 0;
+}
+
+/* Advice of the last run ends: as a program says it again, allocation by
+ * allocation, with what the first launch has of it. */
+static bool replay_retell(struct replayer *t, const struct hd_trace_call *c,
+                          struct hd_hint *out)
+{
+    struct state *s = t->s;
+    bool whole = c != NULL && c->hint.what == HD_HINT_ADVICE &&
+                 c->hint.bytes == 0 && c->hint.unset == HD_HINT_ALL_ADVICE;
+
+    for (; s->told < t->container->context[t->context].allocs; s->told++) {
+        struct from_host *h = &t->host[s->told];
+        bool stale = h->stale != 0;
+        h->stale = 0;
+        if (whole && c->hint.alloc == s->told)
+            return false; /* that says all of it */
+        *out = (struct hd_hint){.alloc = s->told,
+                                .what = HD_HINT_ADVICE,
+                                .unset = HD_HINT_ALL_ADVICE};
+        if (stale)
+            return true;
+    }
+    return false;
+}
+
+static bool replay_hint(void *self, struct hd_hint *out)
+{
+    struct replayer *t = self;
+    const struct hd_trace_call *c = replay_call(t, false);
+
+    if (t->s->launch == 1 && replay_retell(t, c, out))
+        return true;
+    if (c != NULL)
+        replay_take(t, c, out);
+    return c != NULL;
+}
+
+static bool replay_beside(void *self, struct hd_hint *out)
+{
+    struct replayer *t = self;
+    const struct hd_trace_call *c;
+
+    while ((c = replay_call(t, false)) != NULL)
+        replay_take(t, c, out); /* nothing comes from the host */
+    c = replay_call(t, true);
+    if (c != NULL)
+        replay_take(t, c, out);
+    return c != NULL;
+}
+
+/* ---- launches ------------------------------------------------------------ */
 
 static int replay_launch(void *self, struct hd_launch *out)
 {
@@ -253,6 +377,8 @@ static int replay_launch(void *self, struct hd_launch *out)
     if (t->s->launch >= t->kernels)
         return 0;
     t->s->kernel = t->kernel[t->s->launch++];
+    t->s->called = 0;
+    replay_settle(t);
     const struct hd_trace_kernel *k = &t->container->kernel[t->s->kernel];
     *out = (struct hd_launch){.id = t->s->launch,
                               .blocks = k->blocks,
@@ -416,18 +542,17 @@ static void replay_access_lanes(void *self, uint32_t ctx, uint32_t warp,
         place_lanes(t, i, o->mask, acc);
 }
 
-static const struct hd_source_ops ops = {
-    .bind = replay_bind,
-    .alloc = replay_alloc,
-    .restart = restart,
-    .launch = replay_launch,
-    .block_start = block_start,
-    .block_end = replay_block_end,
-    .next = replay_next,
-    .access = replay_access_lanes,
-    .restored = replay_restored,
-    .unbind = unbind,
-};
+#define REPLAY                                                                 \
+    .bind = replay_bind, .alloc = replay_alloc, .restart = restart,            \
+    .launch = replay_launch, .block_start = block_start,                       \
+    .block_end = replay_block_end, .next = replay_next,                        \
+    .access = replay_access_lanes, .restored = replay_restored,                \
+    .unbind = unbind
+
+/* Of a trace whose host has no calls, which is not asked for any; of others. */
+static const struct hd_source_ops ops = {REPLAY};
+static const struct hd_source_ops ops_with_host = {
+    .gone = replay_gone, .hint = replay_hint, .beside = replay_beside, REPLAY};
 
 static void free_source(void *self)
 {
@@ -461,10 +586,11 @@ struct hd_source *hd_trace_source(struct hd_container *container,
     t->container = container;
     t->context = context;
     t->limit = resident;
-    t->source = (struct hd_source){.ops = &ops,
-                                   .self = t,
-                                   .hash = XXH3_64bits(id, sizeof id),
-                                   .free = free_source};
+    t->source =
+        (struct hd_source){.ops = container->calls != 0 ? &ops_with_host : &ops,
+                           .self = t,
+                           .hash = XXH3_64bits(id, sizeof id),
+                           .free = free_source};
     replay_name(container->context[context].name, t->source.name,
                 sizeof t->source.name);
     return &t->source;
@@ -475,7 +601,7 @@ struct hd_container *hd_trace_source_container(const struct hd_source *s,
 {
     const struct replayer *t = s->self;
 
-    if (s->ops != &ops)
+    if (s->ops != &ops && s->ops != &ops_with_host)
         return NULL;
     *context = t->context;
     return t->container;

@@ -87,6 +87,13 @@ struct hd_trace_kernel {
     /* counted while it is written */
     uint64_t blocks, warps, insts, thread_insts, mem_insts, lane_addrs;
     uint32_t frame0, frames;
+    size_t call0, calls; /* what its host does before it and next to it */
+};
+
+/* What a host says of an allocation of its address space, or does to it. */
+struct hd_trace_call {
+    struct hd_hint hint;
+    bool beside; /* next to its kernel; else before it */
 };
 
 static inline uint64_t hd_trace_threads(const struct hd_trace_kernel *k)
@@ -242,7 +249,8 @@ struct hd_trace_context {
     size_t notes;
 };
 
-enum { HD_CONTAINER_VERSION = 3 }; /* of the container's file */
+/* Of the container's file; of one in which hosts have no calls. */
+enum { HD_CONTAINER_VERSION = 4, HD_CONTAINER_PLAIN = 3 };
 
 struct hd_container_frame {
     unsigned char *mem; /* kept in memory, else NULL */
@@ -259,6 +267,9 @@ struct hd_container {
     size_t kernels, room_kernels;
     struct hd_trace_context *context;
     size_t contexts, room_contexts;
+    struct hd_trace_call *call; /* kernel by kernel */
+    size_t calls, room_calls;
+    uint32_t version; /* of the file */
     char **string;
     size_t strings, room_strings;
     uint64_t hash;       /* of the contents, however they are stored */
@@ -313,6 +324,9 @@ int hd_container_alloc(struct hd_container *b, uint32_t context,
 struct hd_trace_kernel *hd_container_kernel(struct hd_container *b,
                                             const struct hd_trace_kernel *k,
                                             struct heddle_error *err);
+/* A call of the host at the last kernel; those before it come first. */
+int hd_container_call(struct hd_container *b, const struct hd_trace_call *c,
+                      struct heddle_error *err);
 /*
  * What hd_packer has collected becomes a frame of the last kernel, if there is
  * anything, and it begins the next.
