@@ -344,6 +344,18 @@ listen({
     frame_place = in_order, region_coalesce = function() return true end,
     region_split = function(q) return q.left < 100 end,
 })
+listener.every = { 1000, function(_, s)
+    if s.host_call then
+        error("TOLD host_call=1")
+    end
+end }
+do
+    local sim = machine({ ["vm.paging"] = "fault", ["link.latency"] = 500 }, true,
+        { whole.any(20, 1, 12) })
+    sim:use { name = "listener", watch = listener.watch, every = listener.every }
+    local _, text = pcall(sim.run, sim)
+    told.host_call = tostring(text):find "host_call=1" ~= nil
+end
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")
 end

@@ -499,6 +499,38 @@ do -- a small file has some of a large one's, with their numbers
     local _ = u
 end
 
+-- ---- what a host does to memory ---------------------------------------------
+
+do
+    local noted = { n = 0, cycles = 0 }
+    local sim <close> = H.sim(options { settings = whole.join(BASE,
+        { ["vm.paging"] = "fault", ["link.latency"] = 500 }),
+        apps = { whole.any(20, 3, 9) }, timeline = at "h.pftrace" })
+    sim:use { name = "ear", state = noted, watch = { host_call = function(q, s)
+        s.n, s.cycles = s.n + 1, s.cycles + q.cycles
+    end } }
+    sim:run(1 << 40)
+    noted = sim:used()[1].state
+    sim:close()
+    local h = read(at "h.pftrace")
+    sound(h, "a host")
+    local calls, cycles, kinds = 0, 0, {}
+    for _, s in ipairs(of(h.slices, "core")) do
+        if s.track.name:find "^host of application 0" then
+            calls, cycles = calls + 1, cycles + s.to - s.at
+            kinds[s.name] = true
+        end
+    end
+    for _, s in ipairs(of(h.instants, "core")) do
+        calls = calls + (s.track.name:find "^host of" and 1 or 0)
+    end
+    tap.ok(noted.n > 5 and calls == noted.n, "every call of a host is there",
+        ("%d, %d"):format(calls, noted.n))
+    tap.ok(kinds["prefetch to the GPU"] or kinds["the host reads"]
+        or kinds["the host writes"], "by name")
+    tap.ok(cycles > 0, "with its time", ("%d, %d"):format(cycles, noted.cycles))
+end
+
 -- ---- walkers of the cores, no L2 TLB, large pages ---------------------------
 
 local function flowing(y)

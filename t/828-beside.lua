@@ -82,9 +82,18 @@ for mode, settings in pairs(MODES) do
     local sim <close>, c, ks = run(function(by, b)
         return { { by.idle, beside = function(h) h.prefetch(b.b) end }, by.b }
     end, settings, { idle = LATENCY + N * PAGE }, { name = "times", state = {}, watch = {
-        page_arrived = function(_, s) s[#s + 1] = now() end } })
+        page_arrived = function(_, s) s[#s + 1] = now() end,
+        host_call = function(n, s)
+            s[#s + 1] = { cycles = n.cycles, cycle = n.cycle, what = n.what,
+                pages = n.pages, beside = n.beside, kernel = n.kernel }
+        end } })
     local at = sim:used()[1].state
+    local call = table.remove(at, #at)
     tap.is(#at, N, mode .. ": all pages arrive")
+    tap.ok(call.cycles >= LATENCY + N * PAGE and call.cycles <= at[N] + 1
+        and call.cycle >= at[N], mode .. ": and the call is over", call.cycles)
+    tap.is(("%s %d %d %d"):format(call.what, call.pages, call.beside,
+        call.kernel), "to_gpu " .. N .. " 1 1", mode .. ": it is noted")
     near(at[1], LATENCY + PAGE, mode .. ": the first")
     near(at[N], LATENCY + N * PAGE, mode .. ": the last")
     tap.is(c.fault.faults, 0, mode .. ": and none faults")
@@ -357,9 +366,13 @@ for i, case in ipairs {
     { "copies first", { ["vm.paging"] = "launch" } },
     { "all goes at the end", whole.join(frames(70),
         { ["memory.free_at_end"] = true }) },
+    { "from the fifth kernel on", { ["sim.first_kernel"] = 5 } },
+    { "windows of instructions", { ["sample.every"] = 3000,
+        ["sample.window"] = 500 } },
 } do
     local ok, err = pcall(function()
         local apps = { H.program(any(i, 16)), H.program(any(i + 50, 7)) }
+        if case[2]["sample.every"] then apps[2] = nil end
         local function make()
             return whole.sim(apps, whole.join(ROUND, case[2]), { check = true })
         end

@@ -124,6 +124,15 @@ enum heddle_migrate_advice {
     HEDDLE_MIGRATE_ADVICE_HOST, /* "host" */
 };
 
+/* host_call.what */
+enum heddle_host_call {
+    HEDDLE_HOST_CALL_TO_GPU, /* "to_gpu" */
+    HEDDLE_HOST_CALL_TO_HOST, /* "to_host" */
+    HEDDLE_HOST_CALL_READ, /* "read" */
+    HEDDLE_HOST_CALL_WRITE, /* "write" */
+    HEDDLE_HOST_CALL_ADVICE, /* "advice" */
+};
+
 /* page_prefetch.place, thrash.by, thrash.exempt, thrash.pinned,
  * thrash.place, link_transfer.to */
 enum heddle_processor {
@@ -916,6 +925,7 @@ enum heddle_note {
     HEDDLE_NOTE_page_moved,
     HEDDLE_NOTE_frames_taken,
     HEDDLE_NOTE_batch_served,
+    HEDDLE_NOTE_host_call,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1250,6 +1260,21 @@ struct heddle_n_batch_served {
     uint64_t page; /* of cycles: uvm.page_latency */
     uint64_t evict; /* of cycles: uvm.evict_latency */
     uint64_t copy; /* of cycles: after the last block, for copies */
+};
+
+/* host_call (dispatch): vm.paging=fault: advice, a prefetch or a touch of an
+ * application's host is over. */
+struct heddle_n_host_call {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t app; /* application */
+    uint64_t kernel; /* launch that it is for, 1, 2, ... */
+    uint64_t run; /* 0: first execution, 1: relaunch, ... */
+    uint64_t what; /* what it was; enum heddle_host_call */
+    uint64_t vpn; /* first virtual page that it touches */
+    uint64_t pages; /* base pages that it touches */
+    uint64_t beside; /* 1: next to the kernel; 0: before it */
+    uint64_t cycles; /* core cycles that it took */
 };
 
 #ifdef __cplusplus

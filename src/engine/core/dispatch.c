@@ -330,11 +330,10 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     } else if (what == HD_DISPATCH_FAULT || what == HD_DISPATCH_SERVED) {
         hd_throttle_fault(&d->throttle, a, (hd_vpn){b >> 1},
                           what == HD_DISPATCH_SERVED, b & 1, now);
-    } else if (what == HD_DISPATCH_BESIDE ||
-               (what == HD_DISPATCH_HINTED && d->app[a].beside)) {
+    } else if (what == HD_DISPATCH_BESIDE) {
         hd_hostmem_beside(d, a, now);
     } else if (what == HD_DISPATCH_HINTED) {
-        hd_hostmem_prepare(d, a, now);
+        hd_hostmem_hinted(d, a, now);
     } else if (what == HD_DISPATCH_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else if (d->app[a].crossing == now) {

@@ -46,8 +46,11 @@ struct hd_app_state {
     uint32_t all_gone;  /* its allocations went when it ended */
     uint8_t gone[1024]; /* [allocation]: hd_source_ops.gone, as it was done */
     uint32_t beside;    /* enum hd_beside */
-    uint32_t retired;   /* 1: its launch has, and what its host does next to it
-                           is not over */
+    hd_time called;     /* when the manager was asked for the one under way, */
+    uint64_t call_vpn;  /* and for what */
+    uint32_t call_pages, call_what;
+    uint32_t retired; /* 1: its launch has, and what its host does next to it
+                         is not over */
     /* vm.paging=launch: what the copy before the first launch has come to */
     uint32_t copying; /* 0: not begun; else allocation + 1 */
     uint64_t copied;  /* bytes of that allocation */

@@ -106,6 +106,8 @@ void hd_hostmem_prepare(struct hd_dispatch *d, uint32_t app, hd_time now);
  * comes then.  The launch has retired: whether the next one can begin. */
 void hd_hostmem_beside(struct hd_dispatch *d, uint32_t app, hd_time now);
 bool hd_hostmem_retired(struct hd_dispatch *d, uint32_t app, hd_time now);
+/* What was asked of the manager is over: what comes next. */
+void hd_hostmem_hinted(struct hd_dispatch *d, uint32_t app, hd_time now);
 
 /* ---- launches.c --------------------------------------------------------- */
 

@@ -116,13 +116,22 @@ static bool hostmem_ask(struct hd_dispatch *d, uint32_t app, hd_time now,
                         const struct hd_hint *h)
 {
     struct hd_source *src = d->g->source[app];
+    struct hd_app_state *a = &d->app[app];
     struct hd_alloc x;
+    uint64_t at, bytes;
 
     if (d->g->m->vm.paging != HD_PAGING_FAULT ||
         !src->ops->alloc(src->self, h->alloc, &x))
         return false;
-    hd_manage_hint(d->g->manager, now, app, (hd_va){x.base.v + h->offset},
-                   h->bytes != 0 ? h->bytes : x.bytes, h);
+    at = x.base.v + h->offset;
+    bytes = h->bytes != 0 ? h->bytes : x.bytes;
+    a->called = now;
+    a->call_vpn = at >> HD_PAGE_SHIFT;
+    a->call_pages =
+        (uint32_t)(((at + bytes + HD_PAGE_BYTES - 1) >> HD_PAGE_SHIFT) -
+                   a->call_vpn);
+    a->call_what = h->what;
+    hd_manage_hint(d->g->manager, now, app, (hd_va){at}, bytes, h);
     return true;
 }
 
@@ -190,6 +199,28 @@ bool hd_hostmem_retired(struct hd_dispatch *d, uint32_t app, hd_time now)
         hd_hostmem_beside(d, app, now);
     }
     return false;
+}
+
+void hd_hostmem_hinted(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_slots *s = d->g->env->slots;
+    const struct hd_app_state *a = &d->app[app];
+    bool beside = a->beside != HD_BESIDE_NOTHING;
+    struct heddle_n_host_call n = {.app = app,
+                                   .kernel = a->launch.id,
+                                   .run = a->run,
+                                   .what = a->call_what,
+                                   .vpn = a->call_vpn,
+                                   .pages = a->call_pages,
+                                   .beside = beside,
+                                   .cycles = (now - a->called) / d->g->cycle};
+
+    if (s->watched[HEDDLE_NOTE_host_call])
+        hd_slots_note(s, HEDDLE_NOTE_host_call, &n);
+    if (beside)
+        hd_hostmem_beside(d, app, now);
+    else
+        hd_hostmem_prepare(d, app, now);
 }
 
 void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now)

@@ -561,14 +561,15 @@ static void draw_kernel(struct pen *p, const struct hd_tl_event *x, uint64_t on)
           x->end);
 }
 
-static uint64_t kernel_track(struct pen *p, uint32_t app)
+/* A track of an application's. */
+static uint64_t app_track(struct pen *p, uint32_t app, const char *what)
 {
     struct heddle_app_info a = {.size = sizeof a};
     char name[128];
 
     if (p->t->sim != NULL)
         heddle_app(p->t->sim, app, &a);
-    snprintf(name, sizeof name, "launches of application %u%s%s", app,
+    snprintf(name, sizeof name, "%s of application %u%s%s", what, app,
              a.name != NULL ? ", " : "", a.name != NULL ? a.name : "");
     return track(p, HD_TL_CORE, name, NULL);
 }
@@ -634,11 +635,18 @@ static void draw_batch(struct pen *p, const struct heddle_n_batch_served *n,
 static void draw_events(struct pen *p)
 {
     static const char *const way[] = {"to the GPU", "to the host"};
+    static const char *const calls[] = {
+        [HEDDLE_HOST_CALL_TO_GPU] = "prefetch to the GPU",
+        [HEDDLE_HOST_CALL_TO_HOST] = "prefetch to the host",
+        [HEDDLE_HOST_CALL_READ] = "the host reads",
+        [HEDDLE_HOST_CALL_WRITE] = "the host writes",
+        [HEDDLE_HOST_CALL_ADVICE] = "advice"};
     const struct heddle_timeline *t = p->t;
     size_t n = t->class[HD_TL_EVENTS].n;
     struct hd_tl_event **r = malloc((n + 1) * sizeof(struct hd_tl_event *));
     struct lanes faults = {.of = HD_TL_FAULT, .name = "far faults"};
     struct lane link[2] = {{0, 0}, {0, 0}}, batches = {0, 0};
+    uint64_t host[HEDDLE_MAX_APPS] = {0};
     uint64_t kernel[HEDDLE_MAX_APPS] = {0}, epoch[HEDDLE_MAX_BOUND] = {0};
     uint64_t evictions = 0;
 
@@ -659,7 +667,7 @@ static void draw_events(struct pen *p)
         case HD_TL_KERNEL:
             on = &kernel[x->app % HEDDLE_MAX_APPS];
             if (*on == 0)
-                *on = kernel_track(p, x->app);
+                *on = app_track(p, x->app, "launches");
             draw_kernel(p, x, *on);
             continue;
         case HD_TL_PAGE:
@@ -682,6 +690,17 @@ static void draw_events(struct pen *p)
             e.category = HD_TL_LINK + 1;
             e.args = 3;
             e.track = link[x->flag].track;
+            break;
+        case HD_TL_HOST_CALL:
+            on = &host[x->app % HEDDLE_MAX_APPS];
+            if (*on == 0)
+                *on = app_track(p, x->app, "host");
+            arg[1] = (struct hd_pf_arg)HEX(A_PAGE, x->a);
+            arg[2] = (struct hd_pf_arg)NUM(A_PAGES, x->b);
+            e.own = calls[x->flag];
+            e.category = HD_TL_CORE + 1;
+            e.args = 3;
+            e.track = *on;
             break;
         case HD_TL_EVICTION:
             arg[1] = (struct hd_pf_arg)HEX(A_PAGE, x->a);
@@ -720,7 +739,7 @@ static void draw_events(struct pen *p)
             heddle_now(t->sim) < t->from)
             continue;
         if (kernel[a] == 0)
-            kernel[a] = kernel_track(p, a);
+            kernel[a] = app_track(p, a, "launches");
         draw_kernel(p,
                     &(struct hd_tl_event){.begin = k->begin,
                                           .end = heddle_now(t->sim),

@@ -636,6 +636,21 @@ static void on_retired(void *state, const void *note)
                                    .b = n->run});
 }
 
+static void on_call(void *state, const void *note)
+{
+    struct heddle_timeline *t = state;
+    const struct heddle_n_host_call *n = note;
+
+    add_event(t, HD_TL_CORE,
+              (struct hd_tl_event){.kind = HD_TL_HOST_CALL,
+                                   .begin = n->cycle - n->cycles,
+                                   .end = n->cycle,
+                                   .app = (uint8_t)n->app,
+                                   .a = n->vpn,
+                                   .b = n->pages,
+                                   .flag = (uint8_t)n->what});
+}
+
 static void on_epoch(void *state, const void *note)
 {
     struct heddle_timeline *t = state;
@@ -849,6 +864,7 @@ static void timeline_listen(struct heddle_timeline *t)
     if (hd_tl_shows(t, HD_TL_CORE)) {
         watch[HEDDLE_NOTE_kernel_start] = on_start;
         watch[HEDDLE_NOTE_kernel_end] = on_retired;
+        watch[HEDDLE_NOTE_host_call] = on_call;
     }
 }
 

@@ -60,17 +60,19 @@ enum hd_tl_kind {
     HD_TL_PAGE, /* a far fault */
     HD_TL_TRANSFER,
     HD_TL_EVICTION,
+    HD_TL_HOST_CALL,
     HD_TL_EPOCH,
     HD_TL_BATCH /* of the driver's */
 };
 
 struct hd_tl_event {
     uint64_t serial, begin, end;
-    /* KERNEL: launch, run; PAGE, EVICTION: vpn, pages; TRANSFER: bytes, cycles
-     * that it waited; EPOCH: policy; BATCH: its place in `batch` */
+    /* KERNEL: launch, run; PAGE, EVICTION, HOST_CALL: vpn, pages; TRANSFER:
+     * bytes, cycles that it waited; EPOCH: policy; BATCH: its place in `batch` */
     uint64_t a, b;
     uint8_t kind, app, rank;
-    uint8_t flag; /* TRANSFER: to the host; EVICTION: dirty */
+    uint8_t flag; /* TRANSFER: to the host; EVICTION: dirty; HOST_CALL: enum
+                     heddle_host_call */
 };
 
 /* What is sampled: a counter, drawn as how fast it grows, or how many rows of
