@@ -59,6 +59,7 @@ local CASES = {
     { "uvm.fault_buffer", 1, ONE },
     { "uvm.utlb_faults", 1, DRIVER },
     { "uvm.utlb_cores", 64 },
+    { "uvm.utlb_merge", false, DRIVER },
     { "uvm.chunks", false },
     { "uvm.base_latency", 100, DRIVER },
     { "uvm.block_latency", 100, DRIVER },

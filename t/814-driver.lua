@@ -153,6 +153,23 @@ for cores, utlbs in pairs { [1] = 4, [2] = 2, [3] = 2, [4] = 1, [64] = 1 } do
     tap.ok(c.uvm.packets + c.uvm.held == c.fault.requests and sim.now > 0,
         "the others are held")
 end
+-- Eight warps of a core read one page.
+for _, merge in ipairs { true, false } do
+    local sim <close>, c = run({ H.program(kernel.app { name = "same",
+        source = "this test",
+        buffers = function() return { kernel.i64("m", 512) } end,
+        kernels = function(_, b)
+            return { kernel.kernel("same", { grid = 1, block = 8 * 64 },
+                function(t)
+                    t:alu(1, { uses = { t:load(b.m, t.gid) } })
+                end) }
+        end }) }, { ["uvm.utlb_merge"] = merge, ["core.count"] = 1,
+        ["uvm.interrupt_latency"] = 10000 })
+    tap.ok(c.fault.requests == 1 and c.fault.faults == 1 and sim.now > 0,
+        "one request")
+    tap.is(c.uvm.packets, merge and 1 or 8, "packets of one page")
+    tap.is(c.uvm.duplicates, c.uvm.packets - 1, "all but one are duplicates")
+end
 do
     local function blocks(first)
         local sim <close>, c = run({ touch(1, 512, 4) }, {
@@ -344,6 +361,16 @@ for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
     tap.is(f.merges, c.uvm.duplicates, policy .. ": duplicates are merged")
     tap.ok((c.uvm.flushed > 0) == (policy == "batch_flush"),
         policy .. ": flushed", c.uvm.flushed)
+end
+do
+    local sim <close>, c = run(loads(), whole.join(LOADS, {
+        ["uvm.utlb_merge"] = false }))
+    local left = c.uvm.packets - c.fault.faults - c.uvm.duplicates
+        - c.uvm.stale - c.uvm.flushed
+    tap.ok(left >= 0 and left <= c.uvm.peak and sim.now > 0,
+        "packets of their own are served, dropped or there", left)
+    tap.ok(c.uvm.packets + c.uvm.held + c.uvm.overflows > c.fault.requests,
+        "more than requests")
 end
 do
     local function reads(ratio)
@@ -539,6 +566,7 @@ for _, policy in ipairs { "block", "batch", "batch_flush", "once" } do
         ["uvm.perf_fault_max_batches_per_service"] = 2,
         ["evict.trigger"] = "watermark", ["evict.free_bytes"] = 65536 }))
 end
+stress("a packet each", { ["uvm.utlb_merge"] = false })
 for _, page in ipairs { "4K", "64K" } do
     stress("chunks, pages of " .. page, { ["evict.unit"] = "2M",
         ["vm.table_frames"] = (64 << 8) - 1400, ["vm.page"] = page,

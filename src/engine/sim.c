@@ -239,6 +239,7 @@ static int build_paging(heddle_sim *s)
     hd_manage_evicting(s->memory, s->evict, s->remote, s->thrash);
     s->faults = hd_faults_open(s->env, &w);
     s->gpu.faults = s->faults;
+    s->gpu.joins = driver && !m->uvm.utlb_merge;
     if (s->faults == NULL)
         return no_memory(s);
     s->gpu.arrival = hd_faults_next(s->faults);

@@ -380,6 +380,7 @@ struct hd_gpu {
     void (*forget)(void *self);
     void *sample;
     bool skips; /* they are: blocks end and begin at once */
+    bool joins; /* uvm.utlb_merge=false: an access that joins a miss says so */
     hd_time *measured;        /* arena: [app] when counters were last reset, and
                                  [apps] for what belongs to none */
     uint32_t *stalled; /* arena: [app] most misses that one translation ended,
@@ -539,6 +540,7 @@ void hd_l1side_prefetched(struct hd_core *c, uint64_t vpn, uint32_t app,
 
 /* farfault.c: a request waits for a far fault; it has been served. */
 void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t);
+void hd_farfault_joined(struct hd_core *c, uint32_t entry, hd_time t);
 void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t);
 
 /* remap.c: a shootdown (hd_tlb_shoot) in the L1 TLBs of an application's cores,

@@ -7,6 +7,8 @@
  * longer counts as outstanding.  Its lines stay with it, and later misses of
  * the page join as ever.  When the page has come the request is answered like
  * any other, and the time that it waited is the fault time of its instructions.
+ * With uvm.utlb_merge off the far-fault unit is told of misses that join, since
+ * each has a packet of its own in the driver's buffer.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,10 +19,21 @@ void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t)
     struct hd_treq *q = &c->gpu->treqs->v[treq];
 
     q->merged = hd_l1tlb_merged(&c->tlb_mshr.v[q->tag]);
+    if (HD_UNLIKELY(c->gpu->joins))
+        hd_farfault_joined(c, q->tag, t);
     c->below_tlb.notified(c->below_tlb.self, treq);
     hd_mshr_detach(&c->tlb_mshr);
     c->s->blocked &= ~(uint32_t)(HD_BLOCK_TLB_MSHR | HD_BLOCK_MISS);
     hd_blocking_call(c, t);
+}
+
+/* What waits for the page of an MSHR entry, beside the miss that took it. */
+void hd_farfault_joined(struct hd_core *c, uint32_t entry, hd_time t)
+{
+    const struct hd_mshr_entry *m = &c->tlb_mshr.v[entry];
+
+    if (m->last > 0)
+        hd_faults_joined(c->gpu->faults, t, c->component, m->live - 1, m->last);
 }
 
 void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t)

@@ -140,6 +140,8 @@ static bool l1tlb_miss(struct hd_core *c, struct hd_lines *op, uint32_t i,
     if (e != HD_NONE) {
         c->flying[hd_l1tlb_recent(vpn)] = (uint16_t)e;
         hd_l1tlb_join(c, e);
+        if (HD_UNLIKELY(c->gpu->joins))
+            hd_farfault_joined(c, e, t);
     } else if (c->gpu->m->l1tlb.blocking == HD_UNDER_HITS &&
                hd_blocking_must_park(c, op)) {
         op->page[i].frame = HD_PAGE_PARKED;

@@ -26,6 +26,11 @@
  * looked at for nothing.  Each further one of a page in a batch is a duplicate,
  * as the driver counts num_instances - 1.
  *
+ * Accesses of a core that wait for one page have one packet, as their misses
+ * merge; with uvm.utlb_merge off each has its own, and all of them again after a
+ * replay.  Pages of a stream are of one core each, and batches of a Titan V still
+ * have several packets a page of it.
+ *
  * A uTLB, which adjacent cores share, has at most so many packets between two
  * replays; what faults beyond that waits for the replay without one, as does
  * what finds the ring full.  No request waits for ever: a packet that is taken

@@ -35,6 +35,7 @@ struct hd_driver_cfg {
     uint32_t buffer;      /* packets that it holds */
     uint32_t utlb_faults; /* most of a uTLB between two replays */
     uint32_t utlb_cores;  /* adjacent ones that share one */
+    uint32_t utlb_merge;  /* 0: each access that waits for a page has a packet */
     uint32_t chunks;      /* 1: memory is taken by 2 MB */
     uint32_t host_mapped; /* 1: buffers are mapped by the host at first */
     uint64_t base, block; /* ns, of a batch and of each of its blocks */

@@ -473,6 +473,44 @@ void hd_faults_notified(struct hd_faults *f, hd_time now)
     driverloop_serve(f, now);
 }
 
+/* So many packets of a request that waits. */
+static void driverloop_write(struct hd_faults *f, hd_time now, uint32_t treq,
+                             uint32_t n)
+{
+    const struct hd_treq *q = &f->w.treqs->v[treq];
+
+    for (uint32_t i = 0; i < n; i++)
+        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
+                                                       .born = now,
+                                                       .app = q->app,
+                                                       .core = q->core});
+}
+
+void hd_faults_joined(struct hd_faults *f, hd_time now, uint32_t src,
+                      uint32_t treq, uint32_t joined)
+{
+    /* a core may run ahead of the others: this counts at its time */
+    hd_post(f->env->ev, src, f->rank, now, HD_FAULT_EV_JOINED, treq, joined);
+}
+
+/* Before a request waits for the first time, what joins it is no news: its core
+ * says all when it is notified.  One that is looked up again after a replay will
+ * have as many packets if it waits then. */
+void hd_driverloop_joined(struct hd_faults *f, hd_time now, uint32_t treq,
+                          uint32_t joined)
+{
+    struct hd_fault_wait *x = &f->wait[treq];
+    uint32_t more = joined > x->joined ? joined - x->joined : 0;
+
+    if (more == 0 || f->w.treqs->v[treq].client < f->w.replay_client)
+        return;
+    x->joined += more;
+    if (x->since == HD_NEVER)
+        return;
+    driverloop_write(f, now, treq, more);
+    driverloop_serve(f, now);
+}
+
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n)
 {
@@ -485,10 +523,7 @@ void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
         hd_treq_append(f->w.treqs, &f->s->parked, &f->s->parked_last, t);
         f->s->requests++;
         hd_fault_park(f, hd_max_u64(now, q->looked), t);
-        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
-                                                       .born = now,
-                                                       .app = q->app,
-                                                       .core = q->core});
+        driverloop_write(f, now, t, 1 + f->wait[t].joined);
     }
     driverloop_serve(f, now);
 }

@@ -127,6 +127,7 @@ void hd_fault_park(struct hd_faults *f, hd_time at, uint32_t treq)
     f->wait[treq].total = 0;
     f->wait[treq].pin = 0;
     f->wait[treq].evicted = 0;
+    f->wait[treq].joined = 0;
     core->reply(core->self, at, treq);
 }
 
@@ -657,6 +658,8 @@ static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
         fault_transfer_over(self, now, e);
     else if (what == HD_FAULT_EV_NOTICE)
         hd_driverloop_notice(self, now, e);
+    else if (what == HD_FAULT_EV_JOINED)
+        hd_driverloop_joined(self, now, e, (uint32_t)b);
     else
         hd_framewait_unpin(self, now, e, b, true);
 }

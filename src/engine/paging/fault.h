@@ -135,6 +135,11 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
 void hd_faults_served(struct hd_faults *f, hd_time now, uint32_t src,
                       uint32_t treq);
 
+/* Driver mode, uvm.utlb_merge=false: so many accesses, in all, have joined the
+ * one that a request was sent for; src is the core's rank. */
+void hd_faults_joined(struct hd_faults *f, hd_time now, uint32_t src,
+                      uint32_t treq, uint32_t joined);
+
 /* How long a request has waited for faults up to now, in all; whether one of
  * those found no frame until other pages were evicted, for a policy. */
 hd_time hd_faults_waited(const struct hd_faults *f, uint32_t treq, hd_time now);

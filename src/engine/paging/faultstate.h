@@ -33,7 +33,8 @@ enum {
     HD_FAULT_EV_END,   /* a transfer has */
     HD_FAULT_EV_ANSWERED, /* a request has its answer: its pin goes */
     HD_FAULT_EV_RANGE,    /* the link's latency for a host's range is over */
-    HD_FAULT_EV_NOTICE    /* driver mode: the next notification */
+    HD_FAULT_EV_NOTICE,   /* driver mode: the next notification */
+    HD_FAULT_EV_JOINED    /* driver mode: accesses have joined a request */
 };
 
 enum hd_fault_state {
@@ -97,6 +98,7 @@ struct hd_fault_wait {
     uint64_t pin;   /* page that it pins, + 1; 0: none */
     uint32_t loose; /* 1: it has been issued again */
     uint32_t evicted; /* 1: a fault was, that found no frame at first */
+    uint32_t joined;  /* accesses beside its own that have packets */
 };
 
 struct hd_fault_station {
@@ -314,6 +316,8 @@ void hd_hostprefetch_continue(struct hd_faults *f, hd_time now);
 /* ---- driverloop.c ------------------------------------------------------- */
 
 /* n requests of a list fault. */
+void hd_driverloop_joined(struct hd_faults *f, hd_time now, uint32_t treq,
+                          uint32_t joined);
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n);
 /* The driver reads the buffer; the next block of the batch has its turn; frames
