@@ -168,17 +168,30 @@ for _, c in ipairs { { 28672, {} }, { 32768, LITTLE } } do
     add("prefetch", name, { sgemm(c[1]) }, c[2])
     add("prefetch", name .. ", prefetch", { sgemm(c[1]) }, with(c[2], ON))
 end
+-- One setting changed, beside what was fitted.
+local EACH = { ["uvm.utlb_merge"] = false }
+add("stream", "stream, a packet each", { programs.stream(SIZE.stream) }, EACH)
+add("stream", "stream, CPU's pages unmapped", { programs.stream(SIZE.stream) },
+    with(ON, { ["uvm.host_mapped"] = false }))
+add("sgemm", "sgemm, a packet each", { sgemm(16384) }, EACH)
+if full then
+    add("regular", "regular, replay once", { programs.regular(SIZE.regular) },
+        { ["uvm.perf_fault_replay_policy"] = "once" })
+end
 add("stencil", "stencil", { programs.stencil(SIZE.stencil) })
 add("strided", "strided", { programs.strided(SIZE.strided) })
 
 -- Two tenants: alone with all of the memory, then both; each touches a share of it.
 local TENANTS = {
     { "GEMM", 0.6, 5.9, 12 * SIZE.sgemm ^ 2,
-        function() return sgemm(40000) end },
+        function() return sgemm(40000) end, "sgemm, most of whose blocks are "
+            .. "resident at once at this size" },
     { "stencil", 0.6, 10.8, 12 * SIZE.hotspot ^ 2,
-        function() return H.app("HS", { n = SIZE.hotspot }) end },
+        function() return H.app("HS", { n = SIZE.hotspot }) end, "HS of 3 steps; "
+            .. "how many theirs has is not published" },
     { "k-means", 0.9, 11, 276 * SIZE.kmeans,
-        function() return H.app("KMEANS", { np = SIZE.kmeans }) end },
+        function() return H.app("KMEANS", { np = SIZE.kmeans }) end, "KMEANS of 2 "
+            .. "iterations, which read half of what it touches" },
 }
 for _, t in ipairs(TENANTS) do
     local room = with(memory(t[4] / t[2]), ON)
@@ -306,12 +319,23 @@ local function fitted(row, f, ...)
     claim(row, f, ...)
 end
 
+--- A value beside that of a row: with a setting changed, in a run; before: in the
+-- row's.
+local function also(setting, f, run, before)
+    return of[run] and { { setting, f(of[run]), setting = setting,
+        before = of[before] and f(of[before]) } } or nil
+end
+
 local function us_a_page(r)
     return sum(r, "us") / sum(r, "pages")
 end
 
 local function us_a_kb(r)
     return sum(r, "us") / (sum(r, "bytes") / 1024)
+end
+
+local function pages_a_batch(r)
+    return per(r, "pages")
 end
 
 local function gbps(r)
@@ -333,15 +357,22 @@ local function share(r)
     return 100 * sum(r, "duplicates") / sum(r, "packets")
 end
 
-fitted({ "regular: a page", unit = "us", paper = 2.7 }, us_a_page, "regular")
-fitted({ "stream: a page", unit = "us", paper = 2.6 }, us_a_page, "stream, 256")
-fitted({ "sgemm: a page", unit = "us", paper = 5.0 }, us_a_page, "sgemm, 256")
-fitted({ "regular: pages a batch", paper = 256 }, function(r)
-    return per(r, "pages")
-end, "regular")
-fitted({ "stream: pages a batch", paper = 55 }, function(r)
-    return per(r, "pages")
-end, "stream, 256")
+local MERGE, ONCE = "uvm.utlb_merge=false", "uvm.perf_fault_replay_policy=once"
+fitted({ "regular: a page", unit = "us", paper = 2.7,
+    also = also(ONCE, us_a_page, "regular, replay once", "regular") },
+    us_a_page, "regular")
+fitted({ "stream: a page", unit = "us", paper = 2.6,
+    also = also(MERGE, us_a_page, "stream, a packet each", "stream, 256") },
+    us_a_page, "stream, 256")
+fitted({ "sgemm: a page", unit = "us", paper = 5.0,
+    also = also(MERGE, us_a_page, "sgemm, a packet each", "sgemm, 256") },
+    us_a_page, "sgemm, 256")
+fitted({ "regular: pages a batch", paper = 256,
+    also = also(ONCE, pages_a_batch, "regular, replay once", "regular") },
+    pages_a_batch, "regular")
+fitted({ "stream: pages a batch", paper = 55,
+    also = also(MERGE, pages_a_batch, "stream, a packet each", "stream, 256") },
+    pages_a_batch, "stream, 256")
 fitted({ "regular: blocks a batch", from = 10, to = 60 }, function(r)
     return per(r, "blocks")
 end, "regular")
@@ -362,8 +393,9 @@ fitted({ "stream: an eviction", unit = "us", paper = 210 }, function(r, all)
 end, "stream, evicting", "stream, 256")
 for _, name in ipairs { "regular", "stream", "sgemm" } do
     local run = name == "sgemm" and "sgemm 16384, prefetch" or name .. ", prefetch"
-    fitted({ name .. ": with prefetching, a KB", unit = "us", paper = 0.21 },
-        us_a_kb, run)
+    fitted({ name .. ": with prefetching, a KB", unit = "us", paper = 0.21,
+        also = name == "stream" and also("uvm.host_mapped=false", us_a_kb,
+            "stream, CPU's pages unmapped", run) or nil }, us_a_kb, run)
     fitted({ name .. ": with prefetching, each further KB", unit = "us",
         paper = 0.21 }, function(r) return plane(r)[3] / 4 end, run)
 end
@@ -395,7 +427,8 @@ for _, c in ipairs { { 16384, 3.3 }, { 28672, 3.0 }, { 32768, 2.6 } } do
 end
 for _, t in ipairs(TENANTS) do
     claim({ ("two tenants, %s, %.0f %% of memory each: of one alone twice"):format(
-        t[1], 100 * t[2]), unit = "times", paper = t[3] }, function(both, alone)
+        t[1], 100 * t[2]), unit = "times", paper = t[3],
+        note = t[6] }, function(both, alone)
             return both.us / 2 / alone.us
         end, t[1] .. " twice", t[1] .. " alone")
 end
