@@ -227,7 +227,7 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 46700, policies = 3350, work = 17200,
+for folder, most in pairs { engine = 46500, policies = 3350, work = 16650,
     shell = 13650 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
@@ -252,7 +252,7 @@ fewer(stations + private, 8050, "the ten plain stations and their private header
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 18,454 what is reached: the whole of each file counts, however
+-- are the budget, 18,605 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 18800, "the files of a cold load")
+fewer(lines_of(PATH), 18650, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

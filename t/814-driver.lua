@@ -540,6 +540,84 @@ tap.raises(function()
 end, "uvm.perf_fault_batch_count: a batch of 256 faults is more than "
     .. "uvm.fault_buffer holds (255)", "a batch is in the buffer")
 
+-- ---- no progress ------------------------------------------------------------------
+
+--- What a run that stops says, with its code and the graph of its waits.
+local function stops(apps, settings, policy, what)
+    local sim <close> = whole.sim(apps, whole.join(whole.SMALL, ROUND,
+        { ["vm.memory_bytes"] = 64 << 20, ["evict.unit"] = "4K",
+          ["uvm.perf_prefetch_enable"] = false }, settings), { check = true })
+    if policy then sim:use(policy) end
+    local ok, err = pcall(sim.run, sim, 1 << 40)
+    tap.ok(not ok and err.code == (what or -8), "it stops", tostring(err))
+    return ok and "" or err.message, sim
+end
+
+local function frames(n)
+    return { ["vm.table_frames"] = (64 << 8) - n }
+end
+
+do
+    -- 2 MB of one buffer in less: the page, its batch, what it takes, what to set
+    local text = stops({ pages(512, { 7 }) }, whole.join(frames(511),
+        { ["evict.unit"] = "2M" }))
+    for _, part in ipairs { "^out of frames: a page waits for one", "0 of 511 data frames are in use",
+        ": page 0x7f0000007 of application 0, of the driver's batch 1, takes 512",
+        "raise vm.memory_bytes", "uvm.chunks, uvm.perf_fault_batch_count",
+        "\n  driver 0 waits for frames for a block of its batch",
+        "\n  requests 0 waits for the driver's replay",
+        "\n  fault 0 waits for frames, which an eviction is to free",
+        "\n  evict 0 waits for a page that can be evicted" } do
+        tap.ok(text:find(part), "it says " .. part:gsub("%c", ""), text)
+    end
+    -- an instruction's pages in fewer frames: alone they are served, one by one;
+    -- as one batch whose pages wait for one another they are not (paper mode)
+    local warp = { touch(32, 1, 4) }
+    for n = 1, 32, 31 do
+        local sim <close>, c = run(warp, whole.join(frames(n),
+            { ["vm.memory_bytes"] = 64 << 20, ["evict.unit"] = "4K",
+              ["uvm.perf_prefetch_enable"] = false }))
+        tap.ok(c.fault.faults >= 32 and sim.now > 0,
+            n .. " frames do for the driver")
+    end
+    text = stops({ touch(32, 1, 4, 4) }, whole.join(frames(16),
+        { ["uvm.mode"] = "paper", ["fault.batch"] = 32, ["fault.serial"] = true,
+          ["link.latency"] = 1000 }))
+    tap.ok(text:find "^out of frames" and text:find(", takes 1: raise "
+        .. "vm.memory_bytes, or migrate less at once (fault.batch,", 1, true)
+        and text:find "\n  fault 0 waits for the other pages of its batch %(app=0, "
+        .. "faults=16, ", "nor sixteen for a batch of 32", text)
+end
+do
+    -- Each page is evicted before the replay that would pin it: the driver serves
+    -- and replays for ever.
+    local newest = { name = "newest",
+        evict_trigger = function() return true end,
+        evict_victim = function(q) return q.n end }
+    local late = whole.join(frames(64), { ["uvm.evict_latency"] = 38000,
+        ["uvm.interrupt_latency"] = 10000, ["uvm.page_latency"] = 900 })
+    local text, sim = stops({ touch(32, 1, 4, 4) }, late, newest)
+    tap.ok(text:find "no instruction has issued since cycle %d+: the driver's last "
+        and text:find "replays have helped no request"
+        and text:find("evict_victim", 1, true), "and says so", text)
+    tap.ok(text:find "\n  driver 0 waits for " and text:find "\n  requests 0 waits "
+        .. "for the driver's replay %(n=128%)", "in the graph, too", text)
+    local _ = sim
+    local kept <close> = run({ touch(32, 1, 4, 4) }, whole.join(late,
+        { ["vm.memory_bytes"] = 64 << 20, ["evict.unit"] = "4K",
+          ["uvm.perf_prefetch_enable"] = false }))
+    tap.ok(kept.now > 0, "without it all is served")
+end
+do -- a driver that is at work for longer than sim.stuck_cycles is not stuck
+    local sim <close>, c = run({ touch(32, 1, 4, 2) }, whole.join(frames(32),
+        { ["vm.memory_bytes"] = 64 << 20, ["evict.unit"] = "4K",
+          ["uvm.interrupt_latency"] = 10000, ["sim.stuck_cycles"] = 1000,
+          ["uvm.perf_prefetch_enable"] = false,
+          ["uvm.evict_latency"] = 200000 }))
+    tap.ok(c.evict.evictions >= 32 and c.uvm.batches < 8,
+        "many evictions of 200 us each, in a batch", c.evict.evictions)
+end
+
 -- ---- whatever is small ------------------------------------------------------------
 
 local function stress(what, settings, policy, mb)

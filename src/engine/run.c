@@ -135,11 +135,23 @@ static bool host_idles(const heddle_sim *s)
     return false;
 }
 
+/* Whether the driver's replays have helped no request for long, and no
+ * instruction has issued. */
+static bool in_vain(const heddle_sim *s, hd_time most)
+{
+    hd_time since, issued = cycles(s, last_issue(s));
+
+    return s->faults != NULL && hd_faults_vain(s->faults, &since) &&
+           s->run->end - hd_min_u64(hd_max_u64(since, issued), s->run->end) >=
+               4 * most;
+}
+
 static void watch_progress(heddle_sim *s)
 {
     uint64_t moved = heddle_instructions(s);
     struct hd_run_state *r = s->run;
     hd_time most = cycles(s, s->m.sim.stuck_cycles);
+    char why[256] = "";
 
     moved += hd_mover_steps(hd_manage_mover(s->memory));
     if (s->link != NULL) { /* a page that has come is a step, too */
@@ -150,15 +162,19 @@ static void watch_progress(heddle_sim *s)
         moved += hd_faults_steps(s->faults);
         most += hd_faults_step(s->faults);
     }
-    if (moved != r->progress || in_a_run(s) || host_idles(s)) {
+    if (moved != r->progress || in_a_run(s) || host_idles(s) ||
+        (s->faults != NULL && hd_faults_until(s->faults) > r->end)) {
         r->progress = moved;
         r->progress_at = r->end;
     }
-    if (hd_events_waiting(&s->ev) > 0 && r->end - r->progress_at < most)
+    if (hd_events_waiting(&s->ev) > 0 && r->end - r->progress_at < most &&
+        !in_vain(s, most))
         return;
+    if (s->faults != NULL)
+        hd_faults_why(s->faults, why, sizeof why);
     hd_err_set(&s->err, HEDDLE_ESTUCK,
-               "no instruction has issued since cycle %llu",
-               (unsigned long long)last_issue(s));
+               "no instruction has issued since cycle %llu%s",
+               (unsigned long long)last_issue(s), why);
 }
 
 static void look_around(heddle_sim *s)

@@ -167,6 +167,10 @@ bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           const uint64_t set[HD_LARGE_PAGES / 64]);
 
+/* Base frames that a page which is not resident takes: of all of its chunk, if
+ * it is the first there. */
+uint32_t hd_ptables_takes(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
 /* The host maps the 2 MB that hold a page for DMA, once.  True: now. */
 bool hd_ptables_dma(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 

@@ -133,6 +133,18 @@ hd_vpn hd_ptables_range(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return (hd_vpn){j.base.v >> HD_PAGE_SHIFT};
 }
 
+uint32_t hd_ptables_takes(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_pt_job j = resident_job(t, app, vpn.v, false, NULL);
+    struct hd_xlate x = {.pages = 1};
+
+    hd_ptables_nonresident(t, app, vpn, &x);
+    return x.pages < HD_LARGE_PAGES && hd_ptables_small(t, app, vpn) &&
+                   hd_pt_whole(&j, vpn.v)
+               ? HD_LARGE_PAGES
+               : x.pages;
+}
+
 int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct heddle_error *err)
 {

@@ -71,13 +71,34 @@ hd_time hd_faults_step(const struct hd_faults *f)
            (f->w.thrash != NULL ? hd_thrash_nap(f->w.thrash) : 0);
 }
 
+enum { VAIN = 32 }; /* replays that help no request */
+
+hd_time hd_faults_until(const struct hd_faults *f)
+{
+    return f->driver != NULL && f->s->busy ? f->s->until : 0;
+}
+
+bool hd_faults_vain(const struct hd_faults *f, hd_time *since)
+{
+    *since = f->s->useful;
+    return f->s->vain >= VAIN;
+}
+
+/* The driver is at work until then. */
+static void driverloop_post(struct hd_faults *f, hd_time until, uint32_t what,
+                            uint32_t a)
+{
+    f->s->until = until;
+    hd_post(f->env->ev, f->rank, f->rank, until, what, a, 0);
+}
+
 /* ---- replays and blocks ------------------------------------------------- */
 
 /* All requests that wait are replayed; what they wait for is pinned, if it is
  * resident. */
 static void driverloop_replay(struct hd_faults *f, hd_time now)
 {
-    uint32_t t = f->s->parked, n = f->s->requests, evicted = 0;
+    uint32_t t = f->s->parked, n = f->s->requests, evicted = 0, found = 0;
 
     for (uint32_t e = f->s->done, next; e != HD_NONE; e = next) {
         next = f->v[e].next;
@@ -92,12 +113,16 @@ static void driverloop_replay(struct hd_faults *f, hd_time now)
         struct hd_xlate page;
         next = q->next;
         if (f->w.evict != NULL &&
-            hd_ptables_page(f->w.tables, q->app, q->vpn, &page) &&
-            page.pfn.v < HD_HOST_FRAME)
-            hd_framewait_pin(f, t, &page);
+            hd_ptables_page(f->w.tables, q->app, q->vpn, &page)) {
+            found++;
+            if (page.pfn.v < HD_HOST_FRAME)
+                hd_framewait_pin(f, t, &page);
+        }
         f->wait[t].evicted |= evicted;
         hd_fault_issue(f, now, t);
     }
+    f->s->vain = found == 0 && f->w.evict != NULL ? f->s->vain + 1 : 0;
+    f->s->useful = f->s->vain == 0 ? now : f->s->useful;
 }
 
 static void driverloop_serve(struct hd_faults *f, hd_time now);
@@ -186,8 +211,7 @@ void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
     r->placed = 0;
     r->before = f->w.evict != NULL ? hd_evict_done(f->w.evict) : 0;
     r->driven = now + driverloop_before(f, head);
-    hd_post(f->env->ev, f->rank, f->rank, r->driven, HD_FAULT_EV_DRIVE, head,
-            0);
+    driverloop_post(f, r->driven, HD_FAULT_EV_DRIVE, head);
 }
 
 /* All of a block have their frames, and are on the link: the driver maps them,
@@ -204,8 +228,7 @@ static void driverloop_managed(struct hd_faults *f, hd_time now)
     r->evict += evict;
     r->evictions += gone;
     r->pages += r->placed;
-    hd_post(f->env->ev, f->rank, f->rank, now + page + evict, HD_FAULT_EV_BLOCK,
-            0, 0);
+    driverloop_post(f, now + page + evict, HD_FAULT_EV_BLOCK, 0);
 }
 
 void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head)
@@ -394,8 +417,7 @@ static void driverloop_begin(struct hd_faults *f, hd_time now, uint32_t n)
     if (f->s->todo != HD_NONE)
         hd_fault_row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
     f->s->managing = 1;
-    hd_post(f->env->ev, f->rank, f->rank, now + r->base + r->block,
-            HD_FAULT_EV_BLOCK, 0, 0);
+    driverloop_post(f, now + r->base + r->block, HD_FAULT_EV_BLOCK, 0);
 }
 
 /* ---- a batch of notifications ------------------------------------------- */
@@ -411,8 +433,7 @@ void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
         return;
     }
     f->s->notices++;
-    hd_post(f->env->ev, f->rank, f->rank, now + (block ? f->t.block : 0),
-            HD_FAULT_EV_NOTICE, g, 0);
+    driverloop_post(f, now + (block ? f->t.block : 0), HD_FAULT_EV_NOTICE, g);
 }
 
 void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t g)
@@ -430,8 +451,7 @@ void hd_driverloop_fetch(struct hd_faults *f, hd_time now)
     if (f->w.remote != NULL && hd_remote_waits(f->w.remote) &&
         hd_driver_between(f->driver)) {
         hd_remote_take(f->w.remote);
-        hd_post(f->env->ev, f->rank, f->rank, now + f->t.base,
-                HD_FAULT_EV_NOTICE, HD_NONE, 0);
+        driverloop_post(f, now + f->t.base, HD_FAULT_EV_NOTICE, HD_NONE);
         return;
     }
     n = known > 0 ? driverloop_ask(f, now, known) : 0;
@@ -464,8 +484,8 @@ static void driverloop_serve(struct hd_faults *f, hd_time now)
         return;
     f->s->busy = 1;
     f->s->record.called = hd_max_u64(now, at);
-    hd_post(f->env->ev, f->rank, f->rank,
-            f->s->record.called + f->t.interrupt, HD_FAULT_EV_FETCH, 0, 0);
+    driverloop_post(f, f->s->record.called + f->t.interrupt,
+                    HD_FAULT_EV_FETCH, 0);
 }
 
 void hd_faults_notified(struct hd_faults *f, hd_time now)

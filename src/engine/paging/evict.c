@@ -617,6 +617,7 @@ static void evict_event(void *self, hd_time now, uint32_t what, uint32_t u,
 static void evict_none(struct hd_evict *v)
 {
     uint64_t total = hd_ptables_total(v->w.tables);
+    char needs[256] = "";
     uint32_t word;
 
     if (!v->s->wanted)
@@ -625,14 +626,14 @@ static void evict_none(struct hd_evict *v)
     if (!(v->s->wanted & HD_EVICT_FOR_FRAMES) || v->s->loose > 0 ||
         hd_link_first(v->w.link, HD_LINK_IN, &word))
         return;
-    hd_err_set(v->env->err, HEDDLE_ECONFIG,
+    v->needs(v->room_self, needs, sizeof needs);
+    hd_err_set(v->env->err, HEDDLE_ESTUCK,
                "out of frames: a page waits for one, and nothing can be "
                "evicted for it: %llu of %llu data frames are in use, and the "
-               "%llu resident pages wait for others of their faults: "
-               "raise vm.memory_bytes, or migrate less at once (fault.batch, "
-               "fault.transfer, vm.page)",
+               "%llu resident pages wait for others of their faults%s",
                (unsigned long long)(total - hd_ptables_free(v->w.tables)),
-               (unsigned long long)total, (unsigned long long)v->s->resident);
+               (unsigned long long)total, (unsigned long long)v->s->resident,
+               needs);
 }
 
 void hd_evict_unmap(struct hd_evict *v, uint32_t u, uint64_t *bytes)
@@ -733,6 +734,8 @@ static void evict_stuck(void *self, uint32_t instance,
     if (v->s->busy == HD_EVICT_IDLE && !v->s->stalled)
         return;
     hd_show_wait(vis, "evict", instance, what[v->s->busy]);
+    if (v->s->busy == HD_EVICT_IDLE)
+        vis->text(vis->ud, "why", "all are pinned by requests, or none is here");
     vis->number(vis->ud, "n", v->s->units);
 }
 
@@ -824,8 +827,9 @@ struct hd_evict *hd_evict_open(struct hd_env *env,
 }
 
 void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
-                     void *self)
+                     hd_evict_needs *needs, void *self)
 {
     v->room = room;
+    v->needs = needs;
     v->room_self = self;
 }

@@ -52,9 +52,11 @@ struct hd_evict_wiring {
 struct hd_evict *hd_evict_open(struct hd_env *env,
                                const struct hd_evict_wiring *w);
 
-/* Sets the part that waits for frames: room(self, now) has it try again. */
+/* Sets the part that waits for frames: room(self, now) has it try again, needs
+ * says which page needs what, and what may be set for that, as text. */
+typedef void hd_evict_needs(void *self, char *text, size_t room);
 void hd_evict_client(struct hd_evict *v, void (*room)(void *self, hd_time now),
-                     void *self);
+                     hd_evict_needs *needs, void *self);
 
 /* Units that have been evicted since the beginning. */
 uint64_t hd_evict_done(const struct hd_evict *v);

@@ -74,6 +74,7 @@ struct hd_evict {
     uint32_t rank, client;
     hd_time cycle;
     void (*room)(void *self, hd_time now);
+    hd_evict_needs *needs;
     void *room_self;
 };
 

@@ -720,7 +720,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
     f->s->took = HD_APP_NONE;
     f->s->frame_first = f->s->parked = f->s->todo = f->s->done = HD_NONE;
     if (w->evict != NULL)
-        hd_evict_client(w->evict, hd_framewait_room, f);
+        hd_evict_client(w->evict, hd_framewait_room, hd_fault_needs, f);
     f->rank = hd_events_component(env->ev, "fault", fault_event, f);
     f->client = hd_link_client(w->link, f->rank, HD_FAULT_EV_END);
     hd_slots_offer(env->slots, HEDDLE_POINT_fault_batch, "", &f->batch,

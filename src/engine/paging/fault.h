@@ -151,6 +151,15 @@ bool hd_faults_evicted(const struct hd_faults *f, uint32_t treq);
 uint64_t hd_faults_steps(const struct hd_faults *f);
 hd_time hd_faults_step(const struct hd_faults *f);
 
+/* Driver mode: until when the driver is at work, which may be over; whether
+ * replays help no request, many times in a row, and since when. */
+hd_time hd_faults_until(const struct hd_faults *f);
+bool hd_faults_vain(const struct hd_faults *f, hd_time *since);
+
+/* What far faults wait for, and which settings that depends on, as the end of a
+ * message; nothing where none waits. */
+void hd_faults_why(const struct hd_faults *f, char *text, size_t room);
+
 /* In the arena: the instant at which cores will see the next page that arrives,
  * or HD_NEVER; known before any core can have run up to it. */
 const hd_time *hd_faults_next(const struct hd_faults *f);

@@ -118,6 +118,9 @@ struct hd_fault_station {
     uint32_t todo, done;
     uint32_t managing; /* 1: it is at a block, or before the first */
     uint32_t copying;  /* blocks of the batch that are not over */
+    uint32_t vain; /* replays in a row that found no request's page resident */
+    hd_time useful; /* the last one that did */
+    hd_time until;  /* the driver's time that is posted */
     struct hd_driver_record record; /* of the batch under way */
     uint32_t by_counter; /* entries in flight for a notification */
     uint64_t notices;    /* notifications served so far */
@@ -194,6 +197,9 @@ uint32_t hd_fault_place(struct hd_faults *f, const struct hd_fault *x,
  * link. */
 void hd_fault_ship(struct hd_faults *f, hd_time now, uint32_t fault,
                    uint32_t pages);
+/* What a page that waits for frames needs, and whose it is, as text (of
+ * hd_evict_client). */
+void hd_fault_needs(void *self, char *text, size_t room);
 /* Keeps what hd_faults_next says. */
 void hd_fault_schedule(struct hd_faults *f);
 /* A request is issued again; those of a fault for some pages are. */
