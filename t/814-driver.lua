@@ -262,6 +262,39 @@ do
     end
 end
 
+-- What is used on the host, or throttled, is decided before anything is unmapped or
+-- mapped for DMA for it.
+do
+    local TERMS = { ["uvm.host_mapped"] = true, ["uvm.unmap_latency"] = 50000,
+        ["uvm.dma_map_latency"] = 30000, ["uvm.perf_prefetch_enable"] = false }
+    local function stream(advise, terms)
+        local sim <close>, c = run({ advised(64, advise) }, terms)
+        return sim.now, c
+    end
+    for what, advise in pairs { host = { preferred = "host" },
+        accessed = { accessed_by = true } } do
+        local time, c = stream(advise, TERMS)
+        local plain = stream(advise, { ["uvm.perf_prefetch_enable"] = false })
+        tap.is(time, plain, what .. ": what is mapped on the host stays mapped")
+        tap.ok(c.uvm.unmap_cycles == 0 and c.uvm.dma_map_cycles == 0
+            and c.remote.pages == 64, "and no term is paid", c.remote.pages)
+    end
+    local time, c = stream(nil, TERMS)
+    local plain = stream(nil, { ["uvm.perf_prefetch_enable"] = false })
+    near(time - plain, 64 * 50000 + 30000, "what migrates pays both")
+    tap.is(c.remote.pages, 0, "and is on the GPU")
+    -- a page between the GPU and its host: what is throttled pays nothing
+    local sim <close>, d = run({ whole.to_and_fro(1, 60) }, {
+        ["uvm.host_mapped"] = true, ["uvm.unmap_latency"] = 100,
+        ["uvm.base_latency"] = 4000, ["uvm.block_latency"] = 1000,
+        ["fault.thrashing"] = "driver",
+        ["uvm.perf_thrashing_lapse_usec"] = 50,
+        ["uvm.perf_prefetch_enable"] = false })
+    tap.ok(d.thrash.throttled > 20 and d.uvm.unmap_cycles == 100
+        and d.fault.pages > 20 and sim.now > 0,
+        "throttled faults unmap nothing", d.uvm.unmap_cycles)
+end
+
 -- ---- chunks of 2 MB ----------------------------------------------------------------
 
 --- A program whose one thread reads a word of each of these pages of a buffer of

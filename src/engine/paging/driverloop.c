@@ -18,6 +18,7 @@
  * blocks of 2 MB have their turns.  A block takes
  *
  *     uvm.block_latency        always; a block of stale packets alone, too
+ *                              then it is decided what becomes of its pages
  *     uvm.unmap_latency        at its first migration, if the host has mapped it
  *     uvm.dma_map_latency      at its first migration
  *     the wait for frames      evictions, one after the other
@@ -171,18 +172,38 @@ static void driverloop_end(struct hd_faults *f, hd_time now)
     driverloop_serve(f, now);
 }
 
-/* What is done for a block before it gets its frames. */
-static hd_time driverloop_before(struct hd_faults *f, uint32_t head)
+/* The driver has a block, and finds what becomes of its pages: what does not
+ * migrate, as it is throttled or used on the host, is neither unmapped nor mapped
+ * for DMA.  The others get their frames after that. */
+void hd_driverloop_decide(struct hd_faults *f, hd_time now, uint32_t head)
 {
     struct hd_driver_record *r = &f->s->record;
-    bool first = hd_ptables_dma(f->w.tables, f->v[head].app, f->v[head].vpn);
-    hd_time unmap = first && f->w.driver->host_mapped ? f->t.unmap : 0;
-    hd_time dma = first ? f->t.dma : 0;
+    hd_time unmap = 0, dma = 0;
+    bool migrates = false;
 
-    r->block += f->t.block;
+    for (uint32_t e = head; e != HD_NONE; e = f->v[e].next) {
+        enum hd_map_host how;
+        f->v[e].driven = now;
+        how = hd_residency_decide(f, now, e);
+        f->v[e].decided = 1 + (uint32_t)how;
+        if (how == HD_MAP_HOST_CAN) {
+            f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
+            continue;
+        }
+        migrates = true;
+    }
+    if (migrates &&
+        hd_ptables_dma(f->w.tables, f->v[head].app, f->v[head].vpn)) {
+        unmap = f->w.driver->host_mapped ? f->t.unmap : 0;
+        dma = f->t.dma;
+    }
     r->unmap += unmap;
     r->dma += dma;
-    return f->t.block + unmap + dma;
+    r->driven = now + unmap + dma;
+    if (r->driven == now)
+        hd_fault_drive(f, now, head);
+    else
+        driverloop_post(f, r->driven, HD_FAULT_EV_PLACE, head);
 }
 
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
@@ -210,8 +231,8 @@ void hd_driverloop_next_block(struct hd_faults *f, hd_time now)
     r->blocks++;
     r->placed = 0;
     r->before = f->w.evict != NULL ? hd_evict_done(f->w.evict) : 0;
-    r->driven = now + driverloop_before(f, head);
-    driverloop_post(f, r->driven, HD_FAULT_EV_DRIVE, head);
+    r->block += f->t.block;
+    driverloop_post(f, now + f->t.block, HD_FAULT_EV_DRIVE, head);
 }
 
 /* All of a block have their frames, and are on the link: the driver maps them,
@@ -358,8 +379,14 @@ bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t e,
 
     hd_fault_set_clear(&g, f->v[head].vpn);
     for (; e != HD_NONE; e = f->v[e].next, again = false) {
-        enum hd_map_host how = hd_residency_decide(f, now, e);
-        uint32_t n;
+        uint32_t decided = f->v[e].decided, n;
+        enum hd_map_host how;
+        f->v[e].decided = 0; /* it may be otherwise after a wait */
+        if (decided == 1 + HD_MAP_HOST_CAN)
+            continue;
+        how = decided == 1 + HD_MAP_HOST_NEVER
+                  ? HD_MAP_HOST_NEVER
+                  : hd_residency_decide(f, now, e);
         if (how == HD_MAP_HOST_CAN) {
             f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
             continue;

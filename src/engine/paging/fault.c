@@ -301,7 +301,8 @@ static void fault_serve(struct hd_faults *f, hd_time now)
 void hd_fault_drive(struct hd_faults *f, hd_time now, uint32_t head)
 {
     for (uint32_t e = head; e != HD_NONE; e = f->v[e].next)
-        f->v[e].driven = now;
+        if (f->v[e].state == HD_FAULT_AT_HOST)
+            f->v[e].driven = now;
     if (hd_framewait_any(f))
         hd_framewait_queue(f, head);
     else
@@ -644,7 +645,11 @@ void hd_fault_complete(struct hd_faults *f, hd_time now, uint32_t e)
 static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
                         uint64_t b)
 {
-    if (what == HD_FAULT_EV_DRIVE)
+    const struct hd_faults *f = self;
+
+    if (what == HD_FAULT_EV_DRIVE && f->driver != NULL)
+        hd_driverloop_decide(self, now, e);
+    else if (what == HD_FAULT_EV_DRIVE || what == HD_FAULT_EV_PLACE)
         hd_fault_drive(self, now, e);
     else if (what == HD_FAULT_EV_FETCH)
         hd_driverloop_fetch(self, now);

@@ -27,6 +27,7 @@
 /* The station's events. */
 enum {
     HD_FAULT_EV_DRIVE, /* the host's latency for a batch is over */
+    HD_FAULT_EV_PLACE, /* driver mode: a block may get its frames */
     HD_FAULT_EV_FETCH, /* driver mode: the interrupt has reached the driver */
     HD_FAULT_EV_BLOCK, /* driver mode: the next block has its turn */
     HD_FAULT_EV_PAGE,  /* a page, not the last of its transfer, has crossed */
@@ -75,6 +76,7 @@ struct hd_fault {
     uint8_t prefetched;  /* enum hd_fault_cause; 0: it faulted */
     uint8_t evicted;     /* 1: it found no frame until others were evicted */
     uint32_t remote;     /* answer of `migrate`, + 1; 0: not asked yet */
+    uint32_t decided;    /* driver mode: enum hd_map_host, + 1; 0: not yet */
 };
 
 /* Pages that were sent, and their bytes on the link. */
@@ -326,11 +328,12 @@ void hd_driverloop_joined(struct hd_faults *f, hd_time now, uint32_t treq,
                           uint32_t joined);
 void hd_driverloop_enter(struct hd_faults *f, hd_time now, uint32_t first,
                          uint32_t n);
-/* The driver reads the buffer; the next block of the batch has its turn; frames
- * and transfers for it, from one of its faults on (as hd_fault_transfer); all of
+/* The driver reads the buffer; the next block of the batch has its turn; it is
+ * decided which of it migrates; frames and transfers for it, from one of its faults on (as hd_fault_transfer); all of
  * it has arrived. */
 void hd_driverloop_fetch(struct hd_faults *f, hd_time now);
 void hd_driverloop_next_block(struct hd_faults *f, hd_time now);
+void hd_driverloop_decide(struct hd_faults *f, hd_time now, uint32_t head);
 bool hd_driverloop_transfer(struct hd_faults *f, hd_time now, uint32_t fault,
                             bool again);
 void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head);
