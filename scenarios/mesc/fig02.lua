@@ -2,7 +2,7 @@
 --
 -- MESC (Yu, Bai, Wang), figure 2: transparent huge pages (THP) over pages of 4 KB, for
 -- each program; sensitive are those that gain more than 10 %.  Sizes S and M stand
--- beside each other, as the paper gives no inputs.
+-- beside n = 1024 (common.lua), which is scored, as the paper gives no inputs.
 --
 -- COLOR has a grid, as Pannotia's ecology1, and SSSP a road network.  What makes a
 -- program gain is in the second table: pages that a memory instruction touches,

@@ -5,7 +5,8 @@
 -- paper does not say, so there are two columns, 16.3 nJ by the chips' currents and 174 pJ
 -- as its source, Karakostas et al., charges an access to the L1 cache.  MESC+CoLT
 -- stands twice, as in figure 11: VI.D's 30 % of the insensitive programs are out of
--- reach where CoLT merges on walks alone (common.lua).
+-- reach where CoLT merges on walks alone.  What is saved on torn memory, where head
+-- PTEs are read, is shown beside it (common.lua).
 --
 --     heddle run scenarios/mesc/fig15.lua [scale=full]
 --
@@ -58,6 +59,21 @@ for _, column in ipairs { { "translation_energy", 16300, "16.3 nJ" },
     mesc.show(x, all, { table.unpack(mesc.REST, 2) },
         "Energy of translation saved, %, DRAM at " .. name, saved, "%")
 end
+local torn = mesc.measure(x, mesc.designs(mesc.REST, nil, mesc.torn()))
+local function saved_torn(row, d)
+    return 100 * (1 - report.metric(row[d], "translation_energy")
+        / report.metric(row.baseline, "translation_energy"))
+end
+for _, d in ipairs { table.unpack(mesc.REST, 2) } do
+    for g, only in ipairs { mesc.sensitive, mesc.insensitive } do
+        mesc.quantity(x, torn, { ("%s saves, %s, DRAM at 16.3 nJ, torn memory")
+            :format(d, g == 1 and "sensitive" or "insensitive"), unit = "%",
+            kind = "loss", paper = mesc.said(PAPER, d)[g], shown = true },
+            function(row) return saved_torn(row, d) end, only)
+    end
+end
+mesc.show(x, torn, { table.unpack(mesc.REST, 2) },
+    "Energy of translation saved, %, DRAM at 16.3 nJ, torn memory", saved_torn, "%")
 mesc.show(x, all, mesc.REST, "Leakage of what translates, mW times the time, nJ",
     function(row, d) return report.metric(row[d], STATIC) / 1000 end, "nJ")
 x:close()
