@@ -11,7 +11,8 @@ local tap = require "lib.tap"
 local files = require "lib.files"
 local scenarios = require "lib.scenarios"
 
-local mesc = scenarios.of("mesc", { other = { common = true } })
+local mesc = scenarios.of("mesc", { other = { common = true,
+    instructions = true } })
 mesc:all(12)
 mesc:again "fig10"
 local near = 0
