@@ -489,6 +489,8 @@ local PRESETS = {
             l2tlb = {
                 mode = { "full", "MESC table I: the IOMMU's TLB" },
                 latency = { 10, "guess: as maxwell; MESC does not say" },
+                ports = { 2, "guess: as maxwell; MESC does not say, and "
+                    .. "GESUMMV gains 14 % by 16" },
                 entries = { 512, "MESC table I" },
                 ways = { 16, "MESC table I" },
             },

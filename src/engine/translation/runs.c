@@ -10,7 +10,9 @@
  * its set that of its group, so those of one group are in one set.
  *   - Subregions of 64 such pages inside an aligned 2 MB (MESC,
  * l2tlb.sub_ways): an entry holds the whole subregions of what is taken, and
- * may be in the first sub_ways ways of its set only.
+ * may be in the first sub_ways ways of its set only.  It evicts the entries of
+ * single pages that it covers, which is a guess: the paper (IV.D) says that they
+ * are used "until evicted".
  *   - Ranges (CoLT-FA, l1tlb.ranges): runs are entries of the large array
  *     instead, which is fully associative.  A look-up compares all of them, and
  *     one that is inserted absorbs adjacent ones whose frames continue its own.
