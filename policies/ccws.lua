@@ -23,9 +23,25 @@
 -- a hit in the TLB adds a digit of `lru` to the score, by its depth in LRU order,
 -- up to L: 1248 is 1 for the most recent entry of its set, 2 for the next.
 --
+-- The constants are those of the CCWS simulator's published configuration, of which
+-- the two marked are K and the base, and the cutoff is what its -1 stands for, warps
+-- that run times the base:
+--
+--     -point_scheduling_sys -1,0,0,0,-1,-1,100,-1,8,8,0
+--                                          ^^^    ^
+--
+-- Where greedy then oldest holds the set by itself, K = 8 costs: warps that walk
+-- round 12 lines (4 an instruction) run at 0.78 of it, round 16 (8 an instruction) at
+-- 0.90; K = 1 gives 0.97 and 1.03.  That is no reason for a smaller K: where it does
+-- not hold the set (30 lines, 32 warps) K = 8 is 2.55 times as fast, and 2 and 1 as
+-- fast as without.  (Every other instruction loads there, which in a compiled kernel
+-- fewer do, and L is by instructions.)
+--
 -- The CCWS simulator applies L's bound each cycle, and has it win over the base;
--- here it is that of the last question, and the base wins.  A warp that comes
--- begins with no tags.  Left out: atomics, which pass the L1.
+-- here it is that of the last question, and the base wins.  A cycle there, of
+-- 325 MHz, issues an instruction, which on the preset pichai takes four: a score
+-- falls four times as fast here.  base = 400 is its rate (0.75, 0.89 and 2.80 above).
+-- A warp that comes begins with no tags.  Left out: atomics, which pass the L1.
 --
 -- The scheduler issues the loads: core.scheduler, or a policy of warp_pick.
 -- The built-in "ccws" is this one with lines, "tcws" with pages, vta_entries = 8,
@@ -203,10 +219,10 @@ return {
     params = {
         base = { default = 100, min = 1, max = 1000, unit = "points",
                  meaning = "score of a warp that has lost nothing",
-                 source = "CCWS simulator" },
+                 source = "CCWS simulator: gpgpusim.config" },
         throttle = { default = 8, min = 1, max = 256,
                      meaning = "what hits in victim tags count, by instructions",
-                     source = "CCWS simulator" },
+                     source = "CCWS simulator: gpgpusim.config" },
         decay = { default = 1, min = 1, max = 100,
                   unit = "points a cycle",
                   meaning = "by which scores above the base fall",

@@ -2,7 +2,8 @@
 -- run, to the decision, alone and beside MASK with two applications; a snapshot
 -- in the middle changes nothing; unbound, all warps may load again.  And what
 -- they stand on: warp_limit is asked when its answer said, and in the very cycle
--- in which it is renewed; misses are told as often as they are counted.
+-- in which it is renewed; misses are told as often as they are counted.  What the
+-- published K buys and costs, as policies/ccws.lua tells it.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -196,6 +197,46 @@ for _, blocking in ipairs { "none", "hits", "full" } do
     tap.is(state.pages, c.l1tlb.misses, blocking .. ": pages that miss")
     tap.ok(state.waited > 0 and state.waited < state.lines,
         blocking .. ": some waited for their pages", ("%d of %d"):format(state.waited, state.lines))
+end
+
+-- ---- K ---------------------------------------------------------------------------------
+
+--- Cycles of 32 warps a core, each of which walks round so many lines of its own.
+local function rounds(loads, lines, throttle)
+    local k = H.kernel
+    local app = k.app { name = "rounds", source = "this test", params = {},
+        buffers = function()
+            return { k.f32("a", 30 * 32 * loads * lines * 32 + 64) }
+        end,
+        kernels = function(_, b)
+            return { k.kernel("go", { grid = 120, block = 256 }, function(t)
+                local w = t.gid // 32
+                t:loop(12, function()
+                    t:loop(loads, function(i)
+                        local x = t:load(b.a, ((w * loads + i) * lines
+                            + t.lane % lines) * 32)
+                        t:alu(1, { uses = { x } })
+                    end)
+                end)
+            end) }
+        end }
+    local s <close> = H.sim { machine = "pichai", apps = { H.program(app) },
+        policies = throttle and { { use = "ccws", throttle = throttle } } or nil,
+        settings = { ["core.scheduler"] = "gto", ["sim.translation"] = "off",
+            ["sim.relaunch"] = false } }
+    s:run(1 << 40)
+    return s.now
+end
+
+do
+    local gto, eight, one = rounds(3, 4), rounds(3, 4, 8), rounds(3, 4, 1)
+    tap.ok(eight > 1.1 * gto and one < 1.05 * gto,
+        "12 lines a warp, which GTO holds: K = 8 costs, 1 does not",
+        ("%d, %d, %d"):format(gto, eight, one))
+    gto, eight, one = rounds(30, 1), rounds(30, 1, 8), rounds(30, 1, 1)
+    tap.ok(1.5 * eight < gto and one > 0.95 * gto,
+        "30 lines, which it does not: K = 8 pays, 1 does nothing",
+        ("%d, %d, %d"):format(gto, eight, one))
 end
 
 tap.done()

@@ -2,7 +2,8 @@
  * ccws.c - warps that lose locality may load, the others wait: CCWS by lines,
  * TA-CCWS by lines and their translations, TCWS by pages.
  *
- * policies/ccws.lua is the same as both, and tells the rules.
+ * policies/ccws.lua is the same as both, and tells the rules, and why the
+ * constants are those of the CCWS simulator.
  *
  * A score decays by `decay` a cycle down to the base; nothing is done each
  * cycle.  Of each warp the instant is kept at which it is back at the base, on
@@ -376,9 +377,10 @@ static void tlb_evict(void *state, const void *note)
 /* Those of both, but for what they differ in. */
 #define PARAMS_OF(entries, ...)                                                \
     {"base", "points", 100, 1, 1000, "score of a warp that has lost nothing",  \
-     "CCWS simulator"},                                                        \
+     "CCWS simulator: gpgpusim.config"},                                       \
         {"throttle", "", 8, 1, 256,                                            \
-         "what hits in victim tags count, by instructions", "CCWS simulator"}, \
+         "what hits in victim tags count, by instructions",                    \
+         "CCWS simulator: gpgpusim.config"},                                   \
         {"decay", "points a cycle", 1, 1, 100,                                 \
          "by which scores above the base fall", "CCWS simulator"},             \
         {"vta_entries", "tags", entries, 1, 64, "victim tags of a warp",       \
