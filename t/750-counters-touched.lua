@@ -195,6 +195,13 @@ for _, ratio in ipairs { "200", "400", "800" } do
         apps = { tiny "GUP", tiny "BFS2" }, policies = { everything } }
 end
 
+-- In order, and compressed.
+runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
+    ["vm.scan"] = true, ["vm.paging"] = "fault", ["link.latency"] = 1000,
+    ["fault.transfer"] = "2M", ["compress.enable"] = true,
+    ["compress.ratio"] = "200" }, apps = { whole.touch(4, 512 << 10, "load") },
+    policies = { { use = "mosaic" } } }
+
 -- The driver, with a small buffer and few faults a core.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["vm.paging"] = "fault", ["uvm.mode"] = "driver", ["uvm.fault_buffer"] = 6,

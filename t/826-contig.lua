@@ -136,5 +136,9 @@ for _, kept in ipairs { false, true } do
         c.memory.contiguous_peak)
     tap.is(c.memory.coalesced > 0, kept, what .. ": one page?",
         c.memory.coalesced)
+    tap.is(c.memory.contiguous_packed, kept and 0 or 1024,
+        what .. ": pages kept from being contiguous")
+    tap.is(c.memory.coalesced_packed, kept and 0 or 1024,
+        what .. ": and from being one page")
 end
 tap.done()

@@ -100,6 +100,17 @@ local function bypass(say, results)
     end
 end
 
+--- Pages that are in order in memory, but compressed there.
+local function packed(say, results)
+    local apart = count(results, "memory.contiguous_packed")
+    local single = count(results, "memory.coalesced_packed")
+    if apart + single > 0 then
+        say("compression kept %d pages in order from being contiguous, and %d from "
+            .. "being coalesced (counted as they came; memory.contiguous_packed, "
+            .. "coalesced_packed)", apart, single)
+    end
+end
+
 --- Pages of 4 KB where larger ones are set.
 local function pages(say, results)
     local page = results.config["vm.page"]
@@ -123,6 +134,7 @@ local KINDS = {
     { "^policy (.-) answers .* which this machine never asks", "not a point" },
     { "^policy (.-) was never asked ", "never asked" },
     { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
+    { "^()compression kept %d+ pages in order ", "packed" },
     { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
     { "^(.-) is faster with less memory: ", "faster" },
 }
@@ -216,6 +228,7 @@ function warnings.of(results, sim)
     cut(say, results, sim)
     policies(say, results, sim)
     bypass(say, results)
+    packed(say, results)
     pages(say, results)
     return out
 end

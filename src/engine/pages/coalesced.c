@@ -43,17 +43,17 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 }
 
 /* The frame of 2 MB in which the pages of a leaf table are in order, as far as
- * they have frames; HD_NO_FRAME: there is none, a page is being
- * evicted, whose frame would not be the place that is kept for it, or one is
- * compressed. */
-static uint64_t coalesced_frame(const uint64_t *e)
+ * they have frames; HD_NO_FRAME: there is none, or a page has one of the bits
+ * `not`: it is being evicted, and its frame would not be the place that is kept
+ * for it, or it is compressed. */
+static uint64_t coalesced_frame(const uint64_t *e, uint64_t not)
 {
     uint64_t f = HD_NO_FRAME;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
         if (!(e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT)) ||
-            e[i] & (HD_PT_EVICTING | HD_PT_PACKED))
+            e[i] & not)
             return HD_NO_FRAME;
         if (!(e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)))
             continue;
@@ -82,7 +82,7 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
           hd_ptables_small(t, app, vpn))))
         return 0;
     e = hd_pt_entry(t, x->at);
-    f = coalesced_frame(e);
+    f = coalesced_frame(e, HD_PT_EVICTING | HD_PT_PACKED);
     if (f == HD_NO_FRAME || f + HD_LARGE_PAGES > t->frames.frames)
         return 0;
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
@@ -91,6 +91,21 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
             return 0;
     frame->v = f;
     return used;
+}
+
+bool hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
+                           hd_vpn vpn)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
+    const struct hd_pt_table *x = hd_pt_leaf_table(t, h);
+    const uint64_t *e;
+
+    if (t->compress == NULL || x == NULL || h->region_bits & HD_PT_JOINED ||
+        coalesced_used(t, x) != HD_LARGE_PAGES)
+        return false;
+    e = hd_pt_entry(t, x->at);
+    return coalesced_frame(e, HD_PT_EVICTING) != HD_NO_FRAME &&
+           coalesced_frame(e, HD_PT_EVICTING | HD_PT_PACKED) == HD_NO_FRAME;
 }
 
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

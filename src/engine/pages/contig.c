@@ -17,7 +17,8 @@
  *
  * A page that is used with its whole region (coalesced, or of 2 MB) has no such
  * bits: the large one wins.  Pages that are compressed in memory are not in
- * order whatever their frames' names are, so none of them is contiguous.
+ * order whatever their frames' names are, so none of them is contiguous; those
+ * that their frames would make so are counted.
  *
  * Invariant: bits and sums are what hd_contig_check finds page by page.
  *
@@ -47,16 +48,27 @@ static uint64_t *contig_above(const struct hd_ptables *t,
     return hd_pt_entry(t, t->table[h->t[2]].at) + vpn / HD_LARGE_PAGES % 512;
 }
 
-static bool contiguous(const uint64_t *e)
+/* Whether 64 pages are present and in order; same: what they have in common. */
+static bool in_order(const uint64_t *e, uint64_t same)
 {
-    uint64_t first = e[0] & SAME;
+    uint64_t first = e[0] & same;
 
     if ((first & (HD_PT_PRESENT | HD_PT_PACKED)) != HD_PT_PRESENT)
         return false;
     for (uint64_t i = 1; i < HD_SUB_PAGES; i++)
-        if ((e[i] & SAME) != first + i * HD_PAGE_BYTES)
+        if ((e[i] & same) != first + i * HD_PAGE_BYTES)
             return false;
     return true;
+}
+
+static bool contiguous(struct hd_ptables *t, uint32_t app, const uint64_t *e)
+{
+    if (in_order(e, SAME))
+        return true;
+    if (HD_UNLIKELY(t->compress != NULL) &&
+        in_order(e, SAME & ~(uint64_t)HD_PT_PACKED))
+        t->s->packed[app] += HD_SUB_PAGES;
+    return false;
 }
 
 /* Bits with AC, if the subregions with these C are linked. */
@@ -92,7 +104,7 @@ static void scan(struct hd_ptables *t, uint32_t app, uint64_t vpn,
     old = hd_contig_bits(*up);
     c = old & (((1u << from) - 1) | ~((1u << to) - 1)) & (HD_CONTIG_ALL - 1);
     for (uint32_t s = from; s < to; s++)
-        c |= (uint32_t)contiguous(e + s * HD_SUB_PAGES) << s;
+        c |= (uint32_t)contiguous(t, app, e + s * HD_SUB_PAGES) << s;
     c = h->region_bits & HD_PT_JOINED ? 0 : with_all(e, c);
     if (c == old)
         return;

@@ -66,6 +66,7 @@ static void totals(struct hd_manage *g, uint32_t app)
     }
     *held = hd_max_u64(*held, hd_bigframes_peak(&g->t->big, app));
     *hd_manage_count(g, app, HD_MANAGE_MIXED) = g->t->s->mixed[app];
+    *hd_manage_count(g, app, HD_MANAGE_CONTIG_PACKED) = g->t->s->packed[app];
 }
 
 static void manage_sync(void *self, hd_time now)
@@ -148,8 +149,12 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
         struct heddle_q_region_coalesce q = {.app = app, .vpn = v};
         hd_pfn f;
         q.present = hd_ptables_whole(g->t, app, (hd_vpn){v}, &f);
-        if (q.present == 0)
+        if (q.present == 0) {
+            if (hd_ptables_kept_apart(g->t, app, (hd_vpn){v}))
+                *hd_manage_count(g, app, HD_MANAGE_COALESCED_PACKED) +=
+                    HD_LARGE_PAGES;
             continue;
+        }
         q.frame = f.v;
         if (!hd_ask_region_coalesce(&g->coalesce, &q))
             continue;

@@ -102,6 +102,7 @@ struct hd_pt_state {
     uint64_t mixed[HD_MAX_APPS];   /* pages put next to others' (frame.h) */
     uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
     uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
+    uint64_t packed[HD_MAX_APPS]; /* that would be, but are compressed */
     uint64_t window[HD_MAX_APPS]; /* of its pages: the bits above the indices */
 };
 
