@@ -1,11 +1,13 @@
--- 569-place.lua - where pages go: the policies runs and buddy, and a hog.
+-- 569-place.lua - where pages go: the policies runs, buddy and reserve, and a hog.
 --
 -- In C and in Lua they give byte-identical statistics, checked while running:
 -- before cycle 0, with pages from the host that leave again, with allocations
 -- that go and come back, torn memory, and compaction.  Fresh memory is one
 -- block to the buddy, so all of it is contiguous; torn blocks are used up first,
 -- and compaction puts them together again.  What runs covers follows its
--- parameter.  All count what sim:look shows of the page table.
+-- parameter.  Where pages come 64 KB at a time, in the order of faults, and leave,
+-- reserve keeps their places, and gives them up where memory is full.  All count
+-- what sim:look shows of the page table.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -122,6 +124,37 @@ do
             tap.is(h.apps[1].sum, pages, "and all pages")
         end
     end
+end
+
+-- ---- reservations -----------------------------------------------------------------
+
+local FAULTS = whole.join(HOST, { ["fault.transfer"] = "64K",
+    ["evict.unit"] = "2M" })
+local function columns()
+    return { H.app("MVT", { size = "S" }), H.app("SRAD", { size = "S" }) }
+end
+for _, bytes in ipairs { 64 << 20, 20 << 20, (17 << 20) + 12345 * 4096 % (1 << 20) } do
+    local settings = whole.join(FAULTS, { ["vm.memory_bytes"] = bytes,
+        ["vm.table_frames"] = 4096 })
+    local without = run(nil, nil, settings, columns)
+    local with = run("reserve", nil, settings, columns)
+    tap.ok(coverage(with) > 2 * coverage(without), ("%d bytes: pages are in order")
+        :format(bytes), ("%.2f, %.2f"):format(coverage(with), coverage(without)))
+end
+do
+    local settings = whole.join(FAULTS, { ["vm.memory_bytes"] = 18 << 20,
+        ["vm.table_frames"] = 4096 })
+    local sim <close> = H.sim { machine = "mesc", check = true, apps = columns(),
+        settings = whole.join(FEW, settings), policies = { { use = "reserve" } } }
+    sim:run(CYCLES)
+    local snap = sim:snapshot()
+    sim:run(CYCLES)
+    local want = whole.statistics(sim)
+    sim:restore(snap)
+    sim:run(CYCLES)
+    tap.ok(not whole.difference(want, whole.statistics(sim)),
+        "reserve: a snapshot in the middle")
+    sim:check()
 end
 
 local last = 2
