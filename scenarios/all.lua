@@ -9,15 +9,28 @@
 --   100 %  memory for all, and pages are there at launch, as in MASK, Mosaic and
 --          MESC;
 --   75 %   of the 64 KB pages that both touch, all on the host at first, as in
---          ETC: 64 KB come for a fault, 20 us and 16 GB/s, and 2 MB leave.
+--          ETC: 64 KB come for a fault, 20 us and 16 GB/s, and 2 MB leave.  Pages
+--          come in the order of their faults there, so that none would be in order
+--          in memory: where Mosaic does not place them, the policy reserve keeps
+--          runs of 64 frames for them, for every other design alike.
+--
+-- Compressed pages are neither contiguous nor coalesced, so ETC with compression
+-- turns MESC and Mosaic off where it acts; each set with ETC is run with its other
+-- two mechanisms alone, too: PE + MT, proactive eviction and throttling.
 --
 -- Programs have size S and run once to their ends (quick: 20,000 warp
--- instructions of one pair).  The pairs were chosen before
+-- instructions of two pairs).  The pairs were chosen before
 -- any was run, by ETC's classes: regular programs (a pair of MASK), an irregular
--- beside a regular one with sharing, two irregular ones.  Speed is the geometric
+-- beside a regular one with sharing, two irregular ones; and, since translation hardly
+-- binds the second, the pair of MASK's class 2-HMR of which ETC classes both programs
+-- and one is in it, too.  Speed is the geometric
 -- mean of both applications' over the machine without any mechanism, in as much
 -- memory.  Interaction of A and B is S(AB) / (S(A) S(B)): above 1 they add more
--- than each alone, below they fight; within 3 % they are neutral.
+-- than each alone, below they fight; within 3 % they are neutral.  Where one of them
+-- did nothing in the run of both, by its own counters, that is what is printed.
+--
+-- full: 33 designs of 4 pairs in 2 shares, 264 runs of 4 to 12 s, some 40 minutes of
+-- one core; quick: 45 runs, 10 s of one.
 --
 --     heddle run scenarios/all.lua [scale=full] [pairs=CONS+LPS] [shares=100,75]
 --
@@ -27,7 +40,8 @@ local experiment = require "heddle.experiment"
 
 local PAGE, TABLES = 65536, 4096
 local NEUTRAL = 0.03
-local PAIRS = { "CONS+LPS", "MVT+SRAD", "BICG+GESUMMV" }
+local LEAST = 32 -- 64 KB pages an application: Mosaic places in frames of 2 MB
+local PAIRS = { "CONS+LPS", "MVT+SRAD", "BICG+GESUMMV", "SCAN+SRAD" }
 local CLASS = { regular = 1, ["regular, sharing"] = 2, irregular = 3 }
 local ETC = H.suites.get "etc"
 
@@ -44,22 +58,27 @@ local function words(text, otherwise)
     return #out > 0 and out or otherwise
 end
 
-local pairs_of = words(arg.pairs, full and PAIRS or { PAIRS[2] })
+local pairs_of = words(arg.pairs, full and PAIRS or { PAIRS[2], PAIRS[4] })
 local shares = words(arg.shares, { "100", "75" })
 
 -- ---- designs: subsets of five ---------------------------------------------------
 
 local NAMES = { "Mosaic", "MASK", "MESC", "ETC", "TCWS" }
+local MOSAIC, ETC_BIT = 1, 8
+local PLAIN = 1 << #NAMES -- ETC in the set is without compression
+local ALL = PLAIN - 1
 
 --- The mechanism of that place in NAMES; ETC's engine knows the classes.
-local function mechanism(i, programs)
+local function mechanism(i, programs, plain)
     local name = NAMES[i]
     if name == "ETC" then
         local classes = {}
         for a, program in ipairs(programs) do
             classes[a] = CLASS[ETC.class[program]] or 0
         end
-        return H.designs.etc(classes)
+        local d = H.designs.etc(classes)
+        return not plain and d or { name = "PE + MT", policies = d.policies,
+            apply = function(machine) return machine end }
     end
     return name == "TCWS" and H.designs.tcws() or H.designs.get(name)
 end
@@ -74,12 +93,20 @@ for n = 1, #NAMES do
         end
         if count == n and n ~= 3 and (full or n ~= 2) then
             SETS[#SETS + 1] = set
+            if set & ETC_BIT ~= 0 and (full or n ~= 4) then
+                SETS[#SETS + 1] = set | PLAIN
+            end
         end
     end
 end
 local IDEAL = "Ideal TLB"
 
 local function name_of(set)
+    if set & PLAIN ~= 0 then
+        local name = name_of(set & ALL)
+        return name:find "^all" and name .. ", PE + MT"
+            or (name:gsub("ETC", "PE + MT"))
+    end
     local list = {}
     for i, name in ipairs(NAMES) do
         if set >> (i - 1) & 1 == 1 then
@@ -87,17 +114,21 @@ local function name_of(set)
         end
     end
     return #list == 0 and "none" or #list == #NAMES and "all"
-        or #list == #NAMES - 1 and "all but " .. name_of((1 << #NAMES) - 1 ~ set)
+        or #list == #NAMES - 1 and "all but " .. name_of(ALL ~ set)
         or table.concat(list, " + ")
 end
 
-local function design(set, programs)
+--- `there`: pages are, at launch.
+local function design(set, programs, there)
     local d = { name = "none", policies = {},
         apply = function(machine) return machine end }
     for i = 1, #NAMES do
         if set >> (i - 1) & 1 == 1 then
-            d = H.designs.both(d, mechanism(i, programs))
+            d = H.designs.both(d, mechanism(i, programs, set & PLAIN ~= 0))
         end
+    end
+    if not there and set & MOSAIC == 0 then
+        table.insert(d.policies, { use = "reserve" })
     end
     return d
 end
@@ -151,17 +182,24 @@ for i, programs in ipairs(list) do
     for _, share in ipairs(shares) do
         local n = tonumber(share)
         local pages = n < 100 and touched * n // 100 or nil
-        local group = { name = pairs_of[i] .. " " .. share, speed = {} }
+        if pages and pages < LEAST * #programs then
+            x:say("%s touches %d pages of 64 KB so far: not run in %s %%",
+                pairs_of[i], touched, share)
+            goto next
+        end
+        local group = { name = pairs_of[i] .. " " .. share, speed = {},
+            result = {} }
         groups[#groups + 1] = group
         for _, set in ipairs(SETS) do
-            jobs[#jobs + 1] = job(programs, design(set, programs), pages,
-                not pages)
+            jobs[#jobs + 1] = job(programs, design(set, programs, not pages),
+                pages, not pages)
             group[#group + 1] = set
         end
-        local ideal = design(0)
+        local ideal = design(0, programs, not pages)
         ideal.apply = H.designs.ideal
         jobs[#jobs + 1] = job(programs, ideal, pages, not pages)
         group[#group + 1] = IDEAL
+        ::next::
     end
 end
 local results, k = x:run(jobs), 0
@@ -169,12 +207,74 @@ for _, group in ipairs(groups) do
     local none = results[k + 1]
     for _, set in ipairs(group) do
         k = k + 1
+        group.result[set] = results[k]
         local speed = 1.0
         for a, app in ipairs(results[k].apps) do
             speed = speed * none.apps[a].cycles / app.cycles
         end
         group.speed[set] = speed ^ (1 / #none.apps)
     end
+end
+
+-- ---- what each mechanism did ----------------------------------------------------
+
+local function count(r, ...)
+    local sum = 0
+    for _, name in ipairs { ... } do
+        sum = sum + (H.report.counter(r, name) or 0) -- nil: the part is off
+    end
+    return sum
+end
+
+local function compressed(r)
+    return count(r, "compress.pages_512", "compress.pages_1k", "compress.pages_2k")
+end
+
+--- By its place in NAMES: how it is said that it did nothing, and what it did in a
+-- run.  (No counter has what TCWS holds: a run without it is not the same.)
+local DID = {
+    { "coalesced nothing", function(r) return count(r, "memory.coalesced") end },
+    { "kept nothing out", function(r)
+        return count(r, "mmu.bypass_fills", "l2cache.bypass_walks", "dram.golden")
+    end },
+    { "filled no subregion", function(r) return count(r, "l2tlb.sub_fills") end },
+    { "never acted", function(r)
+        return count(r, "throttle.stops", "evict.ahead") + compressed(r)
+    end },
+    { "held no warp", function(r, without)
+        return without and r.cycles == without.cycles and 0 or 1
+    end },
+}
+
+--- What a run did, by the counters of each mechanism: the columns of DONE.
+local DONE = { "coalesced", "in subregions", "kept out", "walks saved",
+    "cores stopped", "evicted ahead", "compressed", "kept apart" }
+local function done(r, none)
+    local function per(of)
+        return count(of, "walk.walks") / math.max(1, of.instructions)
+    end
+    return { count(r, "memory.coalesced"),
+        ("%.0f %%"):format(100 * count(r, "memory.contiguous_peak")
+            / math.max(1, count(r, "memory.mapped_peak"))),
+        count(r, "mmu.bypass_fills"),
+        ("%d %%"):format(math.floor(100.5 - 100 * per(r)
+            / math.max(1e-9, per(none)))),
+        count(r, "throttle.stops"), count(r, "evict.ahead"), compressed(r),
+        count(r, "memory.contiguous_packed", "memory.coalesced_packed") }
+end
+
+--- Which of a set's mechanisms did nothing in its run, in words, or nil.
+local function idle(group, set)
+    local who = {}
+    for i, name in ipairs(NAMES) do
+        local bit = 1 << (i - 1)
+        if set & bit ~= 0 and DID[i][2](group.result[set],
+            group.result[set & ~bit]) == 0 then
+            who[#who + 1] = (set & PLAIN ~= 0 and name == "ETC" and "PE + MT"
+                or name) .. " " .. DID[i][1]
+        end
+    end
+    return #who > 0 and table.concat(who, ", ") or nil
 end
 
 -- ---- what came of it ------------------------------------------------------------
@@ -215,13 +315,40 @@ end
 x:table("speed, the machine without any mechanism as 1", rows)
 x:bars(chart)
 
---- S(AB) / (S(A) S(B)); and what they are to each other.
+--- S(AB) / (S(A) S(B)).
 local function interaction(group, a, b)
     return group.speed[a | b] / (group.speed[a] * group.speed[b])
 end
 
 local function word(v)
     return v > 1 + NEUTRAL and "add" or v < 1 - NEUTRAL and "fight" or "neutral"
+end
+
+--- The row of two mechanisms: what they are to each other where both did something,
+-- and who did nothing where not.
+local function pair_row(a, b)
+    local row, both, lazy = { name_of(a | b) }, {}, {}
+    for g, group in ipairs(groups) do
+        local text = idle(group, a | b)
+        if text then
+            row[g + 1] = text
+            lazy[#lazy + 1] = not lazy[text] and text or nil
+            lazy[text] = true
+        else
+            both[#both + 1] = interaction(group, a, b)
+            row[g + 1] = ("%.3f"):format(both[#both])
+        end
+    end
+    local v = 1.0
+    for _, one in ipairs(both) do
+        v = v * one ^ (1 / #both)
+    end
+    row[#row + 1] = #both > 0 and ("%.3f"):format(v) or "-"
+    row[#row + 1] = #both > 0 and ("%s (%d of %d)"):format(word(v), #both, #groups)
+        or table.concat(lazy, "; ")
+    x:quantity { "interaction of " .. row[1], heddle = #both > 0 and v or nil,
+        note = #both == 0 and table.concat(lazy, "; ") or nil }
+    return row
 end
 
 if full then
@@ -231,22 +358,20 @@ if full then
     for i = 1, #NAMES do
         for j = i + 1, #NAMES do
             local a, b = 1 << (i - 1), 1 << (j - 1)
-            local row = { name_of(a | b) }
-            for g, group in ipairs(groups) do
-                row[g + 1] = ("%.3f"):format(interaction(group, a, b))
+            rows[#rows + 1] = pair_row(a, b)
+            if a == ETC_BIT then
+                rows[#rows + 1] = pair_row(a | PLAIN, b)
+            elseif b == ETC_BIT then
+                rows[#rows + 1] = pair_row(a, b | PLAIN)
             end
-            local v = mean(function(g) return interaction(g, a, b) end)
-            row[#row + 1], row[#row + 2] = ("%.3f"):format(v), word(v)
-            rows[#rows + 1] = row
-            x:quantity { "interaction of " .. row[1], heddle = v }
         end
     end
-    x:table("interaction S(AB) / (S(A) S(B)); within 3 % neutral", rows)
+    x:table("interaction S(AB) / (S(A) S(B)); within 3 % neutral; mean of the "
+        .. "columns in which both did something", rows)
 end
 
 rows = { { "without" } }
 table.move(chart.groups, 1, #groups, 2, rows[1])
-local ALL = (1 << #NAMES) - 1
 for i, name in ipairs(NAMES) do
     local row = { name }
     for g, group in ipairs(groups) do
@@ -256,4 +381,22 @@ for i, name in ipairs(NAMES) do
     rows[#rows + 1] = row
 end
 x:table("what each brings to the other four: S(all) / S(all but it)", rows)
+
+rows = { table.move(DONE, 1, #DONE, 3, { "where", "design" }) }
+rows[1][#rows[1] + 1] = "what did nothing"
+for _, group in ipairs(groups) do
+    for _, set in ipairs(SETS) do
+        local some = set & ALL
+        if some & (some - 1) == 0 or some == ALL then
+            local row = done(group.result[set], group.result[0])
+            table.move(row, 1, #row, 3)
+            row[1], row[2] = group.name, name_of(set)
+            row[#row + 1] = idle(group, set) or ""
+            rows[#rows + 1] = row
+        end
+    end
+end
+x:table("what each mechanism did: regions coalesced, pages in contiguous subregions, "
+    .. "fills kept out by tokens, walks saved, pages compressed, and pages in order "
+    .. "that this kept apart", rows)
 x:close()

@@ -37,5 +37,24 @@ local designs = 0
 for _ in text:gmatch "\n[%a, +]+ %d%.%d%d%d +%d%.%d%d%d%f[\n]" do
     designs = designs + 1
 end
-tap.is(designs, 13, "none, five, five without one, all, and no misses")
+tap.is(designs, 15, "none, five, five without one, all, ETC without compression "
+    .. "alone and in all, and no misses")
+--- The row of a design in the table of what each did.
+local function did(design)
+    return text:match("\nMVT%+SRAD 75 +" .. design .. "  ([^\n]*)") or ""
+end
+local function cells(design)
+    return did(design):match
+        "(%d+) +(%d+) %% +(%d+) +(%-?%d+) %% +(%d+) +(%d+) +(%d+) +(%d+)"
+end
+local _, covered, _, saved = cells "MESC"
+tap.ok(tonumber(covered) > 50 and tonumber(saved) > 20,
+    "pages that fault are in order where frames are reserved", text)
+local _, _, _, _, stopped, _, packed, apart = cells "all"
+tap.ok(tonumber(stopped) > 0 and tonumber(packed) > 0 and tonumber(apart) > 0,
+    "what ETC did, and what compression kept apart", text)
+tap.ok(did "Mosaic":find "Mosaic coalesced nothing" and did "all":find
+    "MESC filled no subregion" and not did "MESC":find "filled no",
+    "who did nothing is named", text)
+tap.is(select(7, cells "PE %+ MT"), "0", "PE + MT compresses nothing")
 mesc:done()
