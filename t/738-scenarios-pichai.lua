@@ -10,6 +10,7 @@ SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
+local experiment = require "heddle.experiment"
 
 local pichai = scenarios.of("pichai", { other = { common = true, levels = true } })
 pichai:all(15)
@@ -53,6 +54,9 @@ local _, run = pichai:run("fig10", "variant=short programs=BFS")
 tap.is(run:match "augmented below no TLB, mean +%- +(%S+) %%", short,
     "a column is what its variant gives")
 tap.ok(not run:find "levels", "which has no columns", run)
+tap.is(table.concat(experiment.choices "scenarios/pichai/fig10.lua", " "),
+    "short levels short-levels", "they are found without a run")
+tap.is(#experiment.choices "scenarios/pichai/beyond.lua", 0, "maxwell has none")
 
 -- ---- CCWS --------------------------------------------------------------------------
 

@@ -569,8 +569,8 @@ local PRESETS = {
             },
             l2tlb = { mode = { "off", "Pichai: none" } },
             xbar = { latency = { 50, "Pichai 6.3: several tens of cycles, which "
-                .. "its simulator counts at 325 MHz: an L2 hit is 220 shader "
-                .. "cycles, 55 of those; with 8 it is 13; as maxwell-crossbar" } },
+                .. "its simulator counts at 325 MHz: an L2 hit is 225 shader "
+                .. "cycles, 56 of those; with 8 it is 14; as maxwell-crossbar" } },
             walk = {
                 walkers = { 1, "Pichai 5.2" },
                 per_core = { true, "Pichai 5.2" },

@@ -93,8 +93,8 @@ uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
     return used;
 }
 
-bool hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
-                           hd_vpn vpn)
+uint32_t hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     const struct hd_pt_table *x = hd_pt_leaf_table(t, h);
@@ -102,10 +102,12 @@ bool hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
 
     if (t->compress == NULL || x == NULL || h->region_bits & HD_PT_JOINED ||
         coalesced_used(t, x) != HD_LARGE_PAGES)
-        return false;
+        return 0;
     e = hd_pt_entry(t, x->at);
-    return coalesced_frame(e, HD_PT_EVICTING) != HD_NO_FRAME &&
-           coalesced_frame(e, HD_PT_EVICTING | HD_PT_PACKED) == HD_NO_FRAME;
+    if (coalesced_frame(e, HD_PT_EVICTING) == HD_NO_FRAME ||
+        coalesced_frame(e, HD_PT_EVICTING | HD_PT_PACKED) != HD_NO_FRAME)
+        return 0;
+    return HD_LARGE_PAGES;
 }
 
 bool hd_ptables_large(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

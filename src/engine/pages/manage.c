@@ -150,9 +150,8 @@ static void have_come(struct hd_manage *g, uint32_t app, hd_vpn vpn,
         hd_pfn f;
         q.present = hd_ptables_whole(g->t, app, (hd_vpn){v}, &f);
         if (q.present == 0) {
-            if (hd_ptables_kept_apart(g->t, app, (hd_vpn){v}))
-                *hd_manage_count(g, app, HD_MANAGE_COALESCED_PACKED) +=
-                    HD_LARGE_PAGES;
+            *hd_manage_count(g, app, HD_MANAGE_COALESCED_PACKED) +=
+                hd_ptables_kept_apart(g->t, app, (hd_vpn){v});
             continue;
         }
         q.frame = f.v;

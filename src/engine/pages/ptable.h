@@ -253,9 +253,9 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 uint32_t hd_ptables_whole(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           hd_pfn *frame);
 
-/* That would be so, but for pages that are compressed. */
-bool hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
-                           hd_vpn vpn);
+/* Pages of the region that only compression keeps from that, or 0. */
+uint32_t hd_ptables_kept_apart(const struct hd_ptables *t, uint32_t app,
+                               hd_vpn vpn);
 
 /* The translation of a coalesced region, whether the page that is asked for has
  * come or not; false: it is not coalesced. */

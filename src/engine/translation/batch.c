@@ -38,7 +38,7 @@ void hd_batch_call(struct hd_unit *u, hd_time at)
         u->s->walkers++;
         hd_walk_post(u, at, HD_PTW_GATHER, 0);
     } else if (u->s->open != 0) {
-        hd_walk_post(u, at, HD_PTW_JOIN, 0);
+        hd_walk_post(u, at, HD_PTW_GATHER, 1);
     }
 }
 
@@ -117,13 +117,6 @@ bool hd_batch_ended(struct hd_unit *u, hd_time now, uint32_t batch)
     return true;
 }
 
-/* A read of a batch is back, or a walk of it has ended: no walk joins it. */
-void hd_batch_close(struct hd_unit *u, uint32_t batch)
-{
-    if (u->s->open == batch + 1)
-        u->s->open = 0;
-}
-
 /* A walk of a batch has ended. */
 void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
 {
@@ -131,7 +124,8 @@ void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_batch *b = &u->batch[batch];
     uint32_t *link = &b->first;
 
-    hd_batch_close(u, batch);
+    if (u->s->open == batch + 1)
+        u->s->open = 0;
     while (*link != walk)
         link = &u->walk[*link].peer;
     *link = u->walk[walk].peer;
@@ -161,13 +155,41 @@ static uint32_t batch_enter(struct hd_unit *u, hd_time now, hd_time until,
     return *link;
 }
 
-/* A walker takes walks that wait. */
-void hd_batch_gather(struct hd_unit *u, hd_time now)
+/* Walks that wait join the batch that is open. */
+static void batch_join(struct hd_unit *u, hd_time now)
+{
+    struct hd_unit_state *s = u->s;
+
+    while (s->open != 0 && s->waiting > 0) {
+        uint32_t batch = s->open - 1, walk;
+        struct hd_batch *b = &u->batch[batch];
+        uint32_t *link = &b->first;
+        if (b->left == u->m->walk_cfg.batch)
+            break;
+        while (*link != HD_NONE)
+            link = &u->walk[*link].peer;
+        walk = batch_enter(u, now, now, batch, link);
+        if (walk == HD_NONE)
+            break;
+        b->left++;
+        b->busy++;
+        hd_walk_row(u, u->walk[walk].app)[HD_WALK_JOINED]++;
+        hd_ptw_begin(u, now, walk);
+    }
+    hd_l2tlb_unblock(u, now);
+}
+
+/* A walker takes walks that wait, or they join the batch that is open. */
+void hd_batch_gather(struct hd_unit *u, hd_time now, uint32_t join)
 {
     struct hd_unit_state *s = u->s;
     uint32_t batch, n = 0, *link;
     struct hd_batch *b;
 
+    if (join) {
+        batch_join(u, now);
+        return;
+    }
     if (s->waiting == 0) { /* another one was quicker */
         s->walkers--;
         return;
@@ -190,30 +212,6 @@ void hd_batch_gather(struct hd_unit *u, hd_time now)
     }
     if (b->left > 0 && --b->busy == 0 && b->first != HD_NONE)
         batch_next_level(u, now, batch);
-    hd_l2tlb_unblock(u, now);
-}
-
-/* Walks that wait join the batch that is open. */
-void hd_batch_join(struct hd_unit *u, hd_time now)
-{
-    struct hd_unit_state *s = u->s;
-
-    while (s->open != 0 && s->waiting > 0) {
-        uint32_t batch = s->open - 1, walk;
-        struct hd_batch *b = &u->batch[batch];
-        uint32_t *link = &b->first;
-        if (b->left == u->m->walk_cfg.batch)
-            break;
-        while (*link != HD_NONE)
-            link = &u->walk[*link].peer;
-        walk = batch_enter(u, now, now, batch, link);
-        if (walk == HD_NONE)
-            break;
-        b->left++;
-        b->busy++;
-        hd_walk_row(u, u->walk[walk].app)[HD_WALK_JOINED]++;
-        hd_ptw_begin(u, now, walk);
-    }
     hd_l2tlb_unblock(u, now);
 }
 

@@ -352,8 +352,8 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     if (hd_pwc_on(&u->pwc))
         hd_pwc_fill(&u->pwc, of->app, of->vpn, of->level, of->leaf,
                     of->pte[of->level - 1]);
-    if (HD_UNLIKELY(u->batch != NULL))
-        hd_batch_close(u, of->batch);
+    if (HD_UNLIKELY(u->s->open == of->batch + 1)) /* the batch's first read */
+        u->s->open = 0;
     for (uint32_t share; walk != HD_NONE; walk = share) {
         struct hd_walk *w = &u->walk[walk];
         share = w->share; /* it may end at once */
@@ -387,9 +387,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
     else if (what == HD_PTW_DONE)
         walk_done(u, now, walk);
     else if (what == HD_PTW_GATHER)
-        hd_batch_gather(u, now);
-    else if (what == HD_PTW_JOIN)
-        hd_batch_join(u, now);
+        hd_batch_gather(u, now, walk);
     else if (what == HD_PTW_READ)
         hd_batch_read(u, now, walk);
     else if (what == HD_PTW_EXTRA)

@@ -17,8 +17,7 @@ enum {
     HD_PTW_SEND,  /* the next read leaves */
     HD_PTW_ENTRY, /* a page-table entry has come */
     HD_PTW_DONE,
-    HD_PTW_GATHER, /* a walker takes a batch of those that wait */
-    HD_PTW_JOIN,   /* those that wait join a batch */
+    HD_PTW_GATHER, /* those that wait become a batch, or join one */
     HD_PTW_READ,   /* the next read of a batch leaves */
     HD_PTW_EXTRA   /* a walker that has answered makes extra reads */
 };
@@ -151,10 +150,7 @@ void hd_requesters_form(struct hd_unit *u, const struct hd_mshr_entry *e,
 /* A walk waits: a free walker takes a batch, or the walk joins an open one,
  * behind whatever comes at the same instant; it does. */
 void hd_batch_call(struct hd_unit *u, hd_time at);
-void hd_batch_gather(struct hd_unit *u, hd_time now);
-void hd_batch_join(struct hd_unit *u, hd_time now);
-/* A read of a batch is back: no walk joins it from now on. */
-void hd_batch_close(struct hd_unit *u, uint32_t batch);
+void hd_batch_gather(struct hd_unit *u, hd_time now, uint32_t join);
 /* A walk of a batch needs the entry of its level; it has ended. */
 void hd_batch_want(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_batch_leave(struct hd_unit *u, hd_time now, uint32_t walk);
