@@ -2,10 +2,10 @@
  * Pinned: walk batches (walk.batch; Pichai et al. 6.3).  Their figure 8: three
  * pages need 7 reads, on 5 lines, where 12 are needed one by one.  A read a
  * cycle, those of a line in succession, a level when all of the one above are
- * back, at the very cycle; a walk that comes before the first read is back joins
- * the batch, a later one comes with the next; a policy says which entry goes
- * next.  And under random load every read leaves
- * at the instant at which a naive model, which knows no events, has it leave.
+ * back, at the very cycle; a walk that comes before the first read is back
+ * joins the batch, a later one comes with the next; a policy says which entry
+ * goes next.  And under random load every read leaves at the instant at which a
+ * naive model, which knows no events, has it leave.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -236,7 +236,7 @@ struct naive {
     struct walk walk[REQUESTS]; /* the oldest first */
     uint32_t n, walkers, batch;
     uint64_t last[8], next[8]; /* of a walker: address, when it may read again */
-    bool open[8]; /* none of its reads is back */
+    bool open[8];              /* none of its reads is back */
     struct vm_read read[4 * REQUESTS];
     uint32_t reads;
 };

@@ -44,16 +44,15 @@ uint32_t hd_ptables_present(const struct hd_ptables *t, uint32_t app,
 
 /* The frame of 2 MB in which the pages of a leaf table are in order, as far as
  * they have frames; HD_NO_FRAME: there is none, or a page has one of the bits
- * `not`: it is being evicted, and its frame would not be the place that is kept
- * for it, or it is compressed. */
-static uint64_t coalesced_frame(const uint64_t *e, uint64_t not)
+ * `bars`: it is being evicted, and its frame would not be the place that is
+ * kept for it, or it is compressed. */
+static uint64_t coalesced_frame(const uint64_t *e, uint64_t bars)
 {
     uint64_t f = HD_NO_FRAME;
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
         uint64_t at = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT)) ||
-            e[i] & not)
+        if (!(e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT)) || e[i] & bars)
             return HD_NO_FRAME;
         if (!(e[i] & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)))
             continue;
