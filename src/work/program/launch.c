@@ -498,7 +498,7 @@ static int on_device(heddle_host *h, uint32_t buffer, const char *does)
 }
 
 /* One more call at the next launch.  0 or HEDDLE_EPROGRAM. */
-static int host_call(heddle_host *h, struct hd_lane_call c)
+static int host_add_call(heddle_host *h, struct hd_lane_call c)
 {
     struct hd_lane_state *st = h->vm->st;
 
@@ -528,7 +528,7 @@ static int host_turn(heddle_host *h, uint32_t buffer, uint8_t what, bool frees)
     else
         e = 0;
     if (e == 0 && st->beside)
-        e = host_call(
+        e = host_add_call(
             h, (struct hd_lane_call){.buffer = (uint16_t)buffer, .what = what});
     if (e != 0)
         return e;
@@ -569,7 +569,8 @@ int heddle_host_wait(heddle_host *h, uint64_t ns)
                           "program %s: the host waits for %llu ns; expected a "
                           "second at most, next to a launch",
                           h->vm->prog->name, (unsigned long long)ns);
-    return host_call(h, (struct hd_lane_call){.what = HD_HINT_WAIT, .ns = ns});
+    return host_add_call(h,
+                         (struct hd_lane_call){.what = HD_HINT_WAIT, .ns = ns});
 }
 
 /* A range is in its buffer, which is in the device's memory: fills the call.  0
@@ -632,10 +633,11 @@ int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
     if (e != 0)
         return e;
     if (HD_UNLIKELY(st->ranged[buffer]) && host_has_calls(st, buffer))
-        return host_call(h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
-                                                  .what = HD_HINT_ADVICE,
-                                                  .set = (uint8_t)advice,
-                                                  .unset = HD_HINT_ALL_ADVICE});
+        return host_add_call(
+            h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
+                                     .what = HD_HINT_ADVICE,
+                                     .set = (uint8_t)advice,
+                                     .unset = HD_HINT_ALL_ADVICE});
     if (HD_UNLIKELY(st->ranged[buffer]))
         st->reported[buffer] = UNKNOWN;
     st->ranged[buffer] = 0;
@@ -663,7 +665,7 @@ int heddle_host_advise_range(heddle_host *h, const struct heddle_range *r,
     c.set = (uint8_t)set;
     c.unset = (uint8_t)unset;
     h->vm->st->ranged[r->buffer] = 1;
-    return host_call(h, c);
+    return host_add_call(h, c);
 }
 
 /* enum heddle_move has it.  0 or HEDDLE_EPROGRAM. */
@@ -685,8 +687,8 @@ int heddle_host_move(heddle_host *h, uint32_t buffer, enum heddle_move what)
         e = host_moves(h, what);
     if (e != 0)
         return e;
-    return host_call(h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
-                                              .what = (uint8_t)what});
+    return host_add_call(h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
+                                                  .what = (uint8_t)what});
 }
 
 int heddle_host_move_range(heddle_host *h, const struct heddle_range *r,
@@ -700,7 +702,7 @@ int heddle_host_move_range(heddle_host *h, const struct heddle_range *r,
     if (e != 0)
         return e;
     c.what = (uint8_t)what;
-    return host_call(h, c);
+    return host_add_call(h, c);
 }
 
 uint32_t heddle_host_launched(const heddle_host *h)
