@@ -448,6 +448,8 @@ for i, case in ipairs {
             trace.info(trace.open(path)).hash, case[1] .. ": one hash")
         local head = files.read(path)
         tap.is(head:byte(9), 4, case[1] .. ": it is of version 4")
+        tap.ok(trace.info(trace.open(path)).host_calls > 4,
+            case[1] .. ": with calls of the host")
     end
     local function statistics(apps)
         local sim <close> = whole.sim(apps, whole.join(ROUND, case[2]),

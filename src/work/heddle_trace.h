@@ -43,6 +43,7 @@ struct heddle_trace_info {
     uint64_t allocations, pages;  /* pages touched outside of them */
     uint64_t local_words; /* of local memory, from the first that a thread
                              touches to the last */
+    uint64_t host_calls;  /* before kernels and next to them */
     uint64_t hash;        /* of the contents */
 };
 

@@ -124,6 +124,7 @@ static int info(lua_State *L)
                                              INFO(allocations),
                                              INFO(pages),
                                              INFO(local_words),
+                                             INFO(host_calls),
                                              HL_END};
     struct heddle_trace_info i;
     char hash[17], name[NAME];

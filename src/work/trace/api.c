@@ -230,6 +230,7 @@ int heddle_trace_info(const heddle_workload *w, struct heddle_trace_info *out)
         out->memory_instructions += k->mem_insts;
         out->lane_addresses += k->lane_addrs;
         out->frames += k->frames;
+        out->host_calls += k->calls;
         for (uint32_t f = k->frame0; f < k->frame0 + k->frames; f++) {
             out->frame_bytes += b->frame[f].raw;
             out->stored_bytes += b->frame[f].stored;

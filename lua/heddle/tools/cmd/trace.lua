@@ -159,6 +159,7 @@ local INFO = {
     { "allocations", "allocations listed" },
     { "pages", "pages of 4 KB touched outside of them" },
     { "local_words", "words of local memory a thread" },
+    { "host_calls", "calls of the host on memory" },
     { "frames", "frames" },
     { "frame_bytes", "bytes of frames" },
     { "file_bytes", "bytes of the file" },
