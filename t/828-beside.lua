@@ -167,6 +167,19 @@ for mode, settings in pairs(MODES) do
     end, settings, { first = 200 })
     tap.is(c.remote.pages, N // 2, mode .. ": advice holds for later faults")
     tap.is(c.fault.pages, N // 2, mode .. ": and no others")
+    local from = {}
+    for i, said in ipairs { "set_preferred_host", { preferred = "host" } } do
+        local s <close>, e = run(function(by, b)
+            return { { by.a, beside = function(h)
+                h.wait((mode == "driver" and 300000 or 0) + 8 * (LATENCY + PAGE))
+                h.advise(b.a, said)
+            end } }
+        end, settings)
+        from[i] = e.remote.pages
+        local _ = s
+    end
+    tap.ok(from[1] > 0 and from[1] < N and from[1] == from[2],
+        mode .. ": a table of advice holds from its turn on, too", from[2])
     local late <close>, d = run(function(by, b)
         return { { by.a, beside = function(h)
             h.wait((mode == "driver" and 300000 or 0) + 8 * (LATENCY + PAGE))

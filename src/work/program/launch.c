@@ -632,12 +632,14 @@ int heddle_host_advise(heddle_host *h, uint32_t buffer, uint32_t advice)
         e = host_advice(h, advice);
     if (e != 0)
         return e;
-    if (HD_UNLIKELY(st->ranged[buffer]) && host_has_calls(st, buffer))
+    if (st->beside || (st->ranged[buffer] && host_has_calls(st, buffer))) {
+        st->ranged[buffer] = 1;
         return host_add_call(
             h, (struct hd_lane_call){.buffer = (uint16_t)buffer,
                                      .what = HD_HINT_ADVICE,
                                      .set = (uint8_t)advice,
                                      .unset = HD_HINT_ALL_ADVICE});
+    }
     if (HD_UNLIKELY(st->ranged[buffer]))
         st->reported[buffer] = UNKNOWN;
     st->ranged[buffer] = 0;
