@@ -252,6 +252,22 @@ for _, paging in ipairs { "none", "launch", "fault" } do
     local _ = { sim, async, host }
 end
 
+do -- what is said of a buffer before it goes has no effect
+    local sim <close>, c = run(function(by) return { by.a } end, nil,
+        { host = function(h)
+            if h.launched > 0 then return nil end
+            h.prefetch(h.b.a)
+            h.advise(h.b.a, "set_preferred_host", 0, PAGE)
+            h.free(h.b.a)
+            h.allocate(h.b.a)
+            h.prefetch(h.b.a, "gpu", 0, 3)
+            return h.kernels.a
+        end })
+    tap.is(c.fault.prefetched, 1, "what is said before a free has no effect")
+    tap.is(c.fault.pages, N, "and advice neither")
+    local _ = sim
+end
+
 do -- frames of what is freed are free while the kernel runs
     local sim <close>, c = run(function(by, b)
         return { by.b, { by.a, beside = function(h) h.free_async(b.b) end } }

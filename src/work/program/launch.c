@@ -511,6 +511,18 @@ static int host_add_call(heddle_host *h, struct hd_lane_call c)
     return 0;
 }
 
+/* A buffer is freed before the launch: what was to be done to it first is not,
+ * since buffers are freed and taken before all else. */
+static void host_drop_calls(struct hd_lane_state *st, uint32_t buffer)
+{
+    uint32_t n = st->called;
+
+    for (uint32_t i = st->called; i < st->calls; i++)
+        if (st->call[i].buffer != buffer)
+            st->call[n++] = st->call[i];
+    st->calls = n;
+}
+
 /* A buffer is freed, or taken again, before the launch or next to it.  0 or
  * HEDDLE_EPROGRAM. */
 static int host_turn(heddle_host *h, uint32_t buffer, uint8_t what, bool frees)
@@ -533,8 +545,11 @@ static int host_turn(heddle_host *h, uint32_t buffer, uint8_t what, bool frees)
     if (e != 0)
         return e;
     st->freed[buffer] = frees;
-    if (!st->beside)
-        launch_turn(st, buffer);
+    if (st->beside)
+        return 0;
+    launch_turn(st, buffer);
+    if (frees)
+        host_drop_calls(st, buffer);
     return 0;
 }
 
