@@ -283,6 +283,47 @@ do
     local plain = stream(nil, { ["uvm.perf_prefetch_enable"] = false })
     near(time - plain, 64 * 50000 + 30000, "what migrates pays both")
     tap.is(c.remote.pages, 0, "and is on the GPU")
+    -- what the host touches it maps again, which its next fault pays: in pairs
+    for _, host in ipairs { "host_reads", "host_writes", "prefetch_host",
+        "prefetch" } do
+        local touched = host == "prefetch" and 0 or 64
+        local term = { ["uvm.perf_prefetch_enable"] = false,
+            ["uvm.unmap_latency"] = 50000 }
+        local free <close>, e = run({ advised(64, nil, 3, host) },
+            whole.join(term, { ["uvm.unmap_latency"] = 0 }))
+        local paid <close>, g = run({ advised(64, nil, 3, host) }, term)
+        tap.is(g.uvm.unmap_cycles, 2 * touched * 50000,
+            host .. ": " .. touched .. " pages are unmapped, twice")
+        tap.ok(e.uvm.unmap_cycles == 0 and g.fault.faults == e.fault.faults
+            and g.fault.faults == 64 + 2 * touched, "as they fault",
+            g.fault.faults)
+        near(paid.now - free.now + 1, 2 * touched * 50000 + 1, "at that price")
+    end
+    do -- pages that were not on the GPU when they were touched count; none of a
+        -- buffer that was not touched does
+        local both = H.program(kernel.app { name = "both", source = "this test",
+            align = 2 << 20, buffers = function()
+                return { kernel.i64("a", 64 * 512), kernel.i64("b", 64 * 512) }
+            end,
+            kernels = function(_, b)
+                local function load(of, name)
+                    return kernel.kernel(name, { grid = 1, block = 1 },
+                        function(t)
+                        t:loop(64, function(j)
+                            local x = t:load(of, j * 512)
+                            t:alu(1, { uses = { x } })
+                        end)
+                    end)
+                end
+                return { load(b.a, "a"),
+                    { load(b.b, "b"), host_writes = { b.b } } }
+            end })
+        local sim <close>, c = run({ both }, { ["uvm.unmap_latency"] = 50000,
+            ["uvm.perf_prefetch_enable"] = false })
+        tap.ok(c.uvm.unmap_cycles == 64 * 50000 and c.fault.faults == 128
+            and sim.now > 0, "touched before it was ever on the GPU",
+            c.uvm.unmap_cycles)
+    end
     -- a page between the GPU and its host: what is throttled pays nothing
     local sim <close>, d = run({ whole.to_and_fro(1, 60) }, {
         ["uvm.host_mapped"] = true, ["uvm.unmap_latency"] = 100,
@@ -290,8 +331,8 @@ do
         ["fault.thrashing"] = "driver",
         ["uvm.perf_thrashing_lapse_usec"] = 50,
         ["uvm.perf_prefetch_enable"] = false })
-    tap.ok(d.thrash.throttled > 20 and d.uvm.unmap_cycles == 100
-        and d.fault.pages > 20 and sim.now > 0,
+    tap.ok(d.thrash.throttled > 20 and d.uvm.unmap_cycles
+        == 100 * d.fault.pages and d.fault.pages > 20 and sim.now > 0,
         "throttled faults unmap nothing", d.uvm.unmap_cycles)
 end
 

@@ -26,6 +26,7 @@ local DRIVER = { ["uvm.mode"] = "driver", ["uvm.base_latency"] = 4000,
     ["uvm.block_latency"] = 1000,
     ["uvm.interrupt_latency"] = 0, ["uvm.page_latency"] = 0,
     ["uvm.evict_latency"] = 0, ["uvm.fault_interval"] = 0,
+    ["uvm.unmap_latency"] = 0, -- of what the host touches
     ["uvm.perf_thrashing_enable"] = false }
 
 local function run(apps, settings, ...)

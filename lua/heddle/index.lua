@@ -287,7 +287,8 @@ end
 index.needs["uvm.as_released"] = "fault.thrashing or uvm.mode = driver"
 index.needs["uvm.perf_thrashing_pin"] = "fault.thrashing = driver or refault, or "
     .. "uvm.mode = driver"
-index.needs["uvm.unmap_latency"] = "uvm.mode = driver and uvm.host_mapped"
+index.needs["uvm.unmap_latency"] = "uvm.mode = driver, and uvm.host_mapped or a "
+    .. "program whose host touches its buffers"
 
 --- What else a setting can be given by.
 index.also = {

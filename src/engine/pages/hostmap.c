@@ -53,7 +53,8 @@ void hd_ptables_map_host(struct hd_ptables *t, uint32_t app,
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_pt_put(t, h, x->vpn.v, x->pages, hd_ptables_host_frame(t, app, x->vpn).v,
-              HD_PT_PRESENT | (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_EVICTED));
+              HD_PT_PRESENT | (*hd_pt_leaf(t, h, x->vpn.v) &
+                               (HD_PT_EVICTED | HD_PT_TOUCHED)));
     hd_pt_count_present(t, h, app, x->vpn.v, x->pages, true);
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     t->s->host_mapped += x->pages;
@@ -66,8 +67,8 @@ void hd_ptables_unmap_host(struct hd_ptables *t, uint32_t app,
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
     hd_pt_put(t, h, x->vpn.v, x->pages, HD_NO_FRAME,
-              HD_PT_NONRESIDENT |
-                  (*hd_pt_leaf(t, h, x->vpn.v) & HD_PT_EVICTED));
+              HD_PT_NONRESIDENT | (*hd_pt_leaf(t, h, x->vpn.v) &
+                                   (HD_PT_EVICTED | HD_PT_TOUCHED)));
     hd_pt_count_present(t, h, app, x->vpn.v, x->pages, false);
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     t->s->host_mapped -= x->pages;

@@ -24,6 +24,7 @@
  *   11     in level 4: and so this one is disabled
  *   51:12   frame
  *   60:52   in level 3: MESC's contiguity bits C0 to C7 and AC (contig.c)
+ *   61      the program's host has it mapped, after a touch (resident.c)
  *
  * A region is 2 MB of one address space: what one leaf table maps.  A hash of
  * (region, application) leads straight to its leaf table, or to its level-3

@@ -162,8 +162,15 @@ uint32_t hd_ptables_preferred(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
 
-/* Whether no page of the aligned 2 MB around vpn was resident earlier, and none
- * but those of a set, a bit each, is mapped or in flight. */
+/* The program's host touches so many pages from vpn on: it has those mapped that
+ * are not in the GPU's memory; whether it has one, until that migrates. */
+void hd_ptables_touch(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages);
+bool hd_ptables_touched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
+
+/* Whether no page of the aligned 2 MB around vpn was resident earlier, on the
+ * GPU or as the host touched it, and none but those of a set, a bit each, is
+ * mapped or in flight. */
 bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           const uint64_t set[HD_LARGE_PAGES / 64]);
 

@@ -32,6 +32,10 @@
 #define HD_PT_EVICTING (1ull << 5)
 #define HD_PT_EVICTED  (1ull << 4)
 
+/* Of an entry that is not present, or of a host-mapped page: the program's host
+ * has touched it since it was on the GPU, and so has it mapped. */
+#define HD_PT_TOUCHED (1ull << 61)
+
 /* Of a present page: it came without a fault, and no walk has found it yet. */
 #define HD_PT_PREFETCHED (1ull << 3)
 

@@ -64,6 +64,34 @@ bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
     return (e & (HD_PT_PRESENT | HD_PT_EVICTED)) == HD_PT_EVICTED;
 }
 
+void hd_ptables_touch(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                      uint64_t pages)
+{
+    struct hd_xlate x;
+
+    for (uint64_t v = vpn.v; v < vpn.v + pages; v = x.vpn.v + x.pages) {
+        const struct hd_pt_slot *h = hd_pt_slot_of(t, app, v);
+        uint64_t *e;
+        x = (struct hd_xlate){.vpn = {v}, .pages = 1};
+        if (!hd_pt_decode(t, h, v, HD_PT_NONRESIDENT | HD_PT_PRESENT, &x))
+            continue;
+        e = hd_pt_leaf(t, h, x.vpn.v);
+        if (*e & HD_PT_IN_FLIGHT ||
+            (*e & HD_PT_PRESENT && x.pfn.v < HD_HOST_FRAME))
+            continue;
+        for (uint32_t i = 0; i < (x.pages == HD_LARGE_PAGES ? 1 : x.pages); i++)
+            e[i] |= HD_PT_TOUCHED;
+    }
+}
+
+bool hd_ptables_touched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
+{
+    struct hd_xlate x;
+
+    return hd_pt_decode(t, hd_pt_slot_of(t, app, vpn.v), vpn.v, HD_PT_TOUCHED,
+                        &x);
+}
+
 bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           const uint64_t set[HD_LARGE_PAGES / 64])
 {
@@ -74,7 +102,7 @@ bool hd_ptables_untouched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
         if (hd_pt_decode(t, h, first + i,
-                         HD_PT_EVICTED |
+                         HD_PT_EVICTED | HD_PT_TOUCHED |
                              (set[i / 64] >> i % 64 & 1 ? 0 : here),
                          &x))
             return false;

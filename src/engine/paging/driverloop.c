@@ -49,8 +49,12 @@
  * Invariant: while requests wait for a replay the driver is at work, or packets
  * are in the buffer or its queues; the terms of a batch sum to its time.
  *
- * Left out on purpose: what driver.c says; which pages the host maps again when
- * it touches them: uvm.host_mapped is about blocks that have not migrated yet.
+ * The host has pages mapped that it has touched since they were on the GPU
+ * (hosttouch.c), which are unmapped as they migrate, and with uvm.host_mapped the
+ * blocks that have not migrated yet.  A notification's block is neither unmapped
+ * nor mapped for DMA: the GPU has used it already.
+ *
+ * Left out on purpose: what driver.c says.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -191,10 +195,12 @@ void hd_driverloop_decide(struct hd_faults *f, hd_time now, uint32_t head)
             continue;
         }
         migrates = true;
+        if (hd_ptables_touched(f->w.tables, f->v[e].app, f->v[e].vpn))
+            unmap = f->t.unmap;
     }
     if (migrates &&
         hd_ptables_dma(f->w.tables, f->v[head].app, f->v[head].vpn)) {
-        unmap = f->w.driver->host_mapped ? f->t.unmap : 0;
+        unmap = f->w.driver->host_mapped ? f->t.unmap : unmap;
         dma = f->t.dma;
     }
     r->unmap += unmap;

@@ -13,6 +13,10 @@
  * Over one that is throttled because it thrashes (thrash.c) the host naps, and
  * what is behind it in the range waits.
  *
+ * What the host has touched, or had moved to it, it has mapped from then on, until
+ * it migrates: the driver pays uvm.unmap_latency for it (driverloop.c).  Pages of
+ * the range that were not on the GPU count, too.
+ *
  * Invariant: one range of an application at a time; one write-back of all
  * ranges and evictions at a time.
  *
@@ -86,6 +90,8 @@ void hd_hosttouch_over(struct hd_evict *v, hd_time now)
             hd_ptables_evicted(v->w.tables, s->app, x.vpn);
         i = x.vpn.v + x.pages;
     }
+    hd_ptables_touch(v->w.tables, s->app, (hd_vpn){o->begin},
+                     o->vpn - o->begin);
     *hd_evict_count(v, s->app, HD_EVICT_BUSY_CYCLES) +=
         (now - s->since) / v->cycle;
     s->freed = s->app;
