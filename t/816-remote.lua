@@ -205,6 +205,8 @@ do -- a line after the other of n granules of a block: two pages of each fault
     tap.is(c.uvm.stale, n, "before who faults has his turn")
     tap.is(bases, 4 * n, "2 faults, a notification, one whose page has come")
     tap.is(each("uvm.block_latency", o), 4 * n, "and the blocks of all four")
+    tap.is(each("uvm.page_latency", o), 16 * n, "and each page that migrates")
+    tap.is(each("uvm.evict_latency", o), 0, "and no eviction where there is none")
 end
 
 for _, case in ipairs { { 8192, 3 }, { 262144 } } do

@@ -44,17 +44,18 @@
  *
  * Notifications of access counters (remote.c) share the loop: a batch of them
  * is served between two services of faults, granule by granule, with
- * uvm.base_latency once and uvm.block_latency for each 2 MB.
+ * uvm.base_latency once, uvm.block_latency for each 2 MB, and for what migrates
+ * uvm.page_latency and uvm.evict_latency, next to its copies.
  *
  * Invariant: while requests wait for a replay the driver is at work, or packets
  * are in the buffer or its queues; the terms of a batch sum to its time.
  *
  * The host has pages mapped that it has touched since they were on the GPU
  * (hosttouch.c), which are unmapped as they migrate, and with uvm.host_mapped the
- * blocks that have not migrated yet.  A notification's block is neither unmapped
- * nor mapped for DMA: the GPU has used it already.
+ * blocks that have not migrated yet.
  *
- * Left out on purpose: what driver.c says.
+ * Left out on purpose: what driver.c says; unmapping from the host, and mapping for
+ * DMA, of what a notification has migrate.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -369,8 +370,11 @@ static void driverloop_ship(struct hd_faults *f, hd_time now,
 {
     struct hd_fault_sum sum = hd_fault_set_ship(f, now, g, head);
 
-    if (f->v[head].prefetched)
-        return; /* no block of a batch */
+    if (f->v[head].prefetched) { /* no block of a batch */
+        f->s->notice_pages +=
+            f->v[head].prefetched == HD_FAULT_BY_COUNTER ? sum.pages : 0;
+        return;
+    }
     f->s->record.placed += sum.pages;
     f->s->record.bytes += sum.bytes;
 }
@@ -455,11 +459,40 @@ static void driverloop_begin(struct hd_faults *f, hd_time now, uint32_t n)
 
 /* ---- a batch of notifications ------------------------------------------- */
 
+/* The driver's time for what the last notification had migrate, from when its
+ * pages were unmapped on. */
+static hd_time driverloop_noticed(struct hd_faults *f)
+{
+    struct hd_fault_station *s = f->s;
+    uint64_t gone = s->notice_pages != 0 && f->w.evict != NULL
+                        ? hd_evict_done(f->w.evict) - s->notice_before
+                        : 0;
+    hd_time until = s->notice_from + s->notice_pages * f->t.page +
+                    gone * f->t.evict;
+
+    s->notice_pages = 0;
+    return until;
+}
+
+void hd_driverloop_migrate(struct hd_faults *f, hd_time now)
+{
+    f->s->notice_from = now;
+    f->s->notice_pages = 0;
+    f->s->notice_before =
+        f->w.evict != NULL ? hd_evict_done(f->w.evict) : 0;
+}
+
 void hd_driverloop_next_notice(struct hd_faults *f, hd_time now)
 {
     bool block = false;
-    uint32_t g = hd_remote_next(f->w.remote, &block);
+    hd_time until = driverloop_noticed(f);
+    uint32_t g;
 
+    if (until > now) { /* copies are over before */
+        driverloop_post(f, until, HD_FAULT_EV_NOTICE, HD_NONE);
+        return;
+    }
+    g = hd_remote_next(f->w.remote, &block);
     if (g == HD_NONE) {
         f->s->busy = 0;
         driverloop_serve(f, now);

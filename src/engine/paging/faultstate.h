@@ -126,6 +126,9 @@ struct hd_fault_station {
     struct hd_driver_record record; /* of the batch under way */
     uint32_t by_counter; /* entries in flight for a notification */
     uint64_t notices;    /* notifications served so far */
+    uint64_t notice_pages, notice_before; /* of the one at hand: pages sent, and
+                                             evictions before it */
+    hd_time notice_from;                  /* its pages were unmapped */
     uint32_t ranges;     /* applications whose hosts prefetch */
     struct hd_fault_range range[HD_MAX_APPS];
 };
@@ -340,6 +343,8 @@ void hd_driverloop_block_over(struct hd_faults *f, hd_time now, uint32_t head);
 /* The next notification of a batch has its turn; its time is over. */
 void hd_driverloop_next_notice(struct hd_faults *f, hd_time now);
 void hd_driverloop_notice(struct hd_faults *f, hd_time now, uint32_t granule);
+/* Its pages are to migrate now. */
+void hd_driverloop_migrate(struct hd_faults *f, hd_time now);
 void hd_driverloop_check(const struct hd_faults *f, struct heddle_error *err);
 
 #endif

@@ -40,8 +40,9 @@
  * In driver mode (driver.c) faults and notifications have one host between
  * them: NVIDIA's driver serves both in bottom halves of one queue.  A batch of
  * notifications goes like one of faults: in the order of addresses, with
- * uvm.base_latency once and uvm.block_latency for each 2 MB, and the next
- * granule has its turn when the pages of the last one have arrived.
+ * uvm.base_latency once, uvm.block_latency for each 2 MB, and uvm.page_latency
+ * and uvm.evict_latency for what migrates, and the next granule has its turn when
+ * the pages of the last one have arrived, and the driver's time for them is over.
  * Notifications are served until none waits, when a service of faults is over.
  * With uvm.perf_map_remote_on_eviction, and counters that migrate pages, what
  * is evicted is mapped on the host at once, and so migrates again by its

@@ -215,10 +215,11 @@ void hd_faults_migrate(struct hd_faults *f, hd_time now, uint32_t app,
     struct hd_fault_set g;
 
     if (f->driver != NULL) {
+        hd_driverloop_migrate(f, now);
         hd_fault_set_clear(&g, vpn);
         v = hd_prefetcher_range(f, now, app, v, end, HD_FAULT_BY_COUNTER, NULL,
                                 &g);
-        hd_fault_set_ship(f, now, &g, HD_NONE);
+        f->s->notice_pages += hd_fault_set_ship(f, now, &g, HD_NONE).pages;
         hd_framewait_balance(f, now);
         hd_fault_schedule(f);
     }
