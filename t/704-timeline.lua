@@ -6,7 +6,8 @@ field that the schema does not have.  Slices of a track nest; every track is
 described; the stages of a request add up to it, and its flow goes from the L1
 TLB over the look-up and the walk to the answer.  What is drawn is what is
 counted: walks, their time and reads, far faults, batches of the driver with the
-terms of their time, transfers, evictions, epochs, queues.  Nothing that is measured changes.  A bound is kept, and the file says
+terms of their time, transfers, evictions, epochs, queues.  Nothing that is measured
+changes.  A bound is kept, and the file says
 what it cost; a smaller file has some of what a larger one has.  Filters leave
 out what they say; what is wrong with them is told, with what was expected.  The
 file comes when a simulation ends, is closed, or with the script; going back and
@@ -426,7 +427,7 @@ local BATCHES = { settings = whole.join(FAULTS, { ["uvm.mode"] = "driver",
     ["uvm.unmap_latency"] = 90, ["uvm.host_mapped"] = true }),
     apps = { whole.freer(700, 12) } }
 do
-    local d, u, sums = nil, nil, {}
+    local sums = {}
     local sim <close> = H.sim(options(whole.join(BATCHES,
         { timeline = { path = at "d.pftrace", only = { "fault" } } })))
     sim:run(400000)
@@ -434,11 +435,11 @@ do
     sim:run(100000)
     sim:restore(snapshot)
     sim:run(200000)
-    u = sim:counters().uvm
+    local u = sim:counters().uvm
     sim:close()
-    d = read(at "d.pftrace")
+    local d = read(at "d.pftrace")
     sound(d, "batches")
-    local batches, packets, off, last = {}, 0, 0, 0
+    local batches, packets, wrong, last = {}, 0, 0, 0
     for _, s in ipairs(of(d.slices, "fault")) do
         if s.name == "batch" then
             batches[#batches + 1] = s
@@ -448,10 +449,10 @@ do
     for i, b in ipairs(batches) do
         local now = b.at
         packets = packets + b.packets
-        off = off + (b.number == i and b.at >= last and 0 or 1)
+        wrong = wrong + (b.number == i and b.at >= last and 0 or 1)
         for _, s in ipairs(b.inside) do
             local rounded = s.name == "GpuFaultReplay" and 9 or 0
-            off = off + (s.at >= now and s.at - now <= rounded and 0 or 1)
+            wrong = wrong + (s.at >= now and s.at - now <= rounded and 0 or 1)
             sums[s.name] = (sums[s.name] or 0) + s.to - s.at
             now = s.to
             ends = ends + (s.name == "GpuFaultReplay" and s.at == b.to and 1 or 0)
@@ -460,7 +461,7 @@ do
     end
     tap.ok(u.batches > 10 and u.batches - #batches <= 1, "every batch that is over",
         ("%d of %d"):format(#batches, u.batches))
-    tap.is(off, 0, "in their order, with terms one after the other")
+    tap.is(wrong, 0, "in their order, with terms one after the other")
     tap.is(ends, #batches, "and a replay at each end")
     tap.is(batches[1].track.name .. " " .. batches[1].track.parent.name,
         "batches fault", "on a track of their own")
@@ -475,28 +476,27 @@ do
     end
 end
 do -- a small file has some of a large one's, with their numbers
-    local large, u, _, li = run(whole.join(BATCHES, { timeline = {
+    local large, _, _, li = run(whole.join(BATCHES, { timeline = {
         only = { "fault" } } }), "large.pftrace", 40000000)
     local few, _, _, fi = run(whole.join(BATCHES, { timeline = {
         bytes = 65536, only = { "fault" } } }), "few.pftrace", 40000000)
-    local function numbers(x)
-        local out, n = {}, 0
-        for _, s in ipairs(of(x.slices, "fault", "batch")) do
-            out[s.number], n = ("%d %d %d %d"):format(s.at, s.to, s.packets,
-                s.pages), n + 1
+    local function numbers(file)
+        local out, count = {}, 0
+        for _, s in ipairs(of(file.slices, "fault", "batch")) do
+            out[s.number], count = ("%d %d %d %d"):format(s.at, s.to, s.packets,
+                s.pages), count + 1
         end
-        return out, n
+        return out, count
     end
-    local all, n = numbers(large)
-    local some, m = numbers(few)
-    tap.ok(fi.bytes <= 65536 and li.bytes > 65536 and m > 0 and m < n,
-        "a bound is kept", ("%d of %d, %d bytes"):format(m, n, fi.bytes))
+    local all, drawn = numbers(large)
+    local some, left = numbers(few)
+    tap.ok(fi.bytes <= 65536 and li.bytes > 65536 and left > 0 and left < drawn,
+        "a bound is kept", ("%d of %d, %d bytes"):format(left, drawn, fi.bytes))
     local strange = 0
     for k, v in pairs(some) do
         strange = strange + (all[k] == v and 0 or 1)
     end
     tap.is(strange, 0, "and what is left is as it was")
-    local _ = u
 end
 
 -- ---- what a host does to memory ---------------------------------------------

@@ -134,46 +134,46 @@ tap.ok(text_of(d):find(SECTION, 1, true), "the text has the section, too")
 do
     local SMALL = { ["vm.memory_bytes"] = LITTLE, ["uvm.mode"] = "driver",
         ["uvm.evict_latency"] = 1000, ["uvm.page_latency"] = 10 }
-    local r, plain = run(SMALL, { batches = true }), run(SMALL)
+    local kept, plain = run(SMALL, { batches = true }), run(SMALL)
     local paper = run({ ["vm.memory_bytes"] = LITTLE }, { batches = true })
-    local list, sum, exact = r.batches, {}, true
+    local list, sum, exact = kept.batches, {}, true
     for i, b in ipairs(list) do
         for k, v in pairs(b) do sum[k] = (sum[k] or 0) + v end
         exact = exact and b.number == i and math.abs(b.cycles - b.base - b.block
             - b.unmap - b.dma - b.room - b.page - b.evict - b.copy) <= 8
-            and b.cycle <= r.cycles and (i == 1 or b.cycle > list[i - 1].cycle)
+            and b.cycle <= kept.cycles and (i == 1 or b.cycle > list[i - 1].cycle)
     end
     tap.ok(#list > 3 and exact, "a row a batch, whose terms sum to its time", #list)
     for field, name in pairs { cycles = "uvm.batch_cycles",
         interrupt = "uvm.interrupt_cycles", room = "uvm.room_cycles",
         evict = "uvm.evict_cycles", copy = "uvm.copy_cycles" } do
-        tap.is(sum[field], counter(r, name), field .. ": as is counted")
+        tap.is(sum[field], counter(kept, name), field .. ": as is counted")
     end
     for field, name in pairs { faults = "fault.faults", blocks = "uvm.blocks",
         duplicates = "uvm.duplicates", stale = "uvm.stale" } do
-        local n = counter(r, name) -- to the applications' first ends
+        local n = counter(kept, name) -- to the applications' first ends
         tap.ok(n <= sum[field] and n > 0.9 * sum[field] - 2,
             field .. ": as is counted", ("%d, %d"):format(n, sum[field]))
     end
     tap.ok(paper.batches == nil and plain.batches == nil,
         "in the driver's mode, where they are asked for")
     -- text: every percentile is one of the values
-    local text = H.report.batches(r)
+    local text = H.report.batches(kept)
     local cycles = {}
     for i, b in ipairs(list) do cycles[i] = b.cycles end
     table.sort(cycles)
     local p = cycles[math.ceil(0.9 * #list)]
     tap.ok(text:find(("^%d batches"):format(#list)) and text:match(
         "\n  cycles +[%d.]+ +%d+ +%d+ +(%d+)") == tostring(p), "a summary", text)
-    tap.ok(text_of(r):find(text, 1, true), "which the text has")
+    tap.ok(text_of(kept):find(text, 1, true), "which the text has")
     -- files
     local dir = files.folder()
-    H.report.json(r, dir .. "/r.json")
+    H.report.json(kept, dir .. "/r.json")
     local back = H.report.read(dir .. "/r.json")[1]
     tap.is(H.json.encode(back.batches), H.json.encode(list), "JSON reads back")
     tap.is(H.report.batches(back), text, "to an equal summary")
-    H.report.sqlite({ r, plain }, dir .. "/r.sqlite")
-    H.report.sqlite({ r, plain }, dir .. "/r.sqlite") -- again: the same rows
+    H.report.sqlite({ kept, plain }, dir .. "/r.sqlite")
+    H.report.sqlite({ kept, plain }, dir .. "/r.sqlite") -- again: the same rows
     local db <close> = require("heddle.sqlite").open(dir .. "/r.sqlite")
     local n, of = 0, {}
     for _, row in ipairs(db:exec("select run, count(*) as n, sum(packets) as p, "
@@ -183,8 +183,8 @@ do
     tap.ok(n == 1 and of.n == #list and of.p == sum.packets
         and of.c == sum.copy, "a table of a database", H.json.encode(of))
     files.command("rm -r " .. files.quote(dir))
-    r.batches = nil
-    tap.is(H.json.encode(r), H.json.encode(plain), "and nothing else changes")
+    kept.batches = nil
+    tap.is(H.json.encode(kept), H.json.encode(plain), "and nothing else changes")
 end
 do -- what is restored and repeated is there once; jobs of a series have them
     local function sim()
