@@ -24,8 +24,9 @@
 -- Only the first is near both of the paper's: kernels whose lanes go down rows of
 -- their own have a load of 32 pages and two accesses of one page in each round, which
 -- is 2 of 34 look-ups by page and 2 of 3 by instruction.  The insensitive programs,
--- with one or two pages an instruction, have some 53 % either way (53.8).  It stands
--- beside the count by page, which all other figures have (instructions.lua).
+-- with one or two pages an instruction, have 53.4 % by page and 50.6 by instruction
+-- (53.8).  It stands beside the count by page, which all other figures have
+-- (instructions.lua).
 --
 --     heddle run scenarios/mesc/fig03.lua [scale=full]
 --
