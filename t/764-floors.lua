@@ -227,8 +227,8 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 46500, policies = 3350, work = 16650,
-    shell = 13650 } do
+for folder, most in pairs { engine = 47300, policies = 3350, work = 17200,
+    shell = 13750 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
         :format(folder, folder))), most, folder)
@@ -248,7 +248,7 @@ local private = lines_of [[
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
 fewer(stations, 5650, "the ten plain stations")
-fewer(stations + private, 8050, "the ten plain stations and their private headers")
+fewer(stations + private, 8100, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 18650, "the files of a cold load")
+fewer(lines_of(PATH), 18900, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}
