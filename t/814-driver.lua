@@ -281,7 +281,7 @@ do
     end
     local time, c = stream(nil, TERMS)
     local plain = stream(nil, { ["uvm.perf_prefetch_enable"] = false })
-    near(time - plain, 64 * 50000 + 30000, "what migrates pays both")
+    near(time - plain, 50000 + 30000, "what migrates pays both, once")
     tap.is(c.remote.pages, 0, "and is on the GPU")
     -- what the host touches it maps again, which its next fault pays: in pairs
     for _, host in ipairs { "host_reads", "host_writes", "prefetch_host",
