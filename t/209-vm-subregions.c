@@ -385,7 +385,7 @@ static void a_batch_stays(void **state)
     figure(v);
     vm_ask(v, 0, 0, 0, 0, REGION + 0x4d);
     vm_ask(v, 0, 1, 0, 0, REGION + 336);
-    vm_ask(v, 100, 0, 0, 0, REGION + 337);
+    vm_ask(v, WALK - 2 * READ, 0, 0, 0, REGION + 337); /* it is open no more */
     vm_due(v, 0, WALK);
     vm_due(v, 1, WALK + 1); /* its leaf is read a cycle later */
     vm_due(v, 2, WALK + MSC + 5 * READ + 4 * READ);
