@@ -82,7 +82,7 @@ local function preempt(s)
     return false
 end
 
---- A frame of a run that is reserved for nobody, or nil.
+--- A frame of a run that is not reserved, or nil.
 local function loose(s)
     while #s.loose > 0 do
         local r = s.loose[#s.loose]

@@ -707,6 +707,22 @@ do
     sim:close()
 end
 
+-- Pages that are contiguous, and compressed: they stay apart.
+do
+    local sim = whole.sim({ whole.touch(4, 512 << 10, "load"),
+        whole.touch(4, 512 << 10, "load") }, { ["vm.paging"] = "fault",
+        ["compress.enable"] = true, ["compress.ratio"] = "200",
+        ["fault.transfer"] = "2M", ["vm.scan"] = true },
+        { check = true, machine = "mosaic" })
+    sim:use "mosaic"
+    sim:run()
+    local m = sim:counters().memory
+    tap.ok(m.contiguous_packed > 0 and m.contiguous_packed == m.coalesced_packed
+        and m.coalesced == 0, "compressed pages stay apart", m.contiguous_packed)
+    touch(sim)
+    sim:close()
+end
+
 -- Buffers beside L1 TLBs, and translations that a policy starts: of each, in
 -- the end, something became.
 for _, t in ipairs { { to = "l2tlb" }, { to = "l2tlb", queue = 1 },

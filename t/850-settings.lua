@@ -152,6 +152,7 @@ for i = 1, args.n do
     if ok then
         ran = ran + 1
     elseif type(err) == "table" and (err.code == -3
+        or err.message:find("^out of frames")
         or err.message:find("never asks", 1, true)
         or err.message:find("tokens say who", 1, true)) then
         refused = refused + 1
