@@ -177,11 +177,11 @@ tap.is(suites.get("mosaic").size, mask.size, "one size for both")
 
 -- MESC's own inputs: n = 1024, and as many pages as PolyBench's programs have then.
 local function pages_of(name)
-    local sum = 0
+    local pages = 0
     for _, b in ipairs(library.get(name):instance(suites.input("mesc", name)).buffers) do
-        sum = sum + (b.scratch and 0 or (b.count * b.width + 4095) // 4096)
+        pages = pages + (b.scratch and 0 or (b.count * b.width + 4095) // 4096)
     end
-    return sum
+    return pages
 end
 local six = 0
 for _, name in ipairs(words "ATAX BICG MVT GESUMMV CORR COVAR") do

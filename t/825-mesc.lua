@@ -3,8 +3,9 @@
 
 Pinned: CoLT in C and in Lua is one run, and merges where it is said to: in L1
 TLBs and of walks, in both levels, in aligned groups of 4 alone, whose frames are
-aligned, too (AMD), and of hits of subregion entries; walk.memory=dram keeps walks out of the L2; whole subregions
-need few walks, and stay true while pages come and go; snapshots change nothing.
+aligned, too (AMD), and of hits of subregion entries; walk.memory=dram keeps walks
+out of the L2; whole subregions need few walks, and stay true while pages come and go;
+snapshots change nothing.
 
 SPDX-License-Identifier: MIT
 ]]

@@ -328,12 +328,12 @@ local function explain_suite(s)
         local line = ("    %-13s  %-8s  %s"):format(name,
             footprint(name, s.size), s.class[name] or "")
         if s.inputs then -- and the suite's own
-            local words, own = {}, s.inputs[name]
+            local texts, own = {}, s.inputs[name]
             for i, k in ipairs(require("heddle.config").sorted_keys(own)) do
-                words[i] = ("%s=%s"):format(k, own[k])
+                texts[i] = ("%s=%s"):format(k, own[k])
             end
             line = ("    %-13s  %-8s  %-11s  %s"):format(name,
-                footprint(name, s.size), s.class[name], table.concat(words, " "))
+                footprint(name, s.size), s.class[name], table.concat(texts, " "))
         end
         out[#out + 1] = (line:gsub("%s+$", ""))
     end
