@@ -3,9 +3,9 @@
 -- what the host touches goes there, and faults again; what is mostly read
 -- crosses once, and is not written back; what is to stay on the host is used
 -- there, and what is to be mapped there does not fault; what prefers the GPU
--- leaves last; little memory, large pages, the driver's mode, and any order of
--- all of it are checked; a run with snapshots, or again, is the run straight
--- through; what is wrong is refused in words.
+-- leaves last, by advice that comes later, too; little memory, large pages, the
+-- driver's mode, and any order of all of it are checked; a run with snapshots, or
+-- again, is the run straight through; what is wrong is refused in words.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -307,6 +307,22 @@ do -- the same, with memory that goes at the end, and again
     sim:run(1 << 40)
     sim:check()
     tap.ok(sim.core:apps()[1].completions > 1, "again from the start")
+end
+
+-- ---- advice on what is there already -----------------------------------------------
+
+-- Pages that are resident stay when they prefer the GPU from then on: what comes
+-- next evicts its own.
+for prefers, want in pairs { [0] = 2 * N - N // 2, [1] = N - N // 2 } do
+    local _ <close>, c = run(program(N, nil, nil, function(h, s)
+        s.n = (s.n or 0) + 1
+        if s.n == 2 and prefers == 1 then
+            h.advise(h.b.a, { preferred = "gpu" })
+        end
+        return h.kernels[({ 1, 3, 1 })[s.n] or 0]
+    end), frames(N + N // 2))
+    tap.is(c.evict.pages, want, "evicted; pages prefer the GPU: " .. prefers)
+    tap.is(c.fault.pages, N + N // 2 + want, "and migrated")
 end
 
 -- ---- words -------------------------------------------------------------------------
