@@ -200,6 +200,21 @@ static int bad_host(void *ud, heddle_host *h, struct heddle_launch *l)
     return heddle_host_read(h, *(uint32_t *)ud, 10, &v);
 }
 
+/* A program whose host does that is refused at its launch, in these words. */
+static void refused_host(heddle_host_fn *fn, void *ud, const char *words)
+{
+    heddle_program *p = program();
+    struct krig r;
+    struct hd_launch l;
+
+    heddle_program_host(p, fn, ud, NULL, NULL, 0);
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
+    assert_text(r.err.text, words);
+    krig_close(&r);
+}
+
 static void test_host_errors(void **state)
 {
     static const char *const words[] = {
@@ -208,16 +223,7 @@ static void test_host_errors(void **state)
 
     (void)state;
     for (uint32_t b = 1; b < 4; b++) {
-        heddle_program *p = program();
-        struct krig r;
-        struct hd_launch l;
-
-        heddle_program_host(p, bad_host, &b, NULL, NULL, 0);
-        assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
-        heddle_program_free(p);
-        assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
-        assert_text(r.err.text, words[b]);
-        krig_close(&r);
+        refused_host(bad_host, &b, words[b]);
     }
 }
 
@@ -269,16 +275,7 @@ static void test_host_ranges(void **state)
 
     (void)state;
     for (int what = 0; what < 12; what++) {
-        heddle_program *p = program();
-        struct krig r;
-        struct hd_launch l;
-
-        heddle_program_host(p, range_host, &what, NULL, NULL, 0);
-        assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
-        heddle_program_free(p);
-        assert_int_equal(r.ops->launch(r.self, &l), HEDDLE_EPROGRAM);
-        assert_text(r.err.text, words[what]);
-        krig_close(&r);
+        refused_host(range_host, &what, words[what]);
     }
 }
 

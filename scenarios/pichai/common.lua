@@ -292,17 +292,6 @@ local function values(x)
     return setmetatable(v, { __index = x })
 end
 
-local function by_value(of)
-    local names = {}
-    for name in pairs(of) do
-        names[#names + 1] = name
-    end
-    table.sort(names, function(a, b)
-        return of[a] ~= of[b] and of[a] > of[b] or of[a] == of[b] and a < b
-    end)
-    return table.concat(names, " > ")
-end
-
 --- The page of an experiment, whose rows have the values of the columns beside.
 local function beside(x, columns, before)
     local page = {}
@@ -317,7 +306,8 @@ local function beside(x, columns, before)
     function page.order(_, o)
         local notes = {}
         for i, c in ipairs(columns) do
-            notes[i] = ("%s: %s"):format(c.name, by_value(c.of[o[1]]))
+            notes[i] = ("%s: %s"):format(c.name, table.concat(
+                experiment.by_value(c.of[o[1]]), " > "))
         end
         o.note = o.note or #notes > 0 and table.concat(notes, "; ") or nil
         x:order(o)

@@ -8,6 +8,8 @@
 -- build is found in runs of the other: what a series varies by itself overlaps.
 --
 -- SPDX-License-Identifier: MIT
+local sorted = require("heddle.config").sorted_keys
+
 local builds = {}
 builds.__index = builds
 
@@ -32,15 +34,6 @@ function builds:add(build, result)
         of[build][name] = values
         values[tostring(value)] = true
     end
-end
-
-local function sorted(set)
-    local out = {}
-    for k in pairs(set) do
-        out[#out + 1] = k
-    end
-    table.sort(out)
-    return out
 end
 
 --- Whether a value is found in both.

@@ -345,7 +345,7 @@ function Experiment:quantity(given)
 end
 
 --- Names by descending value; those of equal value by name.
-local function sorted(values)
+function experiment.by_value(values)
     local names = {}
     for name in pairs(values) do
         names[#names + 1] = name
@@ -360,7 +360,7 @@ end
 --- Names by descending value, with = between those that are equal within
 -- `slack` of the greater one.
 local function ranked(values, slack)
-    local names, out = sorted(values), {}
+    local names, out = experiment.by_value(values), {}
     for i, name in ipairs(names) do
         out[i] = (i == 1 and "" or values[names[i - 1]] > values[name]
             * (1 + slack) and " > " or " = ") .. name
@@ -375,7 +375,7 @@ function Experiment:order(given)
     local o = row_of(self, given)
     o.concordant, o.pairs, o.broken, o.equal = verdict.pairs(o)
     o.tau = o.workloads and o.pairs > 0 and 2 * o.concordant / o.pairs - 1 or nil
-    o.here, o.ranked = sorted(o.heddle), ranked(o.heddle, o.slack or 0.005)
+    o.here, o.ranked = experiment.by_value(o.heddle), ranked(o.heddle, o.slack or 0.005)
     o.each = nil
     self.orders[#self.orders + 1] = o
 end
