@@ -344,18 +344,26 @@ listen({
     frame_place = in_order, region_coalesce = function() return true end,
     region_split = function(q) return q.left < 100 end,
 })
-listener.every = { 1000, function(_, s)
-    if s.host_call then
-        error("TOLD host_call=1")
-    end
-end }
-do
-    local sim = machine({ ["vm.paging"] = "fault", ["link.latency"] = 500 }, true,
-        { whole.any(20, 1, 12) })
-    sim:use { name = "listener", watch = listener.watch, every = listener.every }
+--- What is told of an application's memory, of notes that are all to be.
+local function listen_to(app, settings, ...)
+    local names = { ... }
+    local sim = machine(whole.join({ ["vm.paging"] = "fault",
+        ["link.latency"] = 500 }, settings), true, { app })
+    sim:use { name = "listener", watch = listener.watch,
+        every = { 1000, function(_, s)
+            for _, name in ipairs(names) do
+                if not s[name] then return end
+            end
+            error "TOLD all"
+        end } }
     local _, text = pcall(sim.run, sim)
-    told.host_call = tostring(text):find "host_call=1" ~= nil
+    for _, name in ipairs(names) do
+        told[name] = tostring(text):find "TOLD all" ~= nil
+    end
 end
+listen_to(whole.any(20, 1, 12), {}, "host_call")
+listen_to(whole.to_and_fro(2, 60), { ["fault.thrashing"] = "driver",
+    ["uvm.perf_thrashing_lapse_usec"] = 50 }, "page_throttled", "page_remote")
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")
 end

@@ -499,6 +499,44 @@ do -- a small file has some of a large one's, with their numbers
     tap.is(strange, 0, "and what is left is as it was")
 end
 
+-- ---- pages that thrash --------------------------------------------------------
+
+do
+    local BUSY = { ["vm.paging"] = "fault", ["link.latency"] = 1000,
+        ["fault.thrashing"] = "driver", ["uvm.perf_thrashing_lapse_usec"] = 50,
+        ["sim.relaunch"] = false }
+    local noted = { throttled = 0, cycles = 0, remote = 0 }
+    local sim <close> = H.sim(options { settings = whole.join(BASE, BUSY),
+        apps = { whole.to_and_fro(2, 40) }, timeline = at "t.pftrace" })
+    sim:use { name = "ear", state = noted, watch = {
+        page_throttled = function(q, s)
+            s.throttled, s.cycles = s.throttled + 1, s.cycles + q.cycles
+        end,
+        page_remote = function(q, s)
+            s.remote = s.remote + 1
+            s.cause = q.cause
+        end } }
+    sim:run(1 << 40)
+    noted = sim:used()[1].state
+    local all = sim:counters()
+    sim:close()
+    local file = read(at "t.pftrace")
+    sound(file, "pages that thrash")
+    local slices, cycles, by = 0, 0, {}
+    for _, s in ipairs(of(file.slices, "fault", "Throttling")) do
+        slices, cycles = slices + 1, cycles + s.to - s.at
+        by[s.by] = true
+    end
+    tap.ok(noted.throttled > 5 and slices == noted.throttled, "each that is throttled",
+        ("%d, %d"):format(slices, noted.throttled))
+    tap.is(cycles, noted.cycles, "until its period is over")
+    tap.ok(by["the GPU"] or by["the host"], "with who waits")
+    local maps = of(file.instants, "fault", "MapRemote")
+    tap.ok(#maps > 0 and #maps == noted.remote and #maps == all.remote.pages,
+        "each that is mapped on the host", ("%d, %d"):format(#maps, noted.remote))
+    tap.is(maps[1].cause .. " " .. noted.cause, "thrashing thrashing", "and why")
+end
+
 -- ---- what a host does to memory ---------------------------------------------
 
 do

@@ -228,7 +228,7 @@ end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
 for folder, most in pairs { engine = 47300, policies = 3350, work = 17200,
-    shell = 13750 } do
+    shell = 13850 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
         :format(folder, folder))), most, folder)

@@ -133,8 +133,15 @@ enum heddle_host_call {
     HEDDLE_HOST_CALL_ADVICE, /* "advice" */
 };
 
+/* page_remote.cause */
+enum heddle_map_cause {
+    HEDDLE_MAP_CAUSE_POLICY, /* "policy" */
+    HEDDLE_MAP_CAUSE_THRASHING, /* "thrashing" */
+    HEDDLE_MAP_CAUSE_EVICTION, /* "eviction" */
+};
+
 /* page_prefetch.place, thrash.by, thrash.exempt, thrash.pinned,
- * thrash.place, link_transfer.to */
+ * thrash.place, link_transfer.to, page_throttled.by */
 enum heddle_processor {
     HEDDLE_PROCESSOR_NONE, /* "none" */
     HEDDLE_PROCESSOR_GPU, /* "gpu" */
@@ -926,6 +933,8 @@ enum heddle_note {
     HEDDLE_NOTE_frames_taken,
     HEDDLE_NOTE_batch_served,
     HEDDLE_NOTE_host_call,
+    HEDDLE_NOTE_page_throttled,
+    HEDDLE_NOTE_page_remote,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1275,6 +1284,29 @@ struct heddle_n_host_call {
     uint64_t pages; /* base pages that it touches */
     uint64_t beside; /* 1: next to the kernel; 0: before it */
     uint64_t cycles; /* core cycles that it took */
+};
+
+/* page_throttled (fault): a page that thrashes has begun to be throttled: it
+ * is served at the end of a period. */
+struct heddle_n_page_throttled {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t app; /* application */
+    uint64_t vpn; /* virtual page */
+    /* processor that has touched it, and waits; enum heddle_processor */
+    uint64_t by;
+    uint64_t cycles; /* core cycles until the period of the other one is over */
+};
+
+/* page_remote (fault): a page was mapped where it is, in the host's memory,
+ * for the GPU. */
+struct heddle_n_page_remote {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t app; /* application */
+    uint64_t vpn; /* first virtual page */
+    uint64_t pages; /* base pages */
+    uint64_t cause; /* why; enum heddle_map_cause */
 };
 
 #ifdef __cplusplus

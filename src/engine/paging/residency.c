@@ -155,14 +155,32 @@ void hd_residency_migrates(struct hd_faults *f, hd_time now,
 
 /* A page is mapped on the host, after that answer of `migrate`. */
 static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
-                          const struct hd_xlate *page, uint32_t answer)
+                          const struct hd_xlate *page, uint32_t answer,
+                          enum heddle_map_cause cause)
 {
+    struct hd_slots *s = f->env->slots;
+    struct heddle_n_page_remote n = {.app = app,
+                                     .vpn = page->vpn.v,
+                                     .pages = page->pages,
+                                     .cause = cause};
+
     hd_ptables_map_host(f->w.tables, app, page);
     hd_remote_mapped(f->w.remote, app, page->vpn, page->pages, answer);
     f->user.mapped(f->user.self, app, page->vpn, page->pages);
     if (f->w.manager.arrived != NULL)
         f->w.manager.arrived(f->w.manager.self, now, app, page->vpn,
                              page->pages);
+    if (s->watched[HEDDLE_NOTE_page_remote])
+        hd_slots_note(s, HEDDLE_NOTE_page_remote, &n);
+}
+
+/* Why the page of a fault is mapped on the host. */
+static enum heddle_map_cause residency_cause(const struct hd_faults *f,
+                                             uint32_t app, hd_vpn vpn)
+{
+    return f->w.thrash != NULL && hd_thrash_on_host(f->w.thrash, app, vpn)
+               ? HEDDLE_MAP_CAUSE_THRASHING
+               : HEDDLE_MAP_CAUSE_POLICY;
 }
 
 void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)
@@ -176,7 +194,8 @@ void hd_faults_map_remote(struct hd_faults *f, hd_time now, uint32_t e)
                 HD_MAP_HOST_CAN ||
             !hd_ptables_nonresident(f->w.tables, x->app, vpn, &page))
             continue; /* its allocation was freed, or its region is coalesced */
-        residency_map(f, now, x->app, &page, x->remote - 1);
+        residency_map(f, now, x->app, &page, x->remote - 1,
+                      residency_cause(f, x->app, page.vpn));
         if (f->cfg.replay == HD_REPLAY_PAGE)
             hd_fault_resume(f, now, e, page.vpn, page.pages);
     }
@@ -202,7 +221,9 @@ void hd_faults_map_range(struct hd_faults *f, hd_time now, uint32_t app,
                          : hd_remote_ask(f->w.remote, app, page.vpn, page.pages,
                                          false);
         if (answer != 0)
-            residency_map(f, now, app, &page, answer);
+            residency_map(f, now, app, &page, answer,
+                          evicted ? HEDDLE_MAP_CAUSE_EVICTION
+                                  : HEDDLE_MAP_CAUSE_POLICY);
     }
 }
 

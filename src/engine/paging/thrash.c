@@ -133,7 +133,7 @@ struct hd_thrash {
     struct state *s; /* arena */
     struct hd_slot ask;
     struct hd_stat stat;
-    hd_time nap, epoch, pin, refault, least, most;
+    hd_time nap, epoch, pin, refault, least, most, cycle;
     uint32_t rank;
 };
 
@@ -565,14 +565,21 @@ static void thrash_pin(struct hd_thrash *t, hd_time now, uint32_t app,
     p->pinned = (uint8_t)where;
 }
 
-static void thrash_throttle(struct hd_thrash *t, uint32_t app, struct page *p,
-                            uint32_t by)
+static void thrash_throttle(struct hd_thrash *t, hd_time now, uint32_t app,
+                            hd_vpn vpn, struct page *p, uint32_t by)
 {
+    struct hd_slots *s = t->env->slots;
+    struct heddle_n_page_throttled n = {.app = app, .vpn = vpn.v, .by = by};
+
     thrash_row(t, app)[HD_THRASH_THROTTLED]++;
     if (p->throttled >> by & 1)
         return;
     p->throttled |= (uint8_t)(1u << by);
     p->throttlings += p->pinned == NONE && p->throttlings < MOST_THROTTLINGS;
+    if (!s->watched[HEDDLE_NOTE_page_throttled])
+        return;
+    n.cycles = (p->end - hd_min_u64(now, p->end)) / t->cycle;
+    hd_slots_note(s, HEDDLE_NOTE_page_throttled, &n);
 }
 
 /* Whether the page thrashes; if so its control takes this touch into account.
@@ -615,7 +622,7 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
     p = thrash_page_of(t, b, vpn);
     *until = p->end;
     if (p->throttled >> by & 1 && now < p->end && p->exempt != by) {
-        thrash_throttle(t, app, p, by);
+        thrash_throttle(t, now, app, vpn, p, by);
         return HEDDLE_THRASH_THROTTLE;
     }
     q.thrashes = thrash_touch(t, now, app, p, by);
@@ -633,7 +640,7 @@ enum heddle_thrash hd_thrash_ask(struct hd_thrash *t, hd_time now,
         a = HEDDLE_THRASH_MIGRATE;
     }
     if (a == HEDDLE_THRASH_THROTTLE)
-        thrash_throttle(t, app, p, by);
+        thrash_throttle(t, now, app, vpn, p, by);
     else if (a != HEDDLE_THRASH_MIGRATE)
         for (uint32_t i = 0; i < pages; i++)
             thrash_pin(t, now, app, b, (hd_vpn){vpn.v + i},
@@ -799,6 +806,7 @@ struct hd_thrash *hd_thrash_open(struct hd_env *env,
     t->refault = hd_ticks_ns(env->clk, w->refault_ns);
     t->least = thrash_us(t, LEAST_LAPSE_US);
     t->most = thrash_us(t, MOST_LAPSE_US);
+    t->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
     t->stat = hd_stats_group(env->stats, &hd_rows_thrash, 1);
     t->rank = hd_events_component(env->ev, "thrash", thrash_over, t);
     hd_slots_offer(env->slots, HEDDLE_POINT_thrash, "", &t->ask, thrash_default,

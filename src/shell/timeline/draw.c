@@ -19,6 +19,8 @@
  * Most terms are spent block by block; each is drawn once, with its sum, in the
  * order in which the first block has them.  Names are those of the events of
  * uvm_tools (UvmEventType) where it has one: Eviction, Migration, GpuFaultReplay.
+ * So are a page that is throttled, until its period is over (there a start and an
+ * end), and one that is mapped where it is, in the host's memory.
  *
  * Slices of a track are one after the other or one inside the other.  Requests
  * of a core, walks and far faults overlap, so each takes the first track of its
@@ -72,6 +74,8 @@ enum name {
     UVM_EVICTION,
     UVM_MIGRATION,
     UVM_REPLAY,
+    UVM_THROTTLING,
+    UVM_MAP_REMOTE,
     NAMES
 };
 
@@ -85,7 +89,8 @@ static const char *const event_names[NAMES - 1] = {
     "batch",          "interrupt",     "fetch",
     "blocks",         "unmap",         "DMA map",
     "wait for frames", "page tables",  "Eviction",
-    "Migration",      "GpuFaultReplay",
+    "Migration",      "GpuFaultReplay", "Throttling",
+    "MapRemote",
 };
 
 enum argument {
@@ -118,6 +123,8 @@ enum argument {
     A_FAULTS,
     A_BLOCKS,
     A_EVICTIONS,
+    A_BY,
+    A_CAUSE,
     ARGUMENTS
 };
 
@@ -150,6 +157,8 @@ static const char *const argument_names[ARGUMENTS - 1] = {
     "faults",
     "blocks",
     "evictions",
+    "by",
+    "cause",
 };
 
 #define NUM(name, v)                                                           \
@@ -644,7 +653,15 @@ static void draw_events(struct pen *p)
     const struct heddle_timeline *t = p->t;
     size_t n = t->class[HD_TL_EVENTS].n;
     struct hd_tl_event **r = malloc((n + 1) * sizeof(struct hd_tl_event *));
+    static const char *const who[] = {
+        [HEDDLE_PROCESSOR_GPU] = "the GPU", [HEDDLE_PROCESSOR_HOST] = "the host"};
+    static const char *const why[] = {
+        [HEDDLE_MAP_CAUSE_POLICY] = "policy",
+        [HEDDLE_MAP_CAUSE_THRASHING] = "thrashing",
+        [HEDDLE_MAP_CAUSE_EVICTION] = "eviction"};
     struct lanes faults = {.of = HD_TL_FAULT, .name = "far faults"};
+    struct lanes throttled = {.of = HD_TL_FAULT, .name = "throttled pages"};
+    uint64_t mapped = 0;
     struct lane link[2] = {{0, 0}, {0, 0}}, batches = {0, 0};
     uint64_t host[HEDDLE_MAX_APPS] = {0};
     uint64_t kernel[HEDDLE_MAX_APPS] = {0}, epoch[HEDDLE_MAX_BOUND] = {0};
@@ -713,6 +730,25 @@ static void draw_events(struct pen *p)
             e.args = 4;
             e.track = evictions;
             break;
+        case HD_TL_THROTTLED:
+            arg[1] = (struct hd_pf_arg)HEX(A_PAGE, x->a);
+            arg[2] = (struct hd_pf_arg){A_BY, HD_PF_TEXT, 0, who[x->flag]};
+            e.name = UVM_THROTTLING;
+            e.category = HD_TL_FAULT + 1;
+            e.args = 3;
+            e.track = lane(p, &throttled, x->begin, x->end);
+            break;
+        case HD_TL_REMOTE_PAGE:
+            arg[1] = (struct hd_pf_arg)HEX(A_PAGE, x->a);
+            arg[2] = (struct hd_pf_arg)NUM(A_PAGES, x->b);
+            arg[3] = (struct hd_pf_arg){A_CAUSE, HD_PF_TEXT, 0, why[x->flag]};
+            if (mapped == 0)
+                mapped = track(p, HD_TL_FAULT, "pages mapped on the host", NULL);
+            e.name = UVM_MAP_REMOTE;
+            e.category = HD_TL_FAULT + 1;
+            e.args = 4;
+            e.track = mapped;
+            break;
         case HD_TL_BATCH:
             if (batches.track == 0)
                 batches.track = track(p, HD_TL_FAULT, "batches", NULL);
@@ -749,6 +785,7 @@ static void draw_events(struct pen *p)
                     kernel[a]);
     }
     free(faults.lane);
+    free(throttled.lane);
     free(r);
 }
 

@@ -588,6 +588,35 @@ static void on_evicted(void *state, const void *note)
                                    .flag = n->dirty != 0});
 }
 
+static void on_throttled(void *state, const void *note)
+{
+    struct heddle_timeline *t = state;
+    const struct heddle_n_page_throttled *n = note;
+
+    add_event(t, HD_TL_FAULT,
+              (struct hd_tl_event){.kind = HD_TL_THROTTLED,
+                                   .begin = n->cycle,
+                                   .end = n->cycle + n->cycles,
+                                   .app = (uint8_t)n->app,
+                                   .a = n->vpn,
+                                   .flag = (uint8_t)n->by});
+}
+
+static void on_remote(void *state, const void *note)
+{
+    struct heddle_timeline *t = state;
+    const struct heddle_n_page_remote *n = note;
+
+    add_event(t, HD_TL_FAULT,
+              (struct hd_tl_event){.kind = HD_TL_REMOTE_PAGE,
+                                   .begin = n->cycle,
+                                   .end = n->cycle,
+                                   .app = (uint8_t)n->app,
+                                   .a = n->vpn,
+                                   .b = n->pages,
+                                   .flag = (uint8_t)n->cause});
+}
+
 static void on_batch(void *state, const void *note)
 {
     struct heddle_timeline *t = state;
@@ -854,6 +883,8 @@ static void timeline_listen(struct heddle_timeline *t)
     if (hd_tl_shows(t, HD_TL_FAULT)) {
         watch[HEDDLE_NOTE_page_arrived] = on_page;
         watch[HEDDLE_NOTE_batch_served] = on_batch;
+        watch[HEDDLE_NOTE_page_throttled] = on_throttled;
+        watch[HEDDLE_NOTE_page_remote] = on_remote;
     }
     if (hd_tl_shows(t, HD_TL_LINK))
         watch[HEDDLE_NOTE_link_transfer] = on_transfer;

@@ -61,18 +61,22 @@ enum hd_tl_kind {
     HD_TL_TRANSFER,
     HD_TL_EVICTION,
     HD_TL_HOST_CALL,
+    HD_TL_THROTTLED,   /* a page that thrashes, until its period is over */
+    HD_TL_REMOTE_PAGE, /* mapped on the host for the GPU */
     HD_TL_EPOCH,
     HD_TL_BATCH /* of the driver's */
 };
 
 struct hd_tl_event {
     uint64_t serial, begin, end;
-    /* KERNEL: launch, run; PAGE, EVICTION, HOST_CALL: vpn, pages; TRANSFER:
-     * bytes, cycles that it waited; EPOCH: policy; BATCH: its place in `batch` */
+    /* KERNEL: launch, run; PAGE, EVICTION, HOST_CALL, REMOTE_PAGE: vpn, pages;
+     * THROTTLED: vpn; TRANSFER: bytes, cycles that it waited; EPOCH: policy;
+     * BATCH: its place in `batch` */
     uint64_t a, b;
     uint8_t kind, app, rank;
     uint8_t flag; /* TRANSFER: to the host; EVICTION: dirty; HOST_CALL: enum
-                     heddle_host_call */
+                     heddle_host_call; THROTTLED: enum heddle_processor;
+                     REMOTE_PAGE: enum heddle_map_cause */
 };
 
 /* What is sampled: a counter, drawn as how fast it grows, or how many rows of
