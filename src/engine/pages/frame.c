@@ -5,7 +5,9 @@
  * A bit for each frame says whether it is in use, so that 3 GB cost 96 KB.
  * Owners are four bytes a frame, in pieces of 64 KB that are taken when the
  * first frame of a piece is: what a small footprint does not touch is not
- * there, and a snapshot does not copy it.
+ * there, and a snapshot does not copy it.  A page of 2 MB has one owner for its
+ * 512 frames, and costs its eight words of bits: a memory of 80 GB is mapped in
+ * such pages at once.
  *
  * The default order is the lowest free group.  On a fresh memory that is the
  * next frame in order; holes left by an alignment are filled by smaller pages.
@@ -20,7 +22,8 @@
  * since it was taken (evict.c).  Stores set it by their physical address, so it
  * is a dirty bit that needs no look at a page table.
  *
- * Invariants: a frame's bit is set exactly when its owner is not 0; below
+ * Invariants: a frame's bit is set exactly when its owner is not 0; frames of
+ * one that is taken whole have no owner of their own; below
  * count[1 + k] there is no free aligned group of SIZE[k] frames.
  * Of a frame of 2 MB, used is the sum of of[]; owners is the number of them
  * above 0; held[] is what a count over all frames would give (ptable.c checks),
@@ -50,8 +53,11 @@ int hd_frames_open(struct hd_frames *f, struct hd_arena *arena, uint64_t frames)
     f->used =
         hd_arena_take(arena, hd_ceil_div(frames, 64) + 8, sizeof *f->used);
     f->owners = hd_arena_take(arena, pieces, sizeof *f->owners);
+    f->whole = hd_arena_take(arena, hd_ceil_div(frames, HD_LARGE_PAGES),
+                             sizeof *f->whole);
     f->count = hd_arena_take(arena, 4, sizeof *f->count);
-    if (f->used == NULL || f->owners == NULL || f->count == NULL)
+    if (f->used == NULL || f->owners == NULL || f->whole == NULL ||
+        f->count == NULL)
         return -1;
     for (uint64_t i = 0; i < pieces; i++)
         f->owners[i] = HD_NONE;
@@ -103,6 +109,8 @@ bool hd_frames_free(const struct hd_frames *f, uint64_t first, uint32_t n)
 {
     if (first > f->frames || n > f->frames - first)
         return false;
+    if (HD_LIKELY(first % SIZE[size_index(n)] == 0))
+        return frames_clear(f, first, n);
     for (uint64_t i = first; i < first + n; i++)
         if (f->used[i / 64] >> (i % 64) & 1)
             return false;
@@ -118,10 +126,27 @@ static uint32_t *frames_place(const struct hd_frames *f, uint64_t frame)
                         : (uint32_t *)hd_arena_at(f->arena, r) + frame % PIECE;
 }
 
+/* The bits of the 512 frames from `first` on are set or cleared, and none was
+ * written. */
+static void frames_fill(struct hd_frames *f, uint64_t first, uint64_t bits)
+{
+    for (uint64_t i = first / 64; i < (first + HD_LARGE_PAGES) / 64; i++) {
+        f->used[i] = bits;
+        if (f->dirty != NULL)
+            f->dirty[i] = bits != 0 ? 0 : f->dirty[i];
+    }
+}
+
 int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
                    uint32_t owner)
 {
     hd_assert(hd_frames_free(f, first, n) && owner != 0);
+    if (n == HD_LARGE_PAGES) {
+        frames_fill(f, first, ~0ull);
+        f->whole[first / HD_LARGE_PAGES] = owner;
+        f->count[0] += n;
+        return 0;
+    }
     for (uint64_t i = first; i < first + n; i++) {
         uint32_t *o = frames_place(f, i);
         if (o == NULL) {
@@ -142,10 +167,18 @@ int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
 
 void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
 {
-    for (uint64_t i = first; i < first + n; i++) {
-        hd_assert(hd_frames_owner(f, i) != 0);
-        *frames_place(f, i) = 0;
-        f->used[i / 64] &= ~(1ull << (i % 64));
+    uint32_t *whole = &f->whole[first / HD_LARGE_PAGES];
+
+    hd_assert(n == HD_LARGE_PAGES ? *whole != 0 : *whole == 0);
+    if (n == HD_LARGE_PAGES) {
+        frames_fill(f, first, 0);
+        *whole = 0;
+    } else {
+        for (uint64_t i = first; i < first + n; i++) {
+            hd_assert(hd_frames_owner(f, i) != 0);
+            *frames_place(f, i) = 0;
+            f->used[i / 64] &= ~(1ull << (i % 64));
+        }
     }
     f->count[0] -= n;
     for (uint32_t k = 0; k < 3; k++)
@@ -155,8 +188,15 @@ void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
 
 uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame)
 {
-    const uint32_t *o = frame < f->frames ? frames_place(f, frame) : NULL;
+    const uint32_t *o;
+    uint32_t whole;
 
+    if (frame >= f->frames)
+        return 0;
+    whole = f->whole[frame / HD_LARGE_PAGES];
+    if (whole != 0)
+        return whole + (uint32_t)(frame % HD_LARGE_PAGES);
+    o = frames_place(f, frame);
     return o == NULL ? 0 : *o;
 }
 

@@ -22,6 +22,8 @@ struct hd_frames {
     uint64_t frames; /* data frames */
     uint64_t *used;  /* arena: a bit for each frame */
     hd_ref *owners;  /* arena: pieces of the table of owners, HD_NONE: none */
+    uint32_t *whole; /* arena: [frame of 2 MB] owner of the first of its 512
+                        frames, if they were taken together; 0: by frame */
     uint64_t *dirty; /* arena: a bit for each frame that was written since it
                         was taken; NULL: that is not needed */
     uint64_t *count; /* arena: [0] frames in use, then the search starts of
@@ -39,7 +41,7 @@ uint64_t hd_frames_next(struct hd_frames *f, uint32_t n);
 bool hd_frames_free(const struct hd_frames *f, uint64_t first, uint32_t n);
 
 /* Takes n free frames for owners owner, owner + 1, ...  0 or -1 (no memory
- * for the table of owners). */
+ * for the table of owners).  512 at once are given back at once, too. */
 int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
                    uint32_t owner);
 

@@ -429,6 +429,8 @@ static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
 {
     struct hd_xlate x;
 
+    if (hd_pt_slot_of(t, app, vpn)->key == 0)
+        return true; /* nothing of its region is */
     for (uint32_t i = 0; i < n; i++)
         if (hd_pt_taken(t, app, vpn + i, &x))
             return false;
