@@ -235,12 +235,13 @@ static void every_line(void **state)
     (void)state;
     for (uint32_t i = 0; i < HD_LEN(shape); i++)
         for (uint32_t k = 0; k < 27; k++) {
-            if (i >= 4 && (k % 3 == 2 || k / 3 % 3 == 2 || k / 9 == 2))
-                continue; /* ipoly */
+            if (i >= 4 && (k / 9 == 2 || (i == 5 && k % 3 == 2)))
+                continue; /* ipoly of an odd number */
             snprintf(text, sizeof text,
                      "%s dram.channel_hash=%s l2cache.slice_hash=%s "
-                     "l2cache.set_hash=%s",
-                     shape[i], kind[k % 3], kind[k / 3 % 3], kind[k / 9]);
+                     "l2cache.set_hash=%s dram.bank_hash=%s",
+                     shape[i], kind[k % 3], kind[k / 3 % 3], kind[k / 9],
+                     kind[k / 3 % 3]);
             one_to_one(text, 12);
         }
 }
@@ -386,15 +387,19 @@ static void refuse(const char *settings, const char *text)
 static void refused(void **state)
 {
     (void)state;
-    refuse("dram.channels=6 l2cache.slices=12 dram.channel_hash=ipoly",
-           "dram.channel_hash: ipoly needs a power of two, and dram.channels "
-           "is 6; xor takes any number");
-    refuse("dram.channels=6 l2cache.slices=12 l2cache.slice_hash=ipoly",
-           "l2cache.slice_hash: ipoly needs a power of two, and "
-           "l2cache.slices is 12; xor takes any number");
+    refuse("dram.channels=5 l2cache.slices=10 dram.channel_hash=ipoly",
+           "dram.channel_hash: ipoly has polynomials for even numbers, and "
+           "dram.channels is 5; xor takes any number");
+    refuse("dram.channels=4 l2cache.slices=12 l2cache.slice_hash=ipoly",
+           "l2cache.slice_hash: ipoly has polynomials for even numbers, and "
+           "l2cache.slices is 12, an odd number of each channel's; xor takes "
+           "any number");
     refuse("dram.channels=6 l2cache.slices=12 l2cache.set_hash=ipoly",
-           "l2cache.set_hash: ipoly needs a power of two, and the number of "
-           "sets in a slice is 85; xor takes any number");
+           "l2cache.set_hash: ipoly has polynomials for even numbers, and the "
+           "number of sets in a slice is 85; xor takes any number");
+    refuse("dram.banks=15 dram.groups=5 dram.bank_hash=ipoly",
+           "dram.bank_hash: ipoly has polynomials for even numbers, and "
+           "dram.banks is 15; xor takes any number");
     /* where a channel has one slice there is nothing to choose */
     unbuild(
         build("dram.channels=6 l2cache.slices=6 l2cache.slice_hash=ipoly", 1));

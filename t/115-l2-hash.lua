@@ -1,7 +1,8 @@
 -- 115-l2-hash.lua - pins: with hashed channels, slices and sets a whole machine
 -- runs under its checks, loses no request and continues from a snapshot; a
 -- matrix whose rows are a power of two no longer meets in one slice; the DRAM
--- system driven alone spreads the stride, too; six channels take xor alone.
+-- system driven alone spreads the stride, too; six channels take both, five xor
+-- alone; rows that meet in one bank are spread over banks.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -82,11 +83,29 @@ for _, hash in ipairs { "xor", "ipoly" } do
         ("%d and %d cycles"):format(slow, alone(hash, 8)))
 end
 tap.ok(alone("xor", 6) * 3 < alone("none", 6), "xor: six channels")
-tap.raises(function() alone("ipoly", 6) end, "ipoly needs a power of two, "
-    .. "and dram.channels is 6", "ipoly: six channels")
+tap.ok(alone("ipoly", 6) * 3 < alone("none", 6), "ipoly: six channels")
+tap.raises(function() alone("ipoly", 5) end, "ipoly has polynomials for even "
+    .. "numbers, and dram.channels is 5", "ipoly: five channels")
+
+-- ---- shares -----------------------------------------------------------------
+
+--- DRAM cycles of 4,000 reads of bank-conflicting rows in one channel.
+local function rows(hash, latency)
+    local d = part.dram { channels = 1, banks = 16, bank_hash = hash,
+        latency = latency or 0 }
+    for i = 0, 3999 do
+        d:read(i * 16 * 4096, 0)
+    end
+    return d:run().cycles
+end
+for _, hash in ipairs { "xor", "ipoly" } do
+    tap.ok(rows(hash) * 4 < rows("none"), hash .. ": rows are spread over "
+        .. "banks", ("%d and %d cycles"):format(rows(hash), rows("none")))
+end
 tap.raises(function()
-    whole.sim({ "GUP" }, { ["dram.channel_hash"] = "ipoly" },
+    whole.sim({ "GUP" }, { ["dram.channel_hash"] = "ipoly",
+        ["dram.channels"] = 5, ["l2cache.slices"] = 10 },
         { machine = "mosaic" })
-end, "dram.channel_hash: ipoly needs a power of two", "ipoly: mosaic")
+end, "dram.channel_hash: ipoly has polynomials for even numbers", "ipoly: five")
 
 tap.done()

@@ -105,6 +105,48 @@ test("lines", function()
     raises(-6, "directory", d.load, d, "/tmp")
 end)
 
+-- With the checker every command is decided one by one, without it in batches.
+test("refresh is the same in batches", function()
+    for seed = 1, 3 do
+        local seen
+        for check = 0, 1 do
+            math.randomseed(seed)
+            local d, at, sum = part.dram { channels = 3, refresh = true,
+                trefi = 400 + 10 * seed, check = check, interleave = 256 }, 0, 0
+            for i = 1, 3000 do
+                at = at + math.random(0, 9)
+                    + (math.random(300) == 1 and 3000 or 0)
+                local a = math.random(3) > 1 and i * 32
+                    or math.random(0, 1 << 20) * 32
+                if math.random(3) == 1 then d:write(a, at) else d:read(a, at) end
+            end
+            local cycles = d:run().cycles
+            for _, accepted, latency in d:reads() do
+                sum = (sum * 31 + accepted * 7 + latency) & 0xffffffffff
+            end
+            seen = seen or { cycles, sum }
+            assert(seen[1] == cycles and seen[2] == sum)
+        end
+    end
+end)
+
+-- dram.latency is added to every read, and takes no bandwidth.
+test("latency behind the controller", function()
+    local function one(latency, mode)
+        local d = part.dram { latency = latency, mode = mode or "full" }
+        d:read(0, 0)
+        d:run()
+        for _, _, l in d:reads() do return l end
+    end
+    for _, mode in ipairs { "full", "ideal" } do
+        assert(one(100, mode) == one(0, mode) + 100, one(100, mode))
+    end
+    assert(one(100, "fixed:30") == one(0, "fixed:30"))
+    local bad = part.dram { channels = 512 }
+    assert(bad:get "channels" == "512")
+    raises(-3, "512", part.dram, { channels = 513 })
+end)
+
 test("errors of settings", function()
     raises(-3, "did you mean dram.banks", part.dram, { bank = 8 })
     raises(-3, "did you mean dram.trcdrd", part.dram, { trcd = 8 })

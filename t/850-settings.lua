@@ -99,6 +99,7 @@ local DRAWN = {
     { "dram.channel_hash", "none", "none", "xor" },
     { "l2cache.slice_hash", "none", "xor" },
     { "l2cache.set_hash", "none", "xor" },
+    { "dram.bank_hash", "none", "xor", "ipoly" }, { "dram.latency", 0, 1, 100 },
 }
 
 -- Bound beside the settings; nobody picks victims among ways shared out.

@@ -18,7 +18,12 @@
  *          it for partitions of the L2 (Khairy et al., ISCA 2020).  Here it is
  *          the least such polynomial of a degree, which for 16, 32 and 64 are
  *          those of Accel-Sim: x^4+x+1, x^5+x^2+1, x^6+x+1.  All bits of the
- *          address take part.  Sizes that are no power of two are refused.
+ *          address take part.  A size that is a power of two times an odd
+ *          number (80 = 16 * 5 channels) is taken apart: the power of two has
+ *          the remainder, the odd factor the sum, as xor has it.  Accel-Sim 2.0
+ *          hashes to the next power of two and takes that modulo the size
+ *          ("IPOLY_Modulo"), which is no permutation.  Odd sizes have no
+ *          polynomial and are refused.
  *
  * With either, for n that is a power of two, n successive multiples of any
  * power of two are in n different places, if the first is a multiple of n of
@@ -38,8 +43,8 @@
  * An address map that is one-to-one stays so, every place has equally many
  * addresses, and a line is still found from its place and the digits above.
  *
- * Left out: hashes of real cards, which are not published; hashes of DRAM banks
- * by the row; maps that are chosen for a program (Liu et al.).
+ * Left out: hashes of real cards, which are not published; maps that are chosen
+ * for a program (Liu et al.).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -92,17 +97,19 @@ static void add_bit(struct hd_addrhash *h, uint32_t i, uint64_t value)
 {
     for (uint32_t v = 0; v < 16; v++)
         if (v >> i % 4 & 1)
-            h->of[i / 4][v] ^= (uint32_t)(value >> hd_log2(h->neighbour));
+            h->of[i / 4][v] ^= (uint32_t)value;
 }
 
-static void make_tables(struct hd_addrhash *h, const struct hd_addrhash_of *of)
+/* For a digit of so many bits, beside a neighbour of so many. */
+static void make_tables(struct hd_addrhash *h, const struct hd_addrhash_of *of,
+                        uint32_t bits, uint32_t beside)
 {
-    uint32_t width = h->bits + hd_log2(h->neighbour);
+    uint32_t width = bits + beside;
     uint64_t p, power = 1ull << width;
 
     if (of->kind == HD_HASH_XOR) {
         for (uint32_t i = 0; i < 64; i++)
-            add_bit(h, i, 1ull << i % width);
+            add_bit(h, i, 1ull << i % width >> beside);
         return;
     }
     p = hd_addrhash_polynomial(width);
@@ -110,7 +117,7 @@ static void make_tables(struct hd_addrhash *h, const struct hd_addrhash_of *of)
         p = reciprocal_of(p);
     for (uint32_t i = 0; i < 64; i++) {
         power = remainder_of(power, p); /* x^(width + i) mod p */
-        add_bit(h, i, power);
+        add_bit(h, i, power >> beside);
         power <<= 1;
     }
 }
@@ -127,12 +134,21 @@ int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
     h->base = h->size * h->neighbour;
     if (hd_is_pow2(h->base)) {
         h->bits = hd_log2(h->size);
-        make_tables(h, of);
+        make_tables(h, of, h->bits, hd_log2(h->neighbour));
     } else if (of->kind == HD_HASH_IPOLY) {
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s: ipoly needs a power of two, and %s is %u; xor "
-                          "takes any number",
-                          setting, what, n);
+        uint32_t beside = hd_bit_first(h->neighbour);
+        h->low = hd_bit_first(h->size);
+        if (h->low == 0)
+            return hd_err_set(err, HEDDLE_ECONFIG,
+                              "%s: ipoly has polynomials for even numbers, and "
+                              "%s is %u%s; xor takes any number",
+                              setting, what, n,
+                              n == h->size ? "" : ", an odd number of each "
+                                                  "channel's");
+        h->odd = h->size >> h->low;
+        h->neighbour >>= beside;
+        h->base = h->odd * h->neighbour;
+        make_tables(h, of, h->low, beside);
     }
     return 0;
 }
@@ -142,6 +158,7 @@ int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
 uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
                      uint64_t above)
 {
+    uint32_t mixed = 0;
     uint64_t sum = 0;
 
     if (HD_LIKELY(h->bits != 0)) {
@@ -151,6 +168,15 @@ uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
     }
     if (h->size == 0)
         return digit;
+    if (h->low != 0) {
+        for (uint64_t v = above, i = 0; v != 0; v >>= 4)
+            mixed ^= h->of[i++][v & 15];
+        for (; h->odd > 1 && above != 0; above /= h->base)
+            sum += above % h->base;
+        sum = (digit >> h->low) + sum % h->base / h->neighbour;
+        return (uint32_t)(sum % h->odd) << h->low |
+               ((digit ^ mixed) & ((1u << h->low) - 1));
+    }
     for (; above != 0; above /= h->base)
         sum += above % h->base;
     return (uint32_t)((digit + sum % h->base / h->neighbour) % h->size);

@@ -28,11 +28,13 @@ struct hd_addrhash {
     uint32_t bits; /* of the digit, if sizes are powers of two; else 0 */
     uint32_t base; /* otherwise: digits above are summed in this base ... */
     uint32_t neighbour;  /* ... and the sum divided by this */
+    /* ipoly of a size that is 2^low times an odd number */
+    uint32_t low, odd;
     uint32_t of[16][16]; /* the hash of four bits above, by their place */
 };
 
-/* Makes a hash; 0, or HEDDLE_ECONFIG: `setting` has a kind that needs a power
- * of two, and `what`, of which there are n, is none. */
+/* Makes a hash; 0, or HEDDLE_ECONFIG: `setting` has a kind that needs an even
+ * number, and `what`, of which there are n, is none. */
 int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
                      const char *setting, const char *what, uint32_t n,
                      struct heddle_error *err);

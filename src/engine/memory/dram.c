@@ -217,7 +217,8 @@ static HD_HOT void dram_serve(void *self, hd_time now, uint32_t what,
         return; /* an earlier event has taken its place */
     hd_dram_advance(d, l, hd_recip_div(d->per_tick, now));
     for (uint32_t i = 0; i < ch->done_n; i++)
-        dram_answer(d, hd_max_u64(l->done[i].cycle * d->tick, now),
+        dram_answer(d,
+                    hd_max_u64(l->done[i].cycle * d->tick, now) + d->behind,
                     l->done[i].req);
     ch->done_n = 0;
     ch->wake = HD_NEVER;
@@ -306,6 +307,8 @@ static void dram_send_simple(struct hd_dram *d, const struct hd_dramlane *l,
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
         at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
+    if (d->cfg.mode.kind == HD_IDEAL)
+        at += d->behind;
     hd_dram_count(d, l, &v, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
@@ -425,7 +428,9 @@ static int dram_take_state(struct hd_dram *d)
     d->ring = d->t.data[0] + 8u;
     d->wait = hd_arena_take(a, WAITERS, sizeof *d->wait);
     d->wait_free = hd_arena_take(a, 2, sizeof *d->wait_free);
-    if (d->wait == NULL || d->wait_free == NULL || d->stat.v == NULL)
+    d->lane = hd_env_take(d->env, d->cfg.channels, sizeof *d->lane);
+    if (d->lane == NULL || d->wait == NULL || d->wait_free == NULL ||
+        d->stat.v == NULL)
         return -1;
     d->wait_free[0] = HD_NONE;
     for (uint32_t c = 0; c < d->cfg.channels; c++) {
@@ -459,7 +464,7 @@ static void dram_bound(void *self)
     const struct hd_slots *slots = d->env->slots;
 
     d->watched = slots != NULL && slots->watched[HEDDLE_NOTE_dram_command] != 0;
-    d->quiet = d->full && !d->cfg.refresh && d->cfg.page == 0 &&
+    d->quiet = d->full && d->cfg.page == 0 &&
                d->cfg.scheduler == HD_DRAM_HIT_FIRST && d->watch == NULL &&
                d->check == NULL && hd_slots_quiet(slots, "dram");
 }
@@ -479,6 +484,7 @@ static void dram_settle(struct hd_dram *d)
     d->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     d->tick = hd_ticks(env->clk, HD_CLK_DRAM, 1);
     d->idle = hd_ticks(env->clk, HD_CLK_CORE, c->turn_idle);
+    d->behind = hd_ticks(env->clk, HD_CLK_CORE, c->latency);
     d->places = c->queue;
     if (c->queues)
         d->places += c->queue_silver + c->queue_golden;

@@ -167,6 +167,7 @@ struct hd_dramlane {
 struct hd_dram {
     struct hd_dramtime t;
     hd_time tick;
+    hd_time behind; /* cfg.latency in ticks */
     struct hd_recip per_tick; /* divides by tick */
     struct hd_reqs *reqs;
     struct hd_client *clients;
@@ -194,7 +195,7 @@ struct hd_dram {
     hd_time idle;             /* cfg.turn_idle in ticks */
     struct hd_dramwait *wait; /* arena */
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
-    struct hd_dramlane lane[HD_DRAM_MAX_CHANNELS];
+    struct hd_dramlane *lane; /* [channel] */
 };
 
 /* ---- candidates -------------------------------------------------------- */

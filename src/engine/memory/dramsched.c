@@ -488,8 +488,11 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
         ch->floor = hd_max_u64(ch->floor, cycle + 1);
         return;
     }
-    if (HD_FAST && d->quiet && ch->klass[SILVER] + ch->klass[GOLDEN] == 0) {
+    if (HD_FAST && d->quiet && ch->klass[SILVER] + ch->klass[GOLDEN] == 0 &&
+        (!d->cfg.refresh || cycle < ch->ref_at)) {
         hd_fast_dram_advance(d, l, cycle);
+        if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
+            ch->planned = 0; /* the refresh may come before */
         return;
     }
     for (uint32_t i = 0; i < ch->inbox_n; i++) {

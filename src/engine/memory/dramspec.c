@@ -19,7 +19,10 @@
  * With dram.channel_hash the channel is hashed with the digits above it
  * (addrhash.c), which permutes channels and so keeps the map one-to-one.
  *
- * Left out on purpose: hashing of banks by row bits.
+ * With dram.bank_hash the bank is hashed with the row, which permutes the banks
+ * of a row; so pages of different rows that met in one bank no longer do (Zhang
+ * et al., MICRO 2000).  Its polynomial is the reciprocal of the channel's, so
+ * that the one does not follow from the other.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -127,11 +130,27 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
     }
     m->shifts = m->whole;
     m->whole &= cfg->channel_hash == HD_HASH_NONE;
+    m->whole &= cfg->bank_hash == HD_HASH_NONE;
+    if (hd_addrhash_init(&m->banks,
+                         &(struct hd_addrhash_of){.kind = cfg->bank_hash,
+                                                  .size = cfg->banks,
+                                                  .reciprocal = true},
+                         "dram.bank_hash", "dram.banks", cfg->banks,
+                         err) != 0)
+        return err->code;
     return hd_addrhash_init(&m->hash,
                             &(struct hd_addrhash_of){.kind = cfg->channel_hash,
                                                      .size = cfg->channels},
                             "dram.channel_hash", "dram.channels", cfg->channels,
                             err);
+}
+
+/* The bank, and with it the group, hashed with the row. */
+static void dramspec_hash_bank(const struct hd_drammap *m,
+                               struct hd_dramaddr *a)
+{
+    a->bank = hd_addrhash(&m->banks, a->bank, a->row);
+    a->group = a->bank / m->banks_in_group;
 }
 
 /* hd_drammap_divide where every size is a power of two. */
@@ -143,6 +162,7 @@ static struct hd_dramaddr dramspec_shift(const struct hd_drammap *m,
 
     a.channel = hd_addrhash(&m->hash, a.channel,
                             above / (m->ones[HD_DRAM_CHANNEL] + 1));
+    dramspec_hash_bank(m, &a);
     return a;
 }
 
@@ -167,6 +187,7 @@ struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
     a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
     a.column = f[HD_DRAM_COLUMN] * m->piece_bursts +
                ((uint32_t)(pa % m->piece) >> m->burst_shift);
+    dramspec_hash_bank(m, &a);
     return a;
 }
 

@@ -19,7 +19,7 @@ enum hd_dram_scheduler {
     HD_DRAM_READY_FIRST, /* the oldest request with a legal command */
 };
 
-enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 256 };
+enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 512 };
 
 struct hd_dram_cfg {
 #define HD_FIELDS_OF "memory/dram.def"
@@ -67,7 +67,7 @@ struct hd_dramdigit {
 
 struct hd_drammap {
     /* when every size is a power of two: field = address >> from & ones */
-    uint32_t whole;  /* 1: so it is, and channels are not hashed */
+    uint32_t whole;  /* 1: so it is, and nothing is hashed */
     uint32_t shifts; /* 1: so it is */
     uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
     uint32_t piece, burst; /* bytes */
@@ -76,6 +76,7 @@ struct hd_drammap {
     uint32_t banks_in_group;
     struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
     struct hd_addrhash hash; /* of the channel, with the digits above it */
+    struct hd_addrhash banks; /* of the bank, with the row */
 };
 
 /* Reads cfg->map.  0 or HEDDLE_ECONFIG. */

@@ -1,7 +1,7 @@
 /*
  * memory/fast/dram.c - a batch of commands of a DRAM channel where nothing is
- * out of the ordinary: open pages, no refresh, only normal requests, hit-first,
- * no policy that answers or steers, nothing watched or checked.  This is the
+ * out of the ordinary: open pages, no refresh due, only normal requests,
+ * hit-first, no policy that answers or steers, nothing watched or checked.  This is the
  * path of nearly every request.
  *
  * The choice is that of memory/dramsched.c, and so are the effects of a
