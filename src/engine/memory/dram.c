@@ -306,9 +306,7 @@ static void dram_send_simple(struct hd_dram *d, const struct hd_dramlane *l,
     if (d->cfg.mode.kind == HD_IDEAL)
         latency += (v.bursts - 1u) * d->cfg.bl;
     if (d->cfg.mode.kind != HD_OFF)
-        at = (hd_ceil_div(now, d->tick) + latency) * d->tick;
-    if (d->cfg.mode.kind == HD_IDEAL)
-        at += d->behind;
+        at = (hd_ceil_div(now, d->tick) + latency) * d->tick + d->behind;
     hd_dram_count(d, l, &v, latency);
     hd_post(d->env->ev, d->id, d->id, at, EV_DONE, req, 0);
 }
@@ -484,7 +482,8 @@ static void dram_settle(struct hd_dram *d)
     d->steer = env->slots != NULL ? env->slots->steer : &unsteered;
     d->tick = hd_ticks(env->clk, HD_CLK_DRAM, 1);
     d->idle = hd_ticks(env->clk, HD_CLK_CORE, c->turn_idle);
-    d->behind = hd_ticks(env->clk, HD_CLK_CORE, c->latency);
+    if (c->mode.kind != HD_FIXED)
+        d->behind = hd_ticks(env->clk, HD_CLK_CORE, c->latency);
     d->places = c->queue;
     if (c->queues)
         d->places += c->queue_silver + c->queue_golden;
