@@ -372,6 +372,29 @@ static void six(void **state)
     unbuild(xor);
 }
 
+/* Channels of today's cards: strides of a power of two, and of so many times all
+ * channels, load each with at most twice its share. */
+static void even_counts(void **state)
+{
+    static const uint32_t size[] = {12, 24, 48, 80, 96, 160};
+
+    (void)state;
+    for (uint32_t s = 0; s < HD_LEN(size); s++) {
+        uint32_t n = size[s];
+        struct hd_addrhash h = make(HD_HASH_IPOLY, n, 1, false);
+        for (uint32_t k = 0; k < 2 * 18; k++) {
+            uint64_t step = (k % 2 ? n : 1ull) << k / 2;
+            uint32_t held[160] = {0};
+            for (uint64_t i = 0; i < 64 * n; i++) {
+                uint64_t at = i * step;
+                held[hd_addrhash(&h, (uint32_t)(at % n), at / n)]++;
+            }
+            for (uint32_t c = 0; c < n; c++)
+                assert_in_range(held[c], 32, 128);
+        }
+    }
+}
+
 /* ---- what is refused ----------------------------------------------------- */
 
 static void refuse(const char *settings, const char *text)
@@ -411,7 +434,8 @@ int main(void)
         cmocka_unit_test(polynomials),   cmocka_unit_test(definitions),
         cmocka_unit_test(every_line),    cmocka_unit_test(shares),
         cmocka_unit_test(powers_of_two), cmocka_unit_test(weak_strides),
-        cmocka_unit_test(six),           cmocka_unit_test(refused),
+        cmocka_unit_test(six),           cmocka_unit_test(even_counts),
+        cmocka_unit_test(refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

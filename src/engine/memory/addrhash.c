@@ -20,8 +20,9 @@
  *          those of Accel-Sim: x^4+x+1, x^5+x^2+1, x^6+x+1.  All bits of the
  *          address take part.  A size that is a power of two times an odd
  *          number (80 = 16 * 5 channels) is taken apart: the power of two has
- *          the remainder, the odd factor the sum, as xor has it.  Accel-Sim 2.0
- *          hashes to the next power of two and takes that modulo the size
+ *          the remainder, the odd factor the sum of the digits, each times its
+ *          place: the plain one of a multiple of 4 is a multiple of 4 in base
+ *          5, and so leaves channels out.  Accel-Sim 2.0 hashes to the next power of two and takes that modulo the size
  *          ("IPOLY_Modulo"), which is no permutation.  Odd sizes have no
  *          polynomial and are refused.
  *
@@ -171,8 +172,8 @@ uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
     if (h->low != 0) {
         for (uint64_t v = above, i = 0; v != 0; v >>= 4)
             mixed ^= h->of[i++][v & 15];
-        for (; h->odd > 1 && above != 0; above /= h->base)
-            sum += above % h->base;
+        for (uint64_t w = 2; h->odd > 1 && above != 0; above /= h->base)
+            sum += above % h->base * w++;
         sum = (digit >> h->low) + sum % h->base / h->neighbour;
         return (uint32_t)(sum % h->odd) << h->low |
                ((digit ^ mixed) & ((1u << h->low) - 1));
