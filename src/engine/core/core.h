@@ -45,6 +45,7 @@ enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
 
 /* ---- counters ----------------------------------------------------------- */
 
+enum hd_atomics { HD_ATOMICS_LINE, HD_ATOMICS_WORD };
 enum hd_core_counter {
 #define HD_COUNTERS_OF "core/core.def"
 #include "kit/rows.h"
@@ -482,6 +483,10 @@ static inline uint32_t hd_lsu_origin(const struct hd_core *c,
     return HD_LIKELY(c->origin == NULL)
                ? op->warp
                : c->origin[(size_t)(op - c->lsu) * HD_MAX_LINES + i];
+/* atomics.c: the requests of an atomic, each as a line of its own, where lanes
+ * on one word are served one after the other.  A line has a sector or more. */
+void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
+                      uint32_t bytes, uint32_t shift, struct hd_lines *out);
 }
 
 /* The next step at t, and those that follow before `end` with lines of the same
