@@ -16,6 +16,7 @@
 #include "tool.h"
 
 #include "kit/bits.h"
+#include "kit/event.h"
 #include "memory/dram.h"
 #include "points/classify.h"
 #include "points/slots.h"
@@ -118,6 +119,16 @@ static int check_translation(const struct hd_machine *m,
     return 0;
 }
 
+/* What takes part in events: a core and its way to the MMU, the three stations
+ * of an MMU, an L2 slice, and few others. */
+static uint32_t components_of(const struct hd_machine *m)
+{
+    enum { OTHERS = 64 };
+    uint32_t units = m->walk.per_core ? m->core.count : 1;
+
+    return 2 * m->core.count + 3 * units + m->l2cache.slices + OTHERS;
+}
+
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
@@ -134,6 +145,12 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l2cache.slices: %u is not a multiple of "
                           "dram.channels (%u)",
                           slices, channels);
+    if (components_of(m) > HD_MAX_COMPONENTS)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.count: %u cores, each with an L2 TLB and "
+                          "walkers of its own (walk.per_core), are too many; "
+                          "700 are expected at most",
+                          m->core.count);
     if (m->l1cache.line != m->l2cache.line)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "l1cache.line: %u differs from l2cache.line (%u); "

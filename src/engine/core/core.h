@@ -41,7 +41,7 @@ struct hd_core_cfg {
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
 
-enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 128, HD_SLOTS = 32 };
+enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 1024, HD_SLOTS = 32 };
 
 /* ---- counters ----------------------------------------------------------- */
 

@@ -48,18 +48,18 @@ static uint64_t *throttle_count(struct hd_throttle *h, uint32_t app,
 
 bool hd_throttle_stands(const struct hd_throttle *h, uint32_t core)
 {
-    return h->s->since[core] != 0;
+    return h->since[core] != 0;
 }
 
 /* Counts for how long a core has stood until now. */
 static void count_stood(struct hd_throttle *h, uint32_t core, hd_time now)
 {
-    hd_time since = h->s->since[core] - 1;
+    hd_time since = h->since[core] - 1;
 
     *throttle_count(h, h->g->core[core].app, CYCLES) +=
         hd_recip_div(h->g->per_cycle, now) -
         hd_recip_div(h->g->per_cycle, since);
-    h->s->since[core] = now + 1;
+    h->since[core] = now + 1;
 }
 
 /* A core stops, or continues; the message takes its latency to arrive. */
@@ -73,11 +73,11 @@ static void throttle_set(struct hd_throttle *h, uint32_t core, bool on,
         return;
     if (on) {
         ++*throttle_count(h, g->core[core].app, STOPS);
-        h->s->since[core] = now + 1;
+        h->since[core] = now + 1;
     } else {
         count_stood(h, core, now);
         ++*throttle_count(h, g->core[core].app, RESUMES);
-        h->s->since[core] = 0;
+        h->since[core] = 0;
     }
     hd_core_message(&g->core[core], hd_edge(g->env->clk, HD_CLK_CORE, at),
                     HD_MSG_STAND, on, 0);
@@ -132,7 +132,7 @@ static void throttle_ask(struct hd_throttle *h, uint32_t app, uint32_t by,
             q.by = q.n;
         core[q.n] = i;
         resident[q.n] = h->resident(h->self, i);
-        faults[q.n] = h->s->faults[i];
+        faults[q.n] = h->faults[i];
         q.running |= (uint64_t)!hd_throttle_stands(h, i) << q.n;
         q.n++;
     }
@@ -186,7 +186,7 @@ void hd_throttle_fault(struct hd_throttle *h, uint32_t core, hd_vpn page,
                                        .vpn = page.v,
                                        .evicted = evicted};
 
-    h->s->faults[core] += !served;
+    h->faults[core] += !served;
     if (HD_LIKELY(h->slot.bound))
         throttle_ask(h, h->g->core[core].app, core, &q, now);
 }
@@ -256,7 +256,9 @@ int hd_throttle_open(struct hd_throttle *h, struct hd_gpu *g)
 
     h->g = g;
     h->s = hd_arena_take(env->arena, 1, sizeof *h->s);
-    if (h->s == NULL)
+    h->since = hd_arena_take(env->arena, g->cores, sizeof *h->since);
+    h->faults = hd_arena_take(env->arena, g->cores, sizeof *h->faults);
+    if (h->s == NULL || h->since == NULL || h->faults == NULL)
         return hd_err_memory(env->err);
     h->stat = hd_stats_group(env->stats, &hd_rows_throttle, 1);
     if (h->stat.v == NULL)

@@ -15,15 +15,15 @@ struct hd_throttle_cfg {
 };
 
 struct hd_throttle_state {
-    hd_time since[HD_MAX_CORES]; /* the core stands since then, plus 1; or 0 */
-    uint64_t faults[HD_MAX_CORES]; /* requests that waited for the host, while
-                                      a policy answered */
-    uint32_t posted;               /* 1: an epoch is under way */
+    uint32_t posted; /* 1: an epoch is under way */
 };
 
 struct hd_throttle {
     struct hd_gpu *g;
     struct hd_throttle_state *s; /* arena */
+    hd_time *since;   /* arena: [cores] it stands since then, plus 1; or 0 */
+    uint64_t *faults; /* arena: [cores] requests that waited for the host, while
+                         a policy answered */
     struct hd_slot slot;
     struct hd_stat stat;
     /* The dispatcher's: its component and the event that is an epoch's end; the

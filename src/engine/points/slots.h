@@ -50,7 +50,7 @@ struct hd_slot {
 
 /* The tables that steered policies set and the engine's defaults read, each
  * [i][j] with the indices of its row in tables.def. */
-enum { HD_STEER_LEVELS = 5, HD_STEER_CORES = 128 };
+enum { HD_STEER_LEVELS = 5, HD_STEER_CORES = 1024 };
 enum {
     HD_STEER_ONE = 1,
     HD_STEER_APP = HD_MAX_APPS,

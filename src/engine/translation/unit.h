@@ -52,7 +52,7 @@ struct hd_walk {
     uint8_t counted; /* 1: the read under way is */
     uint8_t prefetched; /* 1 + where it goes, for a policy; 0: requests began
                            it */
-    uint8_t prefetch_core;
+    uint16_t prefetch_core;
     uint32_t batch; /* of a batch: which .. */
     uint32_t peer;  /* .. the next walk of it .. */
     uint32_t share; /* .. and the next that the same read serves; HD_NONE:
@@ -64,7 +64,8 @@ struct hd_walk {
 /* A translation that a policy has started, and that waits. */
 struct hd_prefetch {
     uint64_t vpn;
-    uint8_t app, to, core; /* to: enum heddle_translate_to */
+    uint8_t app, to; /* to: enum heddle_translate_to */
+    uint16_t core;
 };
 
 /* The walks that a walker has at once (walk.batch). */
