@@ -277,8 +277,14 @@ index.needs = {
     ["l2tlb.large_ways"] = "l2tlb.large_entries above 0",
     ["l2tlb.serial"] = "l2tlb.large_entries above 0",
     msc = "l2tlb.sub_ways above 0",
+    shared = "core.classes = true",
     ["vm.round"] = "vm.page = 64K or 2M",
 }
+for _, class in ipairs { "int", "fp32", "fp64", "sfu", "tensor", "memory",
+    "control", "unknown" } do
+    index.needs["core." .. class .. "_latency"] = "core.classes = true"
+    index.needs["core." .. class .. "_interval"] = "core.classes = true"
+end
 for _, name in ipairs { "thrashing_threshold", "thrashing_pin_threshold",
     "thrashing_lapse_usec", "lapse_vote_threshold", "thrashing_nap",
     "thrashing_epoch", "thrashing_max_resets" } do

@@ -147,6 +147,20 @@ enum heddle_op {
     HEDDLE_OPS
 };
 
+/* Classes of instructions, where a machine has them (core.classes). */
+enum heddle_class {
+    HEDDLE_CLASS_INT,
+    HEDDLE_CLASS_FP32,
+    HEDDLE_CLASS_FP64,
+    HEDDLE_CLASS_SFU,
+    HEDDLE_CLASS_TENSOR,
+    HEDDLE_CLASS_MEMORY,
+    HEDDLE_CLASS_SHARED,
+    HEDDLE_CLASS_CONTROL,
+    HEDDLE_CLASS_UNKNOWN,
+    HEDDLE_CLASSES
+};
+
 /* "alu", "load", ... */
 HEDDLE_API const char *heddle_op_name(unsigned op);
 

@@ -45,6 +45,7 @@ struct hd_machine {
     struct hd_clock_cfg clock;
     struct hd_sample_cfg sample;
     struct hd_core_cfg core;
+    struct hd_shared_cfg shared;
     struct hd_throttle_cfg throttle;
     struct hd_tlb_cfg l1tlb, l1side;
     struct hd_cache_cfg l1cache;

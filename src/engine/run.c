@@ -119,7 +119,9 @@ static uint64_t last_issue(const heddle_sim *s)
 static bool in_a_run(const heddle_sim *s)
 {
     for (uint32_t i = 0; i < s->gpu.cores; i++) {
-        hd_time free = s->gpu.core[i].s->port_free;
+        const struct hd_core *c = &s->gpu.core[i];
+        hd_time free =
+            c->sub != NULL ? hd_subcore_busy(c) : c->s->port_free;
         if (free > s->run->end && free != HD_NEVER) /* that one is halted */
             return true;
     }

@@ -67,6 +67,7 @@ static int build_base(heddle_sim *s)
     env->apps = s->apps;
     env->check = m->sim.check;
     env->apart = m->core.shared_unit;
+    env->classes = m->core.classes;
     env->compact = m->core.compact;
     place.at = "";
     place.cores = m->core.count;

@@ -505,6 +505,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
                      detached) != 0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs, 0) != 0)
         return -1;
+    if (hd_subcore_open(c) != 0)
+        return -1;
     c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->replay_first = c->s->wait_first = HD_NONE;
     hd_core_assign(g, id, 0);
@@ -563,6 +565,7 @@ int hd_gpu_open(struct hd_gpu *g)
                         ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
                         : g->l1_ticks + g->tlb_ticks;
     g->alu = g->m->core.alu_latency * g->cycle;
+    hd_classes_open(g);
     g->line_shift = hd_log2(g->m->l1cache.line);
     g->stat = hd_stats_group(st, &hd_rows_core, g->cores);
     hd_stats_open_time(st, hd_core_open_time, g);
@@ -570,6 +573,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->side_stat = hd_stats_group(st, &hd_rows_l1side, g->cores);
     g->side_ticks = g->m->l1side.latency * g->cycle;
     g->l1_stat = hd_stats_group(st, &hd_rows_l1cache, g->cores);
+    hd_banks_open(g);
     g->load_latency = hd_stats_hist(st, &hd_rows_core, LOAD_LATENCY);
     g->xlate_latency = hd_stats_hist(st, &hd_rows_core, XLATE_LATENCY);
     g->page_hist = hd_stats_hist(st, &hd_rows_core, PAGES);
@@ -619,6 +623,20 @@ int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *er
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.width: %u does not divide core.lanes (%u)",
                           c->width, c->lanes);
+    if (c->subcores == 3 || c->warps % c->subcores != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.subcores: %u; 1, 2 or 4 are expected, which "
+                          "divide core.warps (%u)",
+                          c->subcores, c->warps);
+    if (c->compact && (c->subcores > 1 || c->classes))
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.compact: threads change warps; it does not go "
+                          "with %s",
+                          c->classes ? "core.classes" : "core.subcores");
+    if (c->shared_unit && c->classes)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.shared_unit: with core.classes shared memory "
+                          "has a path of its own; false is expected");
     if (c->threads < c->lanes)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.threads: %u is less than one warp of %u",

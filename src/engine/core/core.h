@@ -39,13 +39,18 @@ struct hd_core_cfg {
 #include "kit/rows.h"
 };
 
+struct hd_shared_cfg {
+#define HD_FIELDS_OF "core/shared.def"
+#include "kit/rows.h"
+};
+
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
+enum hd_atomics { HD_ATOMICS_LINE, HD_ATOMICS_WORD };
 
 enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 1024, HD_SLOTS = 32 };
 
 /* ---- counters ----------------------------------------------------------- */
 
-enum hd_atomics { HD_ATOMICS_LINE, HD_ATOMICS_WORD };
 enum hd_core_counter {
 #define HD_COUNTERS_OF "core/core.def"
 #include "kit/rows.h"
@@ -311,6 +316,7 @@ struct hd_core {
     void *source;
     struct hd_app_state *state; /* arena */
     hd_time slot;               /* ticks that an instruction holds the port */
+    struct hd_subcores *sub;    /* arena; NULL: one scheduler, no classes */
 
     struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit, join;
@@ -345,6 +351,8 @@ struct hd_gpu {
     struct hd_recip per_flit;    /* divides by the bytes of a flit */
     uint32_t line_flits;         /* flits of a line */
     hd_time alu;                 /* ticks of the ALU latency */
+    hd_time latency[HEDDLE_CLASSES], interval[HEDDLE_CLASSES]; /* in ticks */
+    struct hd_stat shared_stat;
     hd_time back;                /* data: latency from the L2 */
     hd_time tlb_back;            /* translations: latency of an answer */
     hd_time tlb_ticks, l1_ticks; /* look-ups in the L1 TLB, in the L1 */
@@ -475,6 +483,10 @@ void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
 /* Whether an instruction looks up no TLB. */
 bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o);
+/* atomics.c: the requests of an atomic, each as a line of its own, where lanes
+ * on one word are served one after the other.  A line has a sector or more. */
+void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
+                      uint32_t bytes, uint32_t shift, struct hd_lines *out);
 /* The warp whose page i of an instruction is: with core.compact the one in
  * which the thread of its lowest lane began. */
 static inline uint32_t hd_lsu_origin(const struct hd_core *c,
@@ -483,10 +495,6 @@ static inline uint32_t hd_lsu_origin(const struct hd_core *c,
     return HD_LIKELY(c->origin == NULL)
                ? op->warp
                : c->origin[(size_t)(op - c->lsu) * HD_MAX_LINES + i];
-/* atomics.c: the requests of an atomic, each as a line of its own, where lanes
- * on one word are served one after the other.  A line has a sector or more. */
-void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
-                      uint32_t bytes, uint32_t shift, struct hd_lines *out);
 }
 
 /* The next step at t, and those that follow before `end` with lines of the same
@@ -639,12 +647,36 @@ struct hd_port {
     uint64_t can;
 };
 
+/* subcore.c: takes its state, where core.subcores or core.classes ask for it; 0
+ * or -1. */
+int hd_subcore_open(struct hd_core *c);
+/* What hd_port_next() and hd_warp_serve() are there: the warps of a port are of
+ * one sub-core. */
+struct hd_port hd_subcore_next(const struct hd_core *c,
+                               struct hd_core_state *s);
+struct hd_port hd_subcore_serve(struct hd_core *c, struct hd_port port);
+/* Until when a port is taken; instructions that have not left theirs at t. */
+hd_time hd_subcore_busy(const struct hd_core *c);
+uint64_t hd_subcore_unissued(const struct hd_core *c, hd_time t);
+/* classes.c: latencies and intervals; a warp begins; what is to be known of the
+ * instruction that it has fetched. */
+void hd_classes_open(struct hd_gpu *g);
+void hd_classes_begin(struct hd_core *c, uint32_t w);
+void hd_classes_fetch(const struct hd_core *c, struct hd_warp *x, uint32_t w);
+/* banks.c: its counters. */
+void hd_banks_open(struct hd_gpu *g);
+
 /* The next instant at which a warp may issue is never before s->local. */
 static inline struct hd_port hd_port_next(const struct hd_core *c,
                                           struct hd_core_state *s)
 {
-    uint64_t can = hd_warp_can(c, s);
-    hd_time t = can != 0 ? s->local : s->later_at;
+    uint64_t can;
+    hd_time t;
+
+    if (HD_UNLIKELY(c->sub != NULL))
+        return hd_subcore_next(c, s);
+    can = hd_warp_can(c, s);
+    t = can != 0 ? s->local : s->later_at;
 
     return (struct hd_port){hd_max_u64(s->port_free, t), can};
 }

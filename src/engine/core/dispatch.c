@@ -165,8 +165,10 @@ static void dispatch_set_slot(struct hd_dispatch *d, uint32_t app)
     struct hd_gpu *g = d->g;
     uint32_t lanes = d->app[app].launch.lanes;
 
-    g->slot[app] =
-        g->env->clk->ticks[HD_CLK_ISSUE] * hd_ceil_div(lanes, g->m->core.width);
+    uint32_t slots =
+        g->m->core.classes ? 1 : hd_ceil_div(lanes, g->m->core.width);
+
+    g->slot[app] = g->env->clk->ticks[HD_CLK_ISSUE] * slots;
 }
 
 void hd_dispatch_restored(struct hd_dispatch *d)

@@ -123,6 +123,8 @@ static HD_INLINE void hd_warp_fetch(const struct hd_core *c,
     uint32_t kind;
 
     hd_warp_program(c)->next(c->source, x->ctx, x->index, &x->op);
+    if (HD_UNLIKELY(c->sub != NULL))
+        hd_classes_fetch(c, x, w);
     kind = x->op.kind;
     s->next[old] ^= bit; /* it was set */
     s->next[kind] |= bit;
@@ -240,6 +242,8 @@ void hd_warp_fetch_first(struct hd_core *c, uint32_t w, hd_time t);
 /* A warp's barrier; its exit, or its stop at a meeting. */
 void hd_warp_barrier(struct hd_core *c, uint32_t w, hd_time t);
 void hd_warp_last(struct hd_core *c, uint32_t w, hd_time t);
+/* One of these warps, which can, issues at t. */
+void hd_warp_serve_one(struct hd_core *c, uint64_t can, hd_time t);
 /* The block in a slot of the core ends. */
 void hd_warp_end_block(struct hd_core *c, uint32_t slot, hd_time t);
 

@@ -148,6 +148,8 @@ static uint64_t marks_unissued(const struct hd_core *c, hd_time t)
     const struct hd_core_state *s = c->s;
     hd_time end = s->still != 0 ? s->held : s->port_free;
 
+    if (HD_UNLIKELY(c->sub != NULL))
+        return hd_subcore_unissued(c, t);
     return end > t ? hd_ceil_div(end - t, c->slot) : 0;
 }
 

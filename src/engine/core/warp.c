@@ -29,7 +29,8 @@
  * it is TLB time, except that waiting for pages from the host is fault time and
  * waiting while a walker works is walk time; the rest is data time.
  *
- * Elsewhere: several issues in one step (turns.c); which warps may load
+ * Elsewhere: several schedulers a core (subcore.c), and classes of instructions
+ * (classes.c); several issues in one step (turns.c); which warps may load
  * (limit.c); thread block compaction (compact.c); time that is not counted yet
  * (waits.c); instructions that sampling skips (skip.c); inspection (look.c).
  *
@@ -37,7 +38,7 @@
  */
 #include <string.h>
 
-#include "issue.h"
+#include "subcore.h"
 
 HD_APART void hd_warp_fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
@@ -92,6 +93,8 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         x->block = (uint16_t)slot;
         x->state = HD_WARP_READY;
         x->issued = 0;
+        if (HD_UNLIKELY(c->sub != NULL))
+            hd_classes_begin(c, w);
         hd_warp_fetch_first(c, w, t);
     }
     hd_limit_ask(c, t);
@@ -385,6 +388,39 @@ HD_APART static void issue_other(struct hd_core *c, uint32_t w, hd_time t)
     }
 }
 
+/* Warp w issues an instruction of its ALU run, as its class lets it. */
+static void issue_class(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+    hd_time end = t + c->slot;
+
+    hd_warp_issue(c, w, 1, t, end);
+    hd_dispatch_issued(c, 1, t);
+    c->s->ready ^= 1ull << w;
+    if (--x->op.count == 0) {
+        hd_warp_fetch(c, c->s, x, w, HEDDLE_OP_ALU, end);
+        return;
+    }
+    x->ready = hd_max_u64(end, hd_classes_next(c, w));
+    hd_warp_make_ready(c, c->s, x, w, end);
+}
+
+HD_APART void hd_warp_serve_one(struct hd_core *c, uint64_t can, hd_time t)
+{
+    uint32_t one, w = warp_pick(c, can, &one), kind = c->warp[w].op.kind;
+
+    if (c->sub->classes)
+        hd_classes_take(c, w, t);
+    if (hd_warp_is_memory(kind))
+        issue_memory(c, c->s, w, t);
+    else if (kind != HEDDLE_OP_ALU)
+        issue_other(c, w, t);
+    else if (c->sub->classes)
+        issue_class(c, w, t);
+    else
+        issue_alu(c, c->s, w, t, one ? 1 : UINT64_MAX);
+}
+
 HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
                                     hd_time end)
 {
@@ -395,6 +431,8 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
     uint32_t w, one;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    if (HD_UNLIKELY(c->sub != NULL))
+        return hd_subcore_serve(c, port);
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
         hd_warp_promote(c, s, t);

@@ -74,6 +74,7 @@ struct hd_env {
                           (points/classify.c) */
     bool check;    /* --check: verify invariants while running */
     bool apart;    /* instructions of shared memory are apart from others */
+    bool classes;  /* instructions have classes (core.classes) */
     bool compact;  /* the threads of a block are regrouped (core.compact) */
     uint32_t parts;
     struct hd_part part[HD_MAX_PARTS];

@@ -71,6 +71,16 @@ struct hd_op {
     uint64_t mask;  /* active lanes; a memory op with none only takes a slot */
 };
 
+/* What core.classes needs to know of it, too.  `first` is what the instruction,
+ * or the first of a run, depends on: bit d is the (d + 1)-th instruction before
+ * it in its warp, bit 31 that one or any before. */
+struct hd_detail {
+    uint8_t kind;   /* enum heddle_class */
+    bool addressed; /* of shared memory: access() says where, `bytes` how much */
+    uint32_t first;
+    uint32_t each; /* what the others of a run depend on, each */
+};
+
 /* The lanes' addresses of a memory instruction, filled when it issues. */
 struct hd_access {
     const hd_va *lane; /* [lanes] where the mask is set, or NULL: affine */
@@ -182,6 +192,11 @@ struct hd_source_ops {
     /* The next instruction of warp `warp` (0 .. warps-1) of a block.  Called
      * once after the start and once after each instruction has issued. */
     void (*next)(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
+    /* What is to be known of the instruction that next() gave, with
+     * core.classes: *out has what holds where nothing is known.  NULL: nothing
+     * is. */
+    void (*detail)(void *self, uint32_t ctx, uint32_t warp,
+                   const struct hd_op *op, struct hd_detail *out);
     /* Issues the memory instruction that next() gave: computes its addresses
      * and, in a program, reads and writes buffer contents.  acc->lane is NULL,
      * for accesses that are affine.  What `acc` points to stays valid until the
