@@ -48,6 +48,9 @@ end
 for what, settings in pairs {
     plain = {}, lrr = { ["core.scheduler"] = "lrr" },
     ["in groups"] = { ["core.ilp"] = 2, ["core.alu_latency"] = 40 },
+    ["sub-cores"] = { ["core.subcores"] = 4 },
+    ["classes"] = { ["core.subcores"] = 2, ["core.classes"] = true,
+        ["core.int_latency"] = 90 },
     ["a queue of one"] = { ["core.queue"] = 1, ["l1cache.mshrs"] = 2 },
     ["full blocking"] = { ["l1tlb.blocking"] = "full" },
     ["written back"] = { ["l1cache.write"] = "back" },

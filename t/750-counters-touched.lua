@@ -286,6 +286,20 @@ for _, policy in ipairs { everything, { name = "apart",
         policies = { policy } }
 end
 
+-- Words of one bank, lanes on one word.
+local function on_words()
+    return H.program(kernel.app { name = "words",
+        buffers = function() return { kernel.i32("n", 64) } end,
+        kernels = function(_, b) return { kernel.kernel("words",
+            { grid = 4, block = 64, shared = 4096 }, function(t)
+                t:shared(t.lane * 8)
+                t:atomic("add", b.n, t.lane // 2)
+            end) } end })
+end
+runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
+    ["core.classes"] = true, ["core.subcores"] = 4,
+    ["core.atomics"] = "word" }, apps = { on_words() } }
+
 --- What nothing can count: a point without an answer cannot be passed on, and
 -- the buffers beside TLBs have one array, so there are no hits in a large one.
 local function out_of_reach(name)

@@ -40,6 +40,7 @@ local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local REFAULT = whole.join(FEW, { ["fault.thrashing"] = "refault" })
 local ONE = whole.join(DRIVER, { ["uvm.perf_fault_batch_count"] = 1 })
+local CLASSES = { ["core.classes"] = true }
 local CASES = {
     { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
     { "msc.entries", 0, { ["l2tlb.sub_ways"] = 8 } },
@@ -117,7 +118,20 @@ local CASES = {
     { "l2tlb.large_ways", 1 },
     { "l2tlb.serial", false, LARGE },
     { "vm.round", true, { ["vm.page"] = "2M" } },
+    { "core.int_latency", 40, CLASSES },
+    { "core.int_interval", 40, CLASSES },
+    { "core.memory_interval", 40, CLASSES },
+    { "core.control_latency", 400 }, -- this program has none of these
+    { "core.control_interval", 400 },
+    { "core.memory_latency", 400 },
+    { "shared.latency", 400 },
+    { "shared.banks", 1 },
 }
+
+for _, class in ipairs { "fp32", "fp64", "sfu", "tensor", "unknown" } do
+    CASES[#CASES + 1] = { "core." .. class .. "_latency", 400 }
+    CASES[#CASES + 1] = { "core." .. class .. "_interval", 400 }
+end
 
 local plain, seen = run {}, {}
 for _, case in ipairs(CASES) do

@@ -227,8 +227,8 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 47300, policies = 3350, work = 17200,
-    shell = 13850 } do
+for folder, most in pairs { engine = 47950, policies = 3350, work = 17700,
+    shell = 13750 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
         :format(folder, folder))), most, folder)
@@ -237,7 +237,7 @@ end
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,018 what is reached: 5,614, and 2,404 of headers
+-- budget of both lists together, 8,115 what is reached: 5,683, and 2,432 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
@@ -247,12 +247,12 @@ local private = lines_of [[
     core/issue.h core/l1tlbstate.h core/l1dstate.h translation/unit.h
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
-fewer(stations, 5650, "the ten plain stations")
-fewer(stations + private, 8100, "the ten plain stations and their private headers")
+fewer(stations, 5700, "the ten plain stations")
+fewer(stations + private, 8150, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 18,605 what is reached: the whole of each file counts, however
+-- are the budget, 18,970 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 18900, "the files of a cold load")
+fewer(lines_of(PATH), 19000, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

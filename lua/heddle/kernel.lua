@@ -138,9 +138,15 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
                 price of both is what t:shared says.
   t:alu(n [, {uses = {v, ...}}])                 n; waits for all outstanding
                 loads of the warp, or only for those that the values in uses
-                come from (uses = {}: for none)
-  t:shared(n [, {uses = }])                      n shared-memory accesses;
+                come from (uses = {}: for none).  For core.classes: class =
+                "int" (as if none is given), "fp32", "fp64", "sfu", "tensor",
+                "memory", "control" or "unknown"; dependent = true: each waits
+                for the result of the instruction before it
+  t:shared(n [, {uses = , dependent = }])        n shared-memory accesses;
                 waits like t:alu
+  t:shared(v [, {uses = , dependent = , bytes = 4}])  1; the lanes' addresses,
+                bytes of the block's, give bank conflicts with core.classes;
+                waits for what v and uses come from
   t:sync()                                       1; barrier of the block
   end of the kernel                              1
   A load does not wait.  Its value, and everything computed from it, is waited

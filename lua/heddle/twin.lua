@@ -215,7 +215,9 @@ function Warp:alu(n)
     if n > 0 then emit(self, "alu", { n = n }) end
 end
 
-Warp.shared = Warp.alu
+function Warp:shared(n)
+    self:alu(is_value(n) and 1 or n)
+end
 
 function Warp:sync()
     if emit(self, "barrier") then coroutine.yield() end

@@ -176,8 +176,11 @@ enum heddle_ins_op {
     HEDDLE_INS_TEST, /* lanes without bool a leave the while */
     HEDDLE_INS_ENDWHILE,
     HEDDLE_INS_EXITIF, /* lanes with bool a are done */
-    HEDDLE_INS_ALU,    /* imm arithmetic instructions */
-    HEDDLE_INS_SHARED, /* imm shared-memory instructions */
+    HEDDLE_INS_ALU,    /* imm arithmetic instructions; aux: their class, enum
+                          heddle_class, and HEDDLE_DEPENDENT */
+    HEDDLE_INS_SHARED, /* imm shared-memory instructions; aux: HEDDLE_DEPENDENT;
+                          HEDDLE_ADDRESSED: one, of c bytes a lane at byte a of
+                          the block's */
     HEDDLE_INS_LOAD,   /* d = an element; d may be left out */
     HEDDLE_INS_STORE,  /* an element = d; d may be left out */
     HEDDLE_INS_ATOM,   /* d = an element, which is combined with b */
@@ -211,6 +214,12 @@ enum heddle_register_type {
 };
 
 #define HEDDLE_NO_REGISTER 0xffffu
+
+/* What matters on machines with core.classes. */
+enum {
+    HEDDLE_ADDRESSED = 64,
+    HEDDLE_DEPENDENT = 128 /* each waits for the result of the one before it */
+};
 
 /* ATOM: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
  * 0 add, min, max, and, or, xor, exchange, 7 compare and swap) and the register

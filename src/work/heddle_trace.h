@@ -19,6 +19,11 @@ int heddle_trace_contexts(const char *path, char *error, size_t room);
 int heddle_trace_convert(const char *in, const char *out, char *error,
                          size_t room);
 
+/* Of the options, classes counts, for a text. */
+int heddle_trace_convert_with(const char *in, const char *out,
+                              const struct heddle_trace_options *o,
+                              char *error, size_t room);
+
 /*
  * Writes a container of what a workload does, run without time (in the order
  * of heddle_survey.h); a program's values are computed on the way.  The

@@ -61,6 +61,9 @@ struct heddle_trace_options {
     uint32_t shared_bytes; /* where repair_shared is set, too: 0 is a size */
     int repair_shared;
     int strict; /* what is most likely wrong (heddle_trace.h) is an error */
+    int classes; /* a text is read with the classes of its instructions, what
+                    depends on what, and addresses in shared memory: for
+                    core.classes */
 };
 
 /*

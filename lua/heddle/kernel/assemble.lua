@@ -241,6 +241,9 @@ local function encode(ins)
     local aux, buffer, imm = 0, 0, imm_of(ins)
     if ins.op == "LOOP" then
         aux = ins.down and 1 or 0
+    elseif ins.op == "ALU" or ins.op == "SHARED" then
+        aux = ins.aux or 0
+        if ins.vec then c = ins.vec end
     elseif ins.buffer then
         buffer, c = ins.buffer.index - 1, ins.vec
         aux = ins.slot or 32

@@ -310,9 +310,51 @@ end
 
 -- ---- arithmetic and barriers ------------------------------------------------
 
+-- What machines with core.classes tell apart, as enum heddle_class has it.
+local CLASS = { int = 0, fp32 = 1, fp64 = 2, sfu = 3, tensor = 4, memory = 5,
+    control = 7, unknown = 8 }
+local ADDRESSED, DEPENDENT = 64, 128
+
+-- The class and dependence of an instruction, as bits.
+local function class_bits(options, what)
+    local class, dependent = nil, nil
+    if options then class, dependent = options.class, options.dependent end
+    if class ~= nil and not CLASS[class] then
+        fail("%s: there is no class '%s'; there are control, fp32, fp64, int, "
+            .. "memory, sfu, tensor, unknown", what, tostring(class))
+    end
+    if dependent ~= nil and type(dependent) ~= "boolean" then
+        fail("%s: dependent is true or false", what)
+    end
+    return (CLASS[class] or 0) | (dependent and DEPENDENT or 0)
+end
+
+-- One access to shared memory whose lanes' addresses, bytes of the block's, are
+-- known.
+local function shared_at(k, x, options)
+    local what = "t:shared"
+    check_options(options, what, "uses", "bytes", "dependent")
+    local bytes = options and options.bytes or 4
+    if math.type(bytes) ~= "integer" or bytes < 1 or bytes > 16
+        or bytes & bytes - 1 ~= 0 then
+        fail("%s: bytes is 1, 2, 4, 8 or 16, not %s", what, tostring(bytes))
+    end
+    local v = k:operand(x, what)
+    if v.kind ~= "int" then
+        fail("%s: the addresses are %s; expected int", what, v.kind)
+    end
+    local item = { op = "SHARED", imm = 1, vec = bytes, a = k:register(v),
+        aux = ADDRESSED | class_bits(options, what), deps = deps_of(v) }
+    for _, use in ipairs(options and options.uses or {}) do
+        item.deps = union(item.deps, deps_of(k:operand(use, what)))
+    end
+    k:item(item)
+end
+
 local function run_of(op, what)
     return function(t, n, options)
         local k = t.k
+        if op == "SHARED" and is_value(n) then return shared_at(k, n, options) end
         if math.type(n) ~= "integer" or n < 0 or n > 1 << 30 then
             local whole = type(n) == "number" and math.tointeger(n)
             if not whole or whole < 0 or whole > 1 << 30 then
@@ -321,8 +363,12 @@ local function run_of(op, what)
             end
             n = whole
         end
-        check_options(options, what, "uses")
-        local item = { op = op, imm = n }
+        if op == "ALU" then
+            check_options(options, what, "uses", "class", "dependent")
+        else
+            check_options(options, what, "uses", "dependent")
+        end
+        local item = { op = op, imm = n, aux = class_bits(options, what) }
         if options and options.uses then
             for _, x in ipairs(options.uses) do
                 item.deps = union(item.deps, deps_of(k:operand(x, what)))

@@ -4,7 +4,7 @@
  *     local trace = require "heddle.trace"
  *     local w = trace.open("vecadd/kernelslist.g", { context = 0 })
  *     trace.contexts(path)            how many address spaces
- *     trace.convert(from, to)         writes a container
+ *     trace.convert(from, to, { classes = true })    writes a container
  *     trace.record(w, to [, lanes])   writes what a workload does
  *     trace.dump(w, fn [, { kernel =, block = }])
  *     trace.info(w)                   counts, or nil if it is no trace
@@ -42,6 +42,7 @@ static int open_trace(lua_State *L)
         RANGE(shared_bytes, 0, HEDDLE_TRACE_SHARED),
         RANGE(binary_version, HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST),
         OPTION(strict),
+        OPTION(classes),
         HL_END};
     const char *path = hl_text(L, 1);
     struct heddle_trace_options o = {0};
@@ -69,9 +70,15 @@ static int contexts(lua_State *L)
 
 static int convert(lua_State *L)
 {
+    static const struct hl_field known[] = {
+        HL_FIELD(struct heddle_trace_options, classes), HL_END};
+    struct heddle_trace_options o = {0};
     char text[ROOM];
-    int r = heddle_trace_convert(hl_text(L, 1), hl_text(L, 2),
-                                 text, ROOM);
+    int r;
+
+    hl_options(L, 3, "a conversion", known, &o);
+    r = heddle_trace_convert_with(hl_text(L, 1), hl_text(L, 2), &o, text,
+                                  ROOM);
 
     hl_expect(L, r, text);
     return 0;

@@ -291,6 +291,8 @@ uint32_t hd_lane_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
 /* ---- memory.c: PEEK and POKE; hd_source_ops.access ---------------- */
 
 void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n);
+void hd_lane_detail(void *self, uint32_t ctx, uint32_t warp,
+                    const struct hd_op *op, struct hd_detail *out);
 void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
                     struct hd_access *acc);
 

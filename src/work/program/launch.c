@@ -887,6 +887,7 @@ static const struct hd_source_ops launch_ops = {
     .block_start = launch_block_start,
     .block_end = launch_block_end,
     .next = hd_lane_next,
+    .detail = hd_lane_detail,
     .access = hd_lane_access,
     .regroup = hd_lane_regroup,
     .origin = hd_lane_origin,

@@ -458,6 +458,19 @@ void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n)
     }
 }
 
+/* Where lanes access shared memory. */
+static HD_APART void shared_addresses(const struct hd_lane_at *at,
+                                      const struct hd_ins *n,
+                                      struct hd_access *acc)
+{
+    acc->lane = at->vm->lane;
+    for (uint64_t m = at->w->mask; m != 0; m &= m - 1) {
+        uint32_t l = hd_bit_first(m);
+
+        at->vm->lane[l].v = lane_of(at, n->a, l);
+    }
+}
+
 HD_HOT void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
                            struct hd_access *acc)
 {
@@ -466,6 +479,10 @@ HD_HOT void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
     const struct hd_ins *n = &vm->k->ins[at.w->pc - 1];
     struct act c;
 
+    if (HD_UNLIKELY(n->op == HD_I_SHARED)) {
+        shared_addresses(&at, n, acc);
+        return;
+    }
     if (HD_UNLIKELY(!act_begin(&c, &at, n))) {
         act_outside(&c);
         *acc = (struct hd_access){.base = c.buf->def->va};

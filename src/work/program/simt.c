@@ -403,6 +403,13 @@ static uint32_t spinning(const struct hd_lane_at *at)
     return at->k->nins - 1;
 }
 
+/* Whether an instruction cannot be of the run that another began, as classes
+ * see it. */
+static inline bool simt_differ(const struct hd_ins *a, const struct hd_ins *b)
+{
+    return a->op != b->op || a->aux != b->aux || (a->bytes | b->bytes) != 0;
+}
+
 /* From w->pc on, where something free or an ALU instruction stands: up to the
  * end of the ALU run, or up to what else takes an issue slot. */
 static HD_APART void run_ahead(struct hd_lane_engine *vm,
@@ -434,13 +441,16 @@ static HD_APART void run_ahead(struct hd_lane_engine *vm,
             kind = n->op == HD_I_SHARED && vm->env->apart ? HD_OP_SHARED
                                                           : HEDDLE_OP_ALU;
             if (count > 0 &&
-                (need != 0 || op->mask != w->mask || op->kind != kind))
+                (need != 0 || op->mask != w->mask || op->kind != kind ||
+                 (HD_UNLIKELY(vm->env->classes) && n->imm != 0 &&
+                  simt_differ(&ins[op->pc], n))))
                 break;
             if (n->imm == 0) {
                 w->pend = need;
             } else if (count == 0) {
                 *op = (struct hd_op){.kind = (uint8_t)kind,
                                      .slot = HD_NO_SLOT,
+                                     .bytes = vm->env->classes ? n->bytes : 0,
                                      .space = HD_SPACE_GLOBAL,
                                      .pc = pc,
                                      .mask = w->mask,
@@ -448,8 +458,8 @@ static HD_APART void run_ahead(struct hd_lane_engine *vm,
             }
             count += (uint32_t)n->imm;
             pc++;
-            if (count >= RUN_LIMIT)
-                break;
+            if (count >= RUN_LIMIT || (count > 0 && op->bytes != 0))
+                break; /* addresses are those of now */
         } else if (count > 0) {
             break;
         } else {
@@ -477,4 +487,20 @@ HD_HOT void hd_lane_next(void *self, uint32_t ctx, uint32_t warp,
         give_one(vm, w, warp, pc, op);
     else
         run_ahead(vm, w, ctx, warp, op);
+}
+
+void hd_lane_detail(void *self, uint32_t ctx, uint32_t warp,
+                    const struct hd_op *op, struct hd_detail *out)
+{
+    const struct hd_lane_engine *vm = self;
+    const struct hd_ins *n = &vm->k->ins[op->pc];
+
+    (void)ctx, (void)warp;
+    if (op->kind != HEDDLE_OP_ALU)
+        return;
+    out->first = out->each = (n->aux & HEDDLE_DEPENDENT) != 0;
+    out->kind = n->op == HD_I_SHARED
+                    ? HEDDLE_CLASS_SHARED
+                    : (uint8_t)(n->aux & ~(unsigned)HEDDLE_DEPENDENT);
+    out->addressed = op->bytes != 0;
 }

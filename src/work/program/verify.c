@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/bits.h"
 #include "kit/grow.h"
 #include "program.h"
 #include "points/source.h"
@@ -425,6 +426,28 @@ static int check_test(struct verifier *z, struct hd_ins *n)
     return 0;
 }
 
+/* Of arithmetic and of shared memory: how many, and what classes say. */
+static int check_run(struct verifier *z, struct hd_ins *n)
+{
+    uint32_t kind = n->aux & (uint32_t) ~(HEDDLE_DEPENDENT);
+    int same = -1;
+
+    if (n->imm < 0 || n->imm > 1 << 30)
+        return verify_wrong(z, "a count from 0 to 2^30");
+    if (n->op == HD_I_ALU)
+        return kind < HEDDLE_CLASSES && kind != HEDDLE_CLASS_SHARED
+                   ? 0
+                   : verify_wrong(z, "no such class of arithmetic");
+    if (kind == 0)
+        return 0;
+    if (kind != HEDDLE_ADDRESSED || n->imm != 1 || n->c > 16 ||
+        !hd_is_pow2(n->c))
+        return verify_wrong(z, "one instruction of 1, 2, 4, 8 or 16 bytes a "
+                               "lane");
+    n->bytes = (uint8_t)n->c;
+    return check_field(z, 'i', n->a, true, &same);
+}
+
 static int check_ins(struct verifier *z, struct hd_ins *n)
 {
     switch (n->op) {
@@ -457,9 +480,7 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
         return check_test(z, n);
     case HD_I_ALU:
     case HD_I_SHARED:
-        if (n->imm < 0 || n->imm > 1 << 30)
-            return verify_wrong(z, "a count from 0 to 2^30");
-        return 0;
+        return check_run(z, n);
     case HD_I_PEEK:
     case HD_I_POKE:
     case HD_I_LOAD:

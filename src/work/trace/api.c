@@ -138,8 +138,10 @@ heddle_workload *heddle_trace_open(const char *path,
         } else {
             container =
                 hd_container_memory(o->keep != 0 ? o->keep : KEEP, &err);
-            if (container != NULL)
+            if (container != NULL) {
+                container->classes = o->classes != 0;
                 hd_trace_load(&in, context, container, &err);
+            }
             context = 0;
         }
         hd_trace_input_free(&in);
@@ -177,6 +179,15 @@ int heddle_trace_contexts(const char *path, char *error, size_t room)
 int heddle_trace_convert(const char *in, const char *out, char *error,
                          size_t room)
 {
+    static const struct heddle_trace_options plain;
+
+    return heddle_trace_convert_with(in, out, &plain, error, room);
+}
+
+int heddle_trace_convert_with(const char *in, const char *out,
+                              const struct heddle_trace_options *o,
+                              char *error, size_t room)
+{
     struct hd_trace_input input;
     struct heddle_error err = {0};
     struct hd_container *to, *from = NULL;
@@ -184,9 +195,11 @@ int heddle_trace_convert(const char *in, const char *out, char *error,
     if (hd_trace_input_open(in, &input, &err) != 0)
         return hd_err_tell(&err, error, room);
     to = hd_container_create(out, &err);
-    if (to != NULL && input.form != HD_TF_CONTAINER)
+    if (to != NULL && input.form != HD_TF_CONTAINER) {
+        to->classes = o->classes != 0;
         hd_trace_load(&input, HD_NONE, to, &err);
-    else if (to != NULL && (from = hd_container_open(in, &err)) != NULL)
+    }
+    if (to != NULL && input.form == HD_TF_CONTAINER && (from = hd_container_open(in, &err)) != NULL)
         hd_container_copy(from, HD_NONE, to, RESIDENT, &err);
     hd_container_free(from);
     hd_container_free(to);

@@ -632,7 +632,7 @@ static void index_calls(struct index *x)
     struct hd_container *b = x->b;
     size_t at = 0;
 
-    if (b->version < HD_CONTAINER_VERSION)
+    if (b->version < HD_CONTAINER_CALLS)
         return;
     b->calls = table(x, b->calls, 8, &b->call, sizeof *b->call);
     for (size_t i = 0; i < b->kernels && !x->in.bad; i++) {
@@ -700,8 +700,8 @@ size_t hd_index_write(struct hd_container *b, struct hd_bytes *out)
     struct index x = {.b = b, .out = out};
     size_t contents = 0;
 
-    if (b->calls != 0)
-        b->version = HD_CONTAINER_VERSION;
+    if (b->classes || b->calls != 0)
+        b->version = b->classes ? HD_CONTAINER_VERSION : HD_CONTAINER_CALLS;
     for (unsigned i = 0; i < HD_LEN(parts); i++) {
         if (parts[i].code == index_storage)
             contents = out->n;
@@ -879,11 +879,12 @@ static int read_head(struct hd_container *b, struct heddle_error *err)
         head[9] != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: version %u of the container; this heddle reads "
-                          "versions %d and %d: convert or record the trace "
+                          "versions %d to %d: convert or record the trace "
                           "again",
                           b->io.path, head[8] | head[9] << 8,
                           HD_CONTAINER_PLAIN, HD_CONTAINER_VERSION);
     b->version = head[8];
+    b->classes = b->version >= HD_CONTAINER_VERSION;
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
@@ -1023,6 +1024,7 @@ int hd_container_copy(struct hd_container *in, uint32_t context,
                       struct hd_container *out, size_t limit,
                       struct heddle_error *err)
 {
+    out->classes = in->classes;
     for (size_t i = 0; i < in->strings; i++) {
         const char *s = in->string[i];
         if (hd_container_string(out, s, strlen(s), err) == HD_NONE)

@@ -53,6 +53,7 @@ static const struct field {
     }
     F(first),  F(mask), F(wait),  F(count), F(slot), F(pc),
     F(opcode), F(kind), F(bytes), F(space), F(list), F(stride),
+    F(klass),  F(after), F(each),
 #undef F
 };
 
@@ -378,11 +379,18 @@ static bool good_op(const struct hd_unpack *u, const struct hd_trace_op *o)
 {
     bool memory = hd_trace_op_memory(o);
 
+    if (o->klass >= HEDDLE_CLASSES)
+        return false;
+    if (hd_trace_op_shared(o) && (o->bytes > HD_TRACE_MAX_BYTES ||
+                                  !hd_is_pow2(o->bytes) || o->count != 1))
+        return false;
     if (o->kind > HEDDLE_OP_EXIT || o->space > HD_TS_TEXTURE ||
         o->opcode >= u->opcodes || (o->mask & ~hd_ones(u->lanes)) != 0)
         return false;
     if (!memory)
-        return o->slot == HD_NO_SLOT && o->list == 0 &&
+        return o->slot == HD_NO_SLOT &&
+               o->list <= (hd_trace_op_shared(o) &&
+                           (o->mask & (o->mask - 1)) != 0) &&
                (o->kind == HEDDLE_OP_ALU ? o->count != 0
                                          : o->count <= 1 && o->bytes == 0);
     if ((o->slot != HD_NO_SLOT && o->slot >= 32) || o->count > 1 ||

@@ -283,6 +283,8 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     if ((q = hd_scan_word(p)) == NULL)
         return line_expected(c, "an opcode", p);
     hd_opcode_read(p, (size_t)(q - p), &s->i.op);
+    if (c->container->classes)
+        s->i.op.klass = hd_opcode_class(p, (size_t)(q - p));
     s->i.opcode =
         hd_container_string(c->container, p, (size_t)(q - p), &c->err);
     if (s->i.opcode == HD_NONE)

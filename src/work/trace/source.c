@@ -189,6 +189,12 @@ static int replay_bind(void *self, struct hd_env *env, uint32_t app,
         return hd_err_set(env->err, HEDDLE_EINVAL,
                           "trace %s: it is in use by another simulation",
                           t->source.name);
+    if (env->classes && !t->container->classes)
+        return hd_err_set(env->err, HEDDLE_ECONFIG,
+                          "trace %s: core.classes needs the classes of its "
+                          "instructions: open its text with classes=true, or "
+                          "convert that with it",
+                          t->source.name);
     t->slots = slots;
     t->s = hd_arena_take(env->arena, 1, sizeof *t->s);
     t->c = hd_arena_take(env->arena, slots, sizeof *t->c);
@@ -502,6 +508,24 @@ static void replay_next(void *self, uint32_t ctx, uint32_t warp,
     }
 }
 
+static void replay_detail(void *self, uint32_t ctx, uint32_t warp,
+                          const struct hd_op *op, struct hd_detail *out)
+{
+    const struct replayer *t = self;
+    size_t i = (size_t)ctx * t->s->warps + warp;
+    const struct replay *r = &t->warp[i];
+    const struct hd_trace_op *o =
+        hd_frame_record(r->f, &r->op[t->pos[i] - 1]);
+
+    (void)op;
+    *out = (struct hd_detail){.kind = (uint8_t)o->klass,
+                              .addressed = hd_trace_op_shared(o),
+                              .first = o->after,
+                              .each = o->each};
+    if (hd_trace_op_memory(o))
+        out->kind = HEDDLE_CLASS_MEMORY;
+}
+
 /* Lays window offsets out over the machine's threads. */
 static void place_lanes(struct replayer *t, size_t i, uint64_t mask,
                         struct hd_access *acc)
@@ -546,7 +570,8 @@ static void replay_access_lanes(void *self, uint32_t ctx, uint32_t warp,
     .bind = replay_bind, .alloc = replay_alloc, .restart = restart,            \
     .launch = replay_launch, .block_start = block_start,                       \
     .block_end = replay_block_end, .next = replay_next,                        \
-    .access = replay_access_lanes, .restored = replay_restored,                \
+    .detail = replay_detail, .access = replay_access_lanes,                    \
+    .restored = replay_restored,                \
     .unbind = unbind
 
 /* Of a trace whose host has no calls, which is not asked for any; of others. */

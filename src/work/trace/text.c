@@ -68,6 +68,10 @@ struct warp {
     /* the open run, and an EXIT that may be the last */
     struct hd_trace_op run, exit;
     bool in_run, at_exit;
+    bool classes;         /* operations have classes and dependences: */
+    uint64_t seq, before; /* number of the instruction; of the last before the
+                             warp */
+    uint64_t writer[HD_TREGS]; /* that wrote a register; 0: a load did */
     uint32_t number;  /* of the run */
     uint32_t longest; /* instructions of its longest chain */
     /* slots that may be occupied, and those of them that copies fill */
@@ -213,6 +217,38 @@ static void warp_begin(struct warp *w, uint32_t warp)
     w->w = warp;
     w->in_run = w->at_exit = w->ended = false;
     w->busy = w->copies = 0;
+    w->before = w->seq;
+}
+
+/* An instruction comes: those before it whose results it needs, as
+ * hd_detail.first; what it writes is its own. */
+static uint32_t text_depends(struct warp *w, const struct hd_trace_inst *i)
+{
+    uint32_t on = 0;
+
+    if (!w->classes)
+        return 0;
+    w->seq++;
+    for (unsigned k = 0; k < i->regs; k++) {
+        uint64_t by = w->writer[i->reg[k]];
+        if (by > w->before)
+            on |= 1u << (hd_min_u64(w->seq - by, 32) - 1);
+    }
+    for (unsigned k = 0; k < i->dsts; k++)
+        w->writer[i->reg[k]] = w->seq;
+    return on;
+}
+
+/* Whether an instruction is one more of the open run, as far as classes say. */
+static inline bool text_goes_on(struct warp *w, const struct hd_trace_inst *i,
+                                uint32_t on)
+{
+    if (!w->classes)
+        return true;
+    if (w->run.klass != i->op.klass || (w->run.count > 1 && w->run.each != on))
+        return false;
+    w->run.each = on;
+    return true;
 }
 
 /* The slots that an instruction must find empty. */
@@ -260,6 +296,7 @@ static void pending(struct warp *w, unsigned reg, unsigned slot)
 {
     w->reg[reg].slot = slot;
     w->reg[reg].gen = w->gen[slot];
+    w->writer[reg] = 0;
 }
 
 /* The open run has one more instruction: where it stands in its chains. */
@@ -312,6 +349,7 @@ static struct hd_trace_op plain_op(const struct hd_trace_inst *i, unsigned kind,
                                 .count = 1,
                                 .pc = i->pc,
                                 .opcode = i->opcode,
+                                .klass = i->op.klass,
                                 .mask = mask};
 }
 
@@ -329,10 +367,11 @@ static void warp_plain(struct warp *w, const struct hd_trace_inst *i,
                        uint64_t mask)
 {
     uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
+    uint32_t on = text_depends(w, i);
 
     if (HD_LIKELY(w->in_run && wait == 0 && w->run.mask == mask &&
                   i->op.kind != HEDDLE_OP_BARRIER && !i->op.exit &&
-                  w->run.count != UINT32_MAX)) {
+                  w->run.count != UINT32_MAX && text_goes_on(w, i, on))) {
         w->run.count++;
         chain(w, i);
         return;
@@ -343,12 +382,15 @@ static void warp_plain(struct warp *w, const struct hd_trace_inst *i,
     close_run(w);
     if (i->op.kind == HEDDLE_OP_BARRIER) {
         struct hd_trace_op o = plain_op(i, HEDDLE_OP_BARRIER, mask, wait);
+        o.after = on;
         put_plain(w, &o);
     } else if (i->op.exit) {
         w->exit = plain_op(i, HEDDLE_OP_EXIT, mask, wait);
+        w->exit.after = on;
         w->at_exit = true;
     } else {
         w->run = plain_op(i, HEDDLE_OP_ALU, mask, wait);
+        w->run.after = on;
         open_run(w);
         chain(w, i);
     }
@@ -361,6 +403,7 @@ static void warp_memory(struct warp *w, const struct hd_trace_inst *i,
                         enum hd_trace_space space, struct hd_trace_op *o)
 {
     uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
+    uint32_t on = text_depends(w, i);
     unsigned slot = HD_NO_SLOT;
     unsigned lanes = hd_bit_count(mask);
 
@@ -378,6 +421,7 @@ static void warp_memory(struct warp *w, const struct hd_trace_inst *i,
     o->slot = (uint8_t)slot;
     o->bytes = (uint8_t)bytes;
     o->space = (uint8_t)space;
+    o->after = on;
     if (slot == HD_NO_SLOT)
         return;
     if (i->op.async)
@@ -577,6 +621,35 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
     return 0;
 }
 
+/* Packs an instruction of shared memory with its addresses. */
+static void text_put_shared(struct hd_trace_text *t, const struct hd_line *l)
+{
+    const struct hd_trace_inst *i = l->inst;
+    struct warp *w = &t->warp;
+    uint32_t wait = w->busy != 0 ? text_waits(w, i) : 0;
+    struct hd_trace_op o = plain_op(i, HEDDLE_OP_ALU, l->mask, wait);
+    uint64_t base = t->k->shared_base, off[LANES];
+    const uint64_t *a = as_list(t, l);
+    unsigned n = hd_bit_count(l->mask);
+    bool affine = false;
+
+    o.after = text_depends(w, i);
+    o.klass = HEDDLE_CLASS_SHARED;
+    o.bytes = (uint8_t)(n != 0 ? hd_min_u64(i->bytes, HD_TRACE_MAX_BYTES) : 0);
+    if (HD_UNLIKELY(w->at_exit))
+        not_last(w);
+    text_release(w, wait);
+    close_run(w);
+    for (unsigned k = 0; k < n; k++)
+        off[k] =
+            in_window(a[k], base) ? a[k] - base : a[k] & (HD_TRACE_WINDOW - 1);
+    if (n != 0 && (affine = hd_trace_affine(l->mask, off, &o.stride)))
+        o.first = off[0];
+    w->insts++;
+    w->thread_insts += n;
+    hd_packer_op(t->pack, w->w, &o, n != 0 && !affine ? off : NULL);
+}
+
 /* ---- instructions -------------------------------------------------------- */
 
 enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_LOCAL };
@@ -648,7 +721,7 @@ static int put_bulk(struct hd_trace_text *t, const struct hd_line *l)
         if (put_global(t, &part, &o) != 0)
             return t->err->code;
         o.count = 0;
-        o.wait = 0;
+        o.wait = o.after = 0;
         n = 0;
     }
     return l->n == 0 ? put_global(t, &part, &o) : 0;
@@ -672,7 +745,10 @@ static int text_put_memory(struct hd_trace_text *t, const struct hd_line *line)
     else if (i->op.where == HD_OW_LOCAL)
         place = PLACE_LOCAL;
     if (place == PLACE_SHARED) {
-        warp_plain(&t->warp, i, l.mask);
+        if (t->warp.classes)
+            text_put_shared(t, &l);
+        else
+            warp_plain(&t->warp, i, l.mask);
         return 0;
     }
     if (bytes > HD_TRACE_MAX_BYTES) {
@@ -729,6 +805,14 @@ static int put_inst(struct hd_trace_text *t, const struct hd_line *l)
         return text_hold(t, l);
     if (HD_UNLIKELY(t->held.any) && flush_held(t) != 0)
         return t->err->code;
+    if (HD_UNLIKELY(t->warp.classes)) {
+        if (i->op.klass == HEDDLE_CLASS_UNKNOWN)
+            note(t, HD_TN_UNKNOWN_CLASS);
+        if (i->op.where == HD_OW_SHARED && l->addressed && !l->bulk) {
+            text_put_shared(t, l);
+            return 0;
+        }
+    }
     if (i->op.where > HD_OW_UNKNOWN && i->op.where != HD_OW_SHARED) {
         if (l->addressed)
             return text_put_memory(t, l);
@@ -1156,6 +1240,9 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->line = 0;
     t->runs = 0;
     t->start.len = t->start.tries = 0;
+    t->warp.classes = t->container->classes;
+    if (t->warp.classes) /* what follows needs each of its instructions */
+        t->start.tries = START_TRIES;
     t->in_block = t->in_warp = t->held.any = false;
     t->x = &t->container->context[t->container->contexts - 1];
     h.k.context = (uint32_t)t->container->contexts - 1;

@@ -212,10 +212,13 @@ struct hd_opcode {
     bool gmma;    /* has a commit flag before the width (version 6) */
     bool collect; /* waits for asynchronous copies */
     bool async;   /* nothing but `collect` waits for it */
+    uint8_t klass; /* enum heddle_class, where the container has classes */
 };
 
 /* Reads an opcode of n characters, for example "LDG.E.128.SYS". */
 void hd_opcode_read(const char *name, size_t n, struct hd_opcode *out);
+/* Its class, enum heddle_class (sass.c). */
+uint8_t hd_opcode_class(const char *name, size_t n);
 
 /* ---- instructions -------------------------------------------------------- */
 

@@ -66,6 +66,10 @@ struct hd_trace_op {
      * lane to lane */
     uint64_t first;
     int64_t stride;
+    /* in a container with classes, else 0: struct hd_detail; an ALU operation of
+     * shared memory with `bytes` has addresses, offsets in its window */
+    uint32_t klass, after, each;
+    uint32_t spare;
 };
 
 /* As opcodes of what is recorded: enum heddle_op. */
@@ -74,6 +78,13 @@ extern const char *const hd_trace_opcode[HEDDLE_OPS];
 static inline bool hd_trace_op_memory(const struct hd_trace_op *o)
 {
     return hd_op_memory(o->kind);
+}
+
+/* Whether an operation of shared memory says where. */
+static inline bool hd_trace_op_shared(const struct hd_trace_op *o)
+{
+    return o->kind == HEDDLE_OP_ALU && o->klass == HEDDLE_CLASS_SHARED &&
+           o->bytes != 0;
 }
 
 /* One kernel launch of a trace. */
@@ -134,7 +145,9 @@ enum hd_trace_level { HD_TL_CHECK, HD_TL_RUN, HD_TL_WRONG };
       "kernels of a tracer newer than version 6, read as that")                \
     X(UNENDED_BLOCK, RUN, "files whose last thread block has no #END_TB")      \
     X(BAD_REGISTERS, WRONG, "kernels of more than 255 registers a thread")     \
-    X(BAD_BINARY, WRONG, "kernels of a binary version below 35")
+    X(BAD_BINARY, WRONG, "kernels of a binary version below 35")               \
+    X(UNKNOWN_CLASS, RUN,                                                      \
+      "instructions of an opcode without a class, taken as unknown")
 
 enum hd_trace_note {
 #define X(code, level, text) HD_TN_##code,
@@ -249,8 +262,13 @@ struct hd_trace_context {
     size_t notes;
 };
 
-/* Of the container's file; of one in which hosts have no calls. */
-enum { HD_CONTAINER_VERSION = 4, HD_CONTAINER_PLAIN = 3 };
+/* Of the container's file; of one without classes; of one in which hosts have
+ * no calls either. */
+enum {
+    HD_CONTAINER_VERSION = 5,
+    HD_CONTAINER_CALLS = 4,
+    HD_CONTAINER_PLAIN = 3
+};
 
 struct hd_container_frame {
     unsigned char *mem; /* kept in memory, else NULL */
@@ -270,6 +288,7 @@ struct hd_container {
     struct hd_trace_call *call; /* kernel by kernel */
     size_t calls, room_calls;
     uint32_t version; /* of the file */
+    bool classes;     /* operations have classes and dependences */
     char **string;
     size_t strings, room_strings;
     uint64_t hash;       /* of the contents, however they are stored */

@@ -13,7 +13,7 @@ local warnings = require "heddle.warnings"
 local M = {
     summary = "convert, record, print and check traces",
     usage = [[
-usage: heddle trace convert IN OUT
+usage: heddle trace convert IN OUT [classes=true]
        heddle trace record APP OUT [name=value...]
        heddle trace dump FILE [kernel=N] [block=N]
        heddle trace info FILE
@@ -23,7 +23,8 @@ A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
 .traceg.xz, or heddle's own container (.hdt).
 
   convert   writes a container of all address spaces of IN, and says what is
-            wrong with them, which the container keeps
+            wrong with them, which the container keeps; classes=true: with
+            the classes of instructions, for core.classes
   record    writes what an application does, run without time; APP is one of
             `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file that
             returns one made with app{} or H.generator; name=value sets its
@@ -89,8 +90,10 @@ end
 function M.convert(args)
     local plain, named = words(args, 2)
     expect(plain, 2, "convert IN OUT")
+    local classes = named.classes
+    named.classes = nil
     nothing_left(named)
-    trace.convert(plain[1], plain[2])
+    trace.convert(plain[1], plain[2], { classes = classes })
     for i = 0, trace.contexts(plain[2]) - 1 do
         local w = trace.open(plain[2], { context = i })
         for _, text in ipairs(warnings.trace(trace.info(w).name, w)) do
