@@ -107,6 +107,23 @@ static void test_operands(void **state)
     end();
     refused("no such special register");
     begin();
+    kasm_full(&a, HD_I_ALU, HEDDLE_CLASS_SHARED, NR, NR, NR, NR, 0, 0, 1);
+    end();
+    refused("no such class of arithmetic");
+    begin();
+    kasm_full(&a, HD_I_ALU, HEDDLE_CLASSES | HEDDLE_DEPENDENT, NR, NR, NR, NR, 0,
+              0, 1);
+    end();
+    refused("no such class of arithmetic");
+    begin();
+    kasm_full(&a, HD_I_SHARED, HEDDLE_ADDRESSED, NR, 0, NR, 4, 0, 0, 2);
+    end();
+    refused("one instruction of 1, 2, 4, 8 or 16 bytes a lane");
+    begin();
+    kasm_full(&a, HD_I_SHARED, HEDDLE_ADDRESSED, NR, NR, NR, 4, 0, 0, 1);
+    end();
+    refused("a register is missing");
+    begin();
     kasm(&a, HD_I_ARG, 0, NR, NR, 0);
     end();
     refused("no such argument");

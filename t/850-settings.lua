@@ -9,7 +9,7 @@ local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
 
-local args = H.args { seed = 1, n = 60 }
+local args = H.args { seed = 2, n = 60 }
 
 local x = args.seed * 7919 + 1
 
@@ -29,8 +29,11 @@ local DRAWN = {
     { "core.count", 2, 3, 7 }, { "core.lanes", 32, 64 },
     { "core.width", 1, 8, 32 }, { "core.issue", 1, 2, 4 },
     { "core.alu_latency", 1, 9, 30 }, { "core.ilp", 0, 1, 2, 7 },
-    { "core.scheduler", "gto", "lrr" },
-    { "core.warps", 16, 17, 64 }, { "core.blocks", 1, 2, 16 },
+    { "core.scheduler", "gto", "lrr" }, { "core.subcores", 1, 2, 4 },
+    { "core.classes", false, false, true }, { "core.atomics", "line", "word" },
+    { "core.int_latency", 1, 4, 300 }, { "core.int_interval", 1, 2, 9 },
+    { "core.memory_interval", 1, 16 }, { "shared.latency", 1, 30 },
+    { "core.warps", 16, 17, 20, 64 }, { "core.blocks", 1, 2, 16 },
     { "core.queue", 1, 2, 8, 64 }, { "core.parked", 64, 65, 2048 },
     { "l1tlb.mode", "full", "full", "full", "off", "ideal", "fixed:7" },
     { "l1tlb.entries", 1, 2, 16, 64 }, { "l1tlb.ports", 1, 2, 4 },

@@ -131,8 +131,11 @@ void hd_classes_take(struct hd_core *c, uint32_t w, hd_time t)
     const struct hd_gpu *g = c->gpu;
     struct hd_subcores *p = c->sub;
     struct hd_classes_warp *v = &p->warp[w];
-    hd_time *done = &v->done[v->n++ % HD_RING], late = 0;
+    hd_time *done = &v->done[v->n % HD_RING], late = 0;
 
+    if (c->warp[w].op.count == 0)
+        return; /* of the one before, or none */
+    v->n++;
     if (v->kind == HEDDLE_CLASS_SHARED)
         late = hd_banks_take(c, w, t) - g->cycle;
     else

@@ -655,6 +655,8 @@ int hd_subcore_open(struct hd_core *c);
 struct hd_port hd_subcore_next(const struct hd_core *c,
                                struct hd_core_state *s);
 struct hd_port hd_subcore_serve(struct hd_core *c, struct hd_port port);
+/* The check of what they keep. */
+void hd_subcore_check(const struct hd_core *c, struct heddle_error *err);
 /* Until when a port is taken; instructions that have not left theirs at t. */
 hd_time hd_subcore_busy(const struct hd_core *c);
 uint64_t hd_subcore_unissued(const struct hd_core *c, hd_time t);

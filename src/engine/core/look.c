@@ -276,4 +276,5 @@ void hd_core_check(void *self, uint32_t instance, struct heddle_error *err)
                    "core %u: lines that wait and the places they take differ",
                    instance);
     look_check_parked(c, err);
+    hd_subcore_check(c, err);
 }

@@ -90,6 +90,31 @@ HD_APART struct hd_port hd_subcore_serve(struct hd_core *c, struct hd_port port)
     return hd_subcore_next(c, s);
 }
 
+void hd_subcore_check(const struct hd_core *c, struct heddle_error *err)
+{
+    const struct hd_subcores *p = c->sub;
+
+    for (uint32_t w = 0; p != NULL && p->classes && w < c->gpu->m->core.warps;
+         w++) {
+        const struct hd_warp *x = &c->warp[w];
+        uint32_t in = 0;
+
+        if (x->state == HD_WARP_FREE)
+            continue;
+        for (uint32_t k = 0; k < HEDDLE_CLASSES; k++)
+            in += p->next[k] >> w & 1;
+        if (in != 1 || (p->next[p->warp[w].kind] >> w & 1) == 0)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: warp %u is in the sets of %u classes", c->id,
+                       w, in);
+        if (p->warp[w].n > x->issued)
+            hd_err_set(err, HEDDLE_ECHECK,
+                       "core %u: warp %u has issued %u instructions, and taken "
+                       "pipes for %u",
+                       c->id, w, x->issued, p->warp[w].n);
+    }
+}
+
 hd_time hd_subcore_busy(const struct hd_core *c)
 {
     hd_time t = 0;
