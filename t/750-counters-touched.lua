@@ -164,6 +164,14 @@ local runs = {
         apps = { tiny "GUP", tiny "BP" }, policies = { everything } },
 }
 
+-- Lines with sectors.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
+    ["l1cache.sector_bytes"] = 32, ["l2cache.sector_bytes"] = 32,
+    ["l2cache.fetch_bytes"] = 64, ["l1cache.write"] = "through",
+    ["l1cache.mshrs"] = 32, ["l1cache.merges"] = 16, ["l2cache.mshrs"] = 32,
+    ["l2cache.merges"] = 16, ["l2cache.bytes"] = 65536 },
+    apps = { tiny "BFS2", tiny "FWT", tiny "GUP", whole.random(8, 16) } }
+
 -- Regions that are coalesced before their pages have come.
 runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
     ["vm.paging"] = "fault", ["link.latency"] = 100,

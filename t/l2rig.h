@@ -168,6 +168,9 @@ static inline void rig_open(struct rig *g)
     struct hd_env *env = memenv_open(&g->m, 4);
 
     hd_reqs_open(&g->reqs, &g->m.arena, RIG_ROOM);
+    if (g->cache.sector_bytes != 0)
+        g->reqs.written = hd_arena_take(&g->m.arena, RIG_ROOM,
+                                        sizeof *g->reqs.written);
     g->w.cache = &g->cache;
     g->w.xbar = &g->xbar;
     g->w.reqs = &g->reqs;

@@ -129,6 +129,30 @@ static uint32_t components_of(const struct hd_machine *m)
     return 2 * m->core.count + 3 * units + m->l2cache.slices + OTHERS;
 }
 
+static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
+{
+    uint32_t most = (1u << 14) - m->core.queue * HD_MAX_LINES;
+
+    if (m->l1cache.sector_bytes != m->l2cache.sector_bytes)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l1cache.sector_bytes: %u differs from "
+                          "l2cache.sector_bytes (%u); one size is expected",
+                          m->l1cache.sector_bytes, m->l2cache.sector_bytes);
+    if (m->l1cache.sector_bytes == 0)
+        return 0;
+    if (m->compress.enable)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l2cache.sector_bytes: lines of compressed pages "
+                          "(compress.enable) are moved whole; one of both is "
+                          "expected");
+    if (m->core.parked > most)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.parked: %u; with l1cache.sector_bytes and "
+                          "core.queue=%u at most %u lines can wait",
+                          m->core.parked, m->core.queue, most);
+    return 0;
+}
+
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
@@ -156,6 +180,8 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
+    if (check_sectors(m, err) != 0)
+        return err->code;
     if (m->vm.entry_bytes != 8 && m->l2tlb.sub_ways != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "vm.entry_bytes: %u; entries of subregions "

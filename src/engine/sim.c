@@ -141,6 +141,13 @@ static int build_memory(heddle_sim *s)
     if (hd_reqs_open(&s->reqs, &s->arena, most_requests(m)) != 0 ||
         hd_treqs_open(&s->treqs, &s->arena, most_translations(m)) != 0)
         return no_memory(s);
+    if (m->l2cache.sector_bytes != 0) {
+        s->reqs.written = hd_arena_take(&s->arena, most_requests(m),
+                                        sizeof *s->reqs.written);
+        w.burst = hd_dram_burst(&m->dram);
+        if (s->reqs.written == NULL)
+            return no_memory(s);
+    }
     s->dram = hd_dram_open(s->env, &m->dram, &s->reqs, s->client);
     if (s->dram == NULL)
         return no_memory(s);

@@ -297,9 +297,11 @@ static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
 
 /* ---- answers ------------------------------------------------------------ */
 
-static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
+/* `sectors`: the answer to a load has the sectors that it asked for, and not the
+ * line. */
+static HD_INLINE void core_reply(struct hd_core *c, hd_time at, uint32_t req,
+                                 bool sectors)
 {
-    struct hd_core *c = self;
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
     const struct hd_req *q = &g->reqs->v[req];
@@ -313,12 +315,23 @@ static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
             core_told(c, at);
         return;
     }
-    flits = q->kind == HD_REQ_READ ? g->line_flits : hd_l1d_flits(g, q->bytes);
+    flits = q->kind == HD_REQ_READ && !sectors ? g->line_flits
+                                                : hd_l1d_flits(g, q->bytes);
     first = at < s->data.at;
     core_push(c, &s->data, at, req, flits);
     if (first)
         s->fill_at = data_in(c, at, flits);
     core_told(c, at);
+}
+
+static HD_HOT void reply_data(void *self, hd_time at, uint32_t req)
+{
+    core_reply(self, at, req, false);
+}
+
+static HD_HOT void reply_sectors(void *self, hd_time at, uint32_t req)
+{
+    core_reply(self, at, req, true);
 }
 
 /* The program counter of the access that the core's arrays see. */
@@ -335,7 +348,7 @@ static uint32_t pc_at_hand(const void *core)
 
 struct hd_client hd_core_client(struct hd_core *c)
 {
-    return (struct hd_client){reply_data, c};
+    return (struct hd_client){c->sector != NULL ? reply_sectors : reply_data, c};
 }
 
 /* What there is to say of a translation request comes over its own network. */
@@ -451,6 +464,8 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
     c->count = hd_count_row(&g->stat, core, app);
     c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
     c->l1_count = hd_count_row(&g->l1_stat, core, app);
+    if (c->sector != NULL)
+        hd_l1sector_assign(c);
 }
 
 static int open_core(struct hd_gpu *g, uint32_t id)
@@ -517,6 +532,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
                       m->l1cache.bytes) != 0)
         return -1;
+    if (m->l1cache.sector_bytes != 0 && hd_l1sector_open(c) != 0)
+        return -1;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1side.entries != 0) {
         if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)
@@ -574,6 +591,8 @@ int hd_gpu_open(struct hd_gpu *g)
     g->side_ticks = g->m->l1side.latency * g->cycle;
     g->l1_stat = hd_stats_group(st, &hd_rows_l1cache, g->cores);
     hd_banks_open(g);
+    if (g->m->l1cache.sector_bytes != 0)
+        g->sector_stat = hd_l1sector_count(g);
     g->load_latency = hd_stats_hist(st, &hd_rows_core, LOAD_LATENCY);
     g->xlate_latency = hd_stats_hist(st, &hd_rows_core, XLATE_LATENCY);
     g->page_hist = hd_stats_hist(st, &hd_rows_core, PAGES);

@@ -328,6 +328,7 @@ struct hd_core {
     _Alignas(64) struct hd_tlb l1tlb;
     struct hd_tlb side; /* the buffer next to it; base_n 0: none */
     _Alignas(64) struct hd_cache l1;
+    struct hd_l1sector *sector; /* l1sector.c; NULL: lines have no sectors */
     struct hd_guess guess[HD_MAX_WARPS];
     struct hd_skip skip; /* means something only while instructions are */
     uint16_t flying[32]; /* MSHRs of the L1 TLB whose pages were missed last, by
@@ -368,7 +369,7 @@ struct hd_gpu {
     struct hd_treqs *treqs;
     struct hd_below memory;
     struct hd_source *source[HD_MAX_APPS];
-    struct hd_stat stat, tlb_stat, side_stat, l1_stat;
+    struct hd_stat stat, tlb_stat, side_stat, l1_stat, sector_stat;
     struct hd_hist *load_latency, *page_hist, *line_hist, *xlate_latency;
     struct hd_dispatch *dispatch;
     struct hd_app_state *state; /* arena: [app], of the dispatcher */
@@ -588,12 +589,41 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes);
  * `guess` as in hd_assoc_find_at.  False: blocked, to be tried again. */
 bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                  uint32_t bytes, hd_time t, hd_time ticks, uint16_t *guess);
+/* Of that, what l1sector.c uses: there is room for a write; an atomic; a request
+ * of what the line at hand wants, that leaves at t.  False: blocked. */
+bool hd_l1d_has_room(struct hd_core *c, hd_time t);
+bool hd_l1d_atomic(struct hd_core *c, uint32_t memop, uint64_t line,
+                   uint32_t bytes, hd_time t, hd_time ticks);
+void hd_l1d_ask(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
+                uint32_t bytes, uint32_t memop, uint32_t tag, uint32_t flags);
 /* Answers: data, the acknowledgement of a store. */
 void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t);
 void hd_l1d_ack(struct hd_core *c);
 /* A walk read leaves by the core's port to the interconnect at t, or behind
  * those before it; misses that wait for the port do so a flit longer. */
 void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
+
+/* l1sector.c: lines with sectors. */
+struct hd_stat hd_l1sector_count(struct hd_gpu *g);
+int hd_l1sector_open(struct hd_core *c);
+/* Counts for the application that the core is assigned to. */
+void hd_l1sector_assign(struct hd_core *c);
+/* Finds the sectors that an instruction touches; hd_lsu_line.bytes stands for
+ * them from now on. */
+void hd_l1sector_find(struct hd_core *c, struct hd_lines *op,
+                      const struct hd_access *acc, const struct hd_op *o);
+/* What hd_l1d_take does; an answer to a load; what a request is for. */
+bool hd_l1sector_take(struct hd_core *c, uint32_t memop, uint64_t line,
+                      uint32_t what, hd_time t, hd_time ticks, uint16_t *guess);
+void hd_l1sector_answer(struct hd_core *c, uint32_t req, hd_time t);
+void hd_l1sector_name(const struct hd_core *c, struct hd_req *q);
+/* For warm.c: what an access of q.bytes leaves, and what comes later. */
+bool hd_l1sector_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,
+                      uint16_t *guess);
+void hd_l1sector_come(struct hd_core *c, uint32_t warp);
+/* What is wrong, or NULL. */
+const char *hd_l1sector_check(const struct hd_core *c);
+
 /* ---- the next instant of each actor ------------------------------------- */
 
 /* These are asked all the time by those that have the core's state at hand. */

@@ -62,6 +62,8 @@ static HD_INLINE void l1d_send(struct hd_core *c, hd_time t, uint32_t kind,
     q->dram_class = q->hit = 0;
     q->bytes = (uint16_t)bytes;
     q->pc = pc;
+    if (HD_UNLIKELY(c->sector != NULL))
+        hd_l1sector_name(c, q);
     g->memory.send(g->memory.self, at, r);
 }
 
@@ -245,7 +247,10 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                         uint16_t *guess)
 {
     uint32_t kind = c->memop[memop].kind;
-    bool done = kind == HEDDLE_OP_LOAD ? load_line(c, memop, line, t, ticks, guess)
+    bool done = HD_UNLIKELY(c->sector != NULL)
+                    ? hd_l1sector_take(c, memop, line, bytes, t, ticks, guess)
+                : kind == HEDDLE_OP_LOAD
+                    ? load_line(c, memop, line, t, ticks, guess)
                 : kind == HEDDLE_OP_STORE
                     ? store_line(c, memop, line, bytes, t, ticks)
                     : atomic_line(c, memop, line, bytes, t, ticks);
@@ -292,6 +297,10 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
+    if (HD_UNLIKELY(c->sector != NULL) && q->kind == HD_REQ_READ) {
+        hd_l1sector_answer(c, req, t);
+        return;
+    }
     if (q->kind == HD_REQ_READ &&
         hd_l1d_is_full(c)) { /* an atomic leaves nothing */
         if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
@@ -308,6 +317,26 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
         hd_lsu_line_done(c, c->parked[p].memop, t);
         hd_lsu_give_parked(c, p);
     }
+}
+
+/* ---- for l1sector.c ----------------------------------------------------- */
+
+bool hd_l1d_has_room(struct hd_core *c, hd_time t)
+{
+    return room_for_write(c, t);
+}
+
+bool hd_l1d_atomic(struct hd_core *c, uint32_t memop, uint64_t line,
+                   uint32_t bytes, hd_time t, hd_time ticks)
+{
+    return atomic_line(c, memop, line, bytes, t, ticks);
+}
+
+void hd_l1d_ask(struct hd_core *c, hd_time t, uint32_t kind, uint64_t line,
+                uint32_t bytes, uint32_t memop, uint32_t tag, uint32_t flags)
+{
+    l1d_send(c, t, kind, line, bytes, c->memop[memop].warp, tag, flags,
+             c->pc[memop]);
 }
 
 void hd_l1d_ack(struct hd_core *c)

@@ -275,6 +275,9 @@ void hd_core_check(void *self, uint32_t instance, struct heddle_error *err)
         hd_err_set(err, HEDDLE_ECHECK,
                    "core %u: lines that wait and the places they take differ",
                    instance);
+    if (c->sector != NULL && hd_l1sector_check(c) != NULL)
+        hd_err_set(err, HEDDLE_ECHECK, "core %u: its L1 cache: %s", instance,
+                   hd_l1sector_check(c));
     look_check_parked(c, err);
     hd_subcore_check(c, err);
 }

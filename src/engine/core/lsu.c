@@ -36,6 +36,7 @@ void hd_lsu_bound(struct hd_core *c)
                     m->l1tlb.blocking != HD_UNDER_NONE &&
                     m->core.translate_textures && c->l1tlb.quiet &&
                     (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
+                    c->sector == NULL &&
                     !c->gpu->env->check;
     if (!c->limit.bound &&
         c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
@@ -130,6 +131,8 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     } else if (lanes != c->lanes ||
                !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
+    if (HD_UNLIKELY(c->sector != NULL))
+        hd_l1sector_find(c, op, acc, o);
     op->direct = hd_lsu_untranslated(c, o);
     hd_hist_add(&g->line_hist[c->app], op->n);
     hd_hist_add(&g->page_hist[c->app], op->pages);

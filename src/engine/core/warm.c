@@ -90,6 +90,8 @@ static bool warm_l1d(struct hd_core *c, const struct hd_req *q, uint64_t line,
     uint64_t victim;
     uint32_t set, e;
 
+    if (HD_UNLIKELY(c->sector != NULL))
+        return hd_l1sector_warm(c, q, line, guess);
     if (q->kind != HD_REQ_READ)
         hd_l1d_written(c, line);
     if (q->kind == HD_REQ_ATOMIC) {
@@ -124,6 +126,8 @@ void hd_l1d_come(struct hd_core *c, uint32_t warp)
     struct hd_late *late = &c->skip.late[warp];
     struct hd_who who = {c->app, warp};
 
+    if (HD_UNLIKELY(c->sector != NULL))
+        hd_l1sector_come(c, warp);
     for (uint32_t i = 0; i < late->n; i++) {
         uint64_t line = late->line[i], victim;
 
@@ -161,6 +165,8 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
     if (o->mask != c->full ||
         !hd_coalesce_one(acc, c->lanes, o->bytes, g->line_shift, &op))
         hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, &op);
+    if (HD_UNLIKELY(c->sector != NULL))
+        hd_l1sector_find(c, &op, acc, o);
     c->hand = o->pc;
     for (uint32_t i = 0; i < op.n; i++) {
         const struct hd_lsu_line *x = hd_lines_at(&op, i);

@@ -14,8 +14,8 @@
  * global memory).  `back`: a store makes the line dirty, and allocates one if
  * it is missing.  A partial write allocates without reading the rest: real L2
  * slices keep a bit for each byte or sector and read what a later read finds
- * missing.  These bits are not modelled.  The effect: a read of a line of which
- * only a part was stored hits where hardware would read DRAM once, and a
+ * missing.  With sectors (sector.c) so does this.  Without, a read of a line of
+ * which only a part was stored hits where hardware would read DRAM once, and a
  * partial line is written back whole, up to line / sector times the bytes.
  *
  * Source of the defaults: Mosaic (MICRO 2017) Table 1, MASK (ASPLOS 2018)
@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "kit/bits.h"
+#include "sector.h"
 
 /* ---- notes ------------------------------------------------------------ */
 
@@ -164,6 +165,11 @@ void hd_cache_look(struct hd_cache *c, struct heddle_visitor *v)
         v->number(v->ud, "line", line);
         v->number(v->ud, "address", line * c->cfg.line);
         v->number(v->ud, "dirty", x.dirty);
+        if (c->sector != NULL) {
+            v->number(v->ud, "valid_sectors", c->sector[e].valid);
+            v->number(v->ud, "part_sectors", c->sector[e].part);
+            v->number(v->ud, "dirty_sectors", c->sector[e].dirty);
+        }
         v->number(v->ud, "app", x.owner);
         v->number(v->ud, "warp", x.filler);
         v->number(v->ud, "depth", hd_assoc_depth(&c->tags, e));
@@ -205,6 +211,8 @@ int hd_cache_check(const void *cfg, const char *name, struct heddle_error *err)
 {
     const struct hd_cache_cfg *c = cfg;
 
+    if (hd_sectors_cfg_check(c, name, err) != 0)
+        return err->code;
     if (c->mode.kind != HD_FULL)
         return 0;
     return cache_check_bytes(c, name, c->bytes / hd_max_u64(c->slices, 1), err);
@@ -227,6 +235,8 @@ int hd_cache_open(struct hd_cache *c, struct hd_env *env,
     c->line = hd_arena_take(env->arena, sets * ways, sizeof *c->line);
     if (c->line == NULL || hd_assoc_open(&c->tags, env, at, instance,
                                          sets, ways) != 0)
+        return hd_err_memory(env->err);
+    if (cfg->sector_bytes != 0 && hd_sectors_open(c) != 0)
         return hd_err_memory(env->err);
     if (hd_is_pow2(c->tags.sets))
         c->set_mask = c->tags.sets - 1;

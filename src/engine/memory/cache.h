@@ -34,6 +34,8 @@ struct hd_cache_cfg {
     uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
     uint32_t stores;    /* L1 only: store queue entries */
     uint32_t queue_latency; /* L2 only: cycles at a slice before the tags */
+    uint32_t sector_bytes;  /* 0: no sectors (sector.c) */
+    uint32_t fetch_bytes;   /* L2 only: 0: a sector */
 };
 
 /* What is kept of a line that is present. */
@@ -41,6 +43,13 @@ struct hd_cache_line {
     uint16_t filler; /* warp that brought it */
     uint8_t owner;   /* application */
     uint8_t dirty;
+};
+
+/* And of its sectors, a bit for each (sector.c). */
+struct hd_sector_line {
+    uint8_t valid, dirty;
+    uint8_t part; /* of which stores have written some bytes */
+    uint8_t unused;
 };
 
 /* hd_assoc.asked: hits or misses are watched; a policy is asked of what is
@@ -52,11 +61,14 @@ struct hd_cache {
     struct hd_assoc tags;
     const uint32_t *watched;    /* [note] watchers */
     struct hd_cache_line *line; /* arena: [entry] */
+    struct hd_sector_line *sector; /* arena: [entry]; NULL: no sectors */
+    struct hd_bytemask *written;      /* arena: [entry], bytes of `part` */
     struct hd_slot insert;
     struct hd_env *env;
     struct hd_cache_cfg cfg;
     uint32_t instance;
     uint32_t level; /* 1 or 2, for notes */
+    uint8_t sector_shift;
 };
 
 /* Sets of so many bytes; a part of one is left out. */

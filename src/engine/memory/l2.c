@@ -103,8 +103,7 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
 /* ---- taking requests -------------------------------------------------- */
 
 /* A request is sent: struct hd_below's. */
-static HD_APART void l2_take_other(const struct hd_l2 *l2, hd_time now,
-                                   uint32_t r)
+HD_APART void hd_l2_take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
 {
     struct hd_req *q = &l2->req[r];
     uint32_t to, what = HD_L2_ARRIVE;
@@ -131,7 +130,7 @@ static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
     if (HD_FAST && HD_LIKELY(l2->quiet && !(l2->req[r].flags & HD_REQ_BYPASS)))
         hd_fast_l2_take(l2, now, r);
     else
-        l2_take_other(l2, now, r);
+        hd_l2_take_other(l2, now, r);
 }
 
 static uint32_t l2_pc_of(const void *slice)
@@ -166,7 +165,7 @@ static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 }
 
 /* A write ends here. */
-static void l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
+void hd_l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 {
     l2_taken(sl, r, at);
     hd_req_give(sl->l2->w.reqs, r);
@@ -308,24 +307,6 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
 
 /* ---- serving a request ------------------------------------------------ */
 
-/* Books a result of a look-up at or after t; returns its instant. */
-static inline hd_time book(struct hd_l2_slice *sl, struct hd_req *q, hd_time t)
-{
-    struct hd_l2_state *s = sl->s;
-
-    if (HD_LIKELY(t > s->look_at)) {
-        s->look_at = t;
-        s->looks = 1;
-    } else if (s->looks < sl->l2->cfg.ports) {
-        s->looks++;
-    } else {
-        s->look_at += sl->l2->cycle;
-        s->looks = 1;
-    }
-    hd_l2_waited(sl, q, s->look_at);
-    return s->look_at;
-}
-
 /* The line is in flight: the request joins its MSHR. */
 static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
                             uint32_t m)
@@ -338,9 +319,9 @@ static uint32_t serve_merge(struct hd_l2_slice *sl, uint32_t r, hd_time t,
     if (q->kind == HD_REQ_WRITE || q->kind == HD_REQ_ATOMIC)
         x->flags |= HD_L2_DIRTY;
     hd_l2_count(sl, q, HD_L2_MERGED);
-    book(sl, q, t);
+    hd_l2_book(sl, q, t);
     if (q->kind == HD_REQ_WRITE) {
-        l2_end(sl, r, q->queued);
+        hd_l2_end(sl, r, q->queued);
         return HD_L2_GO;
     }
     q->hit = HD_REQ_MERGED;
@@ -381,7 +362,7 @@ static inline uint32_t serve_read(struct hd_l2_slice *sl, hd_time now,
         return HD_L2_MSHRS;
     if ((!hit || HD_UNLIKELY(through)) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
-    book(sl, q, t);
+    hd_l2_book(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
                   hd_l2_who(sl, q), false);
     hd_l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
@@ -406,7 +387,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
-    book(sl, q, t);
+    hd_l2_book(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
                   hd_l2_who(sl, q), false);
     hd_l2_count(sl, q, hit ? HD_L2_HITS : HD_L2_MISSES);
@@ -416,7 +397,7 @@ static uint32_t serve_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     }
     if (!hit)
         enter_line(sl, now, q->queued, q, 0, true);
-    l2_end(sl, r, q->queued);
+    hd_l2_end(sl, r, q->queued);
     return HD_L2_GO;
 }
 
@@ -430,8 +411,10 @@ static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
     bool write = q->kind == HD_REQ_WRITE;
     uint32_t e, m;
 
-    if (HD_UNLIKELY(q->flags & HD_REQ_BYPASS))
-        return hd_l2_serve_bypassed(sl, now, r, t);
+    if (HD_UNLIKELY(q->flags & (HD_REQ_BYPASS | HD_REQ_SECTORS)))
+        return (q->flags & HD_REQ_BYPASS) != 0
+                   ? hd_l2_serve_bypassed(sl, now, r, t)
+                   : hd_l2sector_serve(sl, now, r, t);
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
     if (e == HD_NONE && !(write && sl->l2->cfg.write != HD_WRITE_BACK)) {
         m = hd_mshr_find(&sl->mshr, q->line);
@@ -515,7 +498,7 @@ static inline void enter_port(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         hd_l2_count(sl, q, HD_L2_HITS);
         q->hit = HD_REQ_HIT;
         if (q->kind == HD_REQ_WRITE)
-            l2_end(sl, r, q->queued);
+            hd_l2_end(sl, r, q->queued);
         else
             hd_l2_reply(sl, now, r, q->queued);
         return;
@@ -592,8 +575,8 @@ HD_APART void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     enter_port(sl, now, r, 0);
 }
 
-static HD_APART void l2_serve_other(struct hd_l2_slice *sl, hd_time now,
-                                    uint32_t what, uint32_t a)
+HD_APART void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now,
+                                uint32_t what, uint32_t a)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -633,7 +616,7 @@ static HD_HOT void l2_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     else if (what == HD_L2_FILL)
         l2_fill(self, now, a);
     else
-        l2_serve_other(self, now, what, a);
+        hd_l2_serve_other(self, now, what, a);
 }
 
 /* What a blocked input has waited is counted when it is served; before the
@@ -661,7 +644,9 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->req = l2->req;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
-    sl->component = hd_events_component(env->ev, "l2cache", l2_serve, sl);
+    sl->component = hd_events_component(
+        env->ev, "l2cache", hd_l2_sectored(l2) ? hd_l2sector_event : l2_serve,
+        sl);
     hd_assert(sl->component == l2->slice[0].component + i);
     sl->s = hd_arena_take(env->arena, 1, sizeof *sl->s);
     if (sl->s == NULL ||
@@ -690,7 +675,7 @@ static void l2_bound(void *self)
     for (uint32_t i = 0; i < l2->cfg.slices; i++)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
-    l2->quiet = l2->full && !l2->check && tags->set != NULL &&
+    l2->quiet = l2->full && !l2->check && !hd_l2_sectored(l2) && tags->set != NULL &&
                 hd_is_pow2(tags->sets) && l2->spread.powers &&
                 l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
@@ -747,6 +732,8 @@ static int l2_build(struct hd_l2 *l2)
     if (l2->slice == NULL)
         return hd_err_memory(env->err);
     l2->stat = hd_stats_group(env->stats, &hd_rows_l2cache, l2->cfg.slices);
+    if (hd_l2_sectored(l2) && hd_l2sector_open(l2) != 0)
+        return env->err->code;
     for (uint32_t i = 0; i < HD_L2_HISTS; i++) {
         l2->hist[i] = hd_stats_hist(env->stats, &hd_rows_l2cache, i);
         if (l2->stat.v == NULL || l2->hist[i] == NULL)
@@ -784,12 +771,15 @@ struct hd_l2 *hd_l2_open(struct hd_env *env, const struct hd_l2_wiring *w)
 
 struct hd_below hd_l2_below(struct hd_l2 *l2)
 {
+    if (hd_l2_sectored(l2))
+        return (struct hd_below){hd_l2sector_take, l2, hd_l2sector_warm};
     return (struct hd_below){l2_take, l2, hd_l2_warm};
 }
 
 struct hd_client hd_l2_client(struct hd_l2 *l2)
 {
-    return (struct hd_client){l2_answer, l2};
+    return (struct hd_client){
+        hd_l2_sectored(l2) ? hd_l2sector_answer : l2_answer, l2};
 }
 
 hd_time hd_l2_back(const struct hd_l2 *l2)

@@ -89,7 +89,8 @@ static uint64_t l2_waiters(const struct hd_l2_slice *sl, hd_time *ticks,
             *ticks += q->queued - q->born;
             if (q->line != x->key)
                 *wrong = "a request waits for another line";
-            if (hd_assoc_find(&sl->tags.tags, q->spare, x->key) != HD_NONE)
+            if (sl->tags.sector == NULL &&
+                hd_assoc_find(&sl->tags.tags, q->spare, x->key) != HD_NONE)
                 *wrong = "a line is present and in flight";
             r = q->next;
         }
@@ -115,6 +116,8 @@ void hd_l2_check(void *self, uint32_t i, struct heddle_error *err)
     }
     if (!hd_l2_in_share(sl))
         wrong = "a line is in the ways of another application";
+    if (hd_l2_sectored(l2) && hd_l2sector_check(sl) != NULL)
+        wrong = hd_l2sector_check(sl);
     if (!hd_mshr_sane(&sl->mshr))
         wrong = "the lists of MSHRs are broken";
     if (s->owed != inside)

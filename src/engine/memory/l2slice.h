@@ -1,8 +1,9 @@
 /*
  * l2slice.h - inside the L2: the state of a slice and the small steps that its
  * files share.  l2.c is the plain slice; l2map.c knows which slice has a line;
- * memory/fast/l2.c is the fast path; l2bypass.c, l2host.c, l2packed.c and
- * l2share.c are what proposals add, each called by a line of l2.c.
+ * memory/fast/l2.c is the fast path; l2sector.c is a slice of lines with
+ * sectors; l2bypass.c, l2host.c, l2packed.c and l2share.c are what proposals
+ * add, each called by a line of l2.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,6 +16,7 @@
 #include "dram.h"
 #include "l2.h"
 #include "mshr.h"
+#include "sector.h"
 
 /* Why the head of a slice's input waits. */
 enum hd_l2_cause { HD_L2_GO, HD_L2_MSHRS, HD_L2_MERGES, HD_L2_QUEUE };
@@ -75,6 +77,7 @@ struct hd_l2_state {
     uint32_t passing;       /* bypassed reads in DRAM */
     uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
     uint32_t held;          /* application of the request that waits */
+    uint32_t sectors;       /* in flight from DRAM (l2sector.c) */
     hd_time since;          /* when it was blocked for this cause */
     /* for the invariants, with --check: ticks by stage */
     hd_time travel, input, look, memory, output, total;
@@ -138,7 +141,21 @@ struct hd_l2 {
     struct hd_env *env;
     struct hd_stat stat;
     struct hd_l2_hash hash;
+    struct { /* l2sector.c */
+        uint32_t all;         /* a bit for each sector of a line */
+        uint32_t shift;       /* log2 of a sector's bytes */
+        uint32_t fetch;       /* log2 of the sectors that are fetched together */
+        uint32_t burst_shift; /* log2 of what DRAM moves at once, or of a
+                                 sector's bytes if these are more */
+        struct hd_stat stat;
+    } sector;
 };
+
+/* Lines have sectors. */
+static inline bool hd_l2_sectored(const struct hd_l2 *l2)
+{
+    return l2->cfg.sector_bytes != 0;
+}
 
 /* True when the input may not add to the miss queue. */
 static inline bool hd_l2_down_full(const struct hd_l2_slice *sl)
@@ -321,6 +338,25 @@ static inline void hd_l2_waited(struct hd_l2_slice *sl, struct hd_req *q,
     q->queued = t;
 }
 
+/* Books a result of a look-up at or after t; returns its instant. */
+static inline hd_time hd_l2_book(struct hd_l2_slice *sl, struct hd_req *q,
+                                 hd_time t)
+{
+    struct hd_l2_state *s = sl->s;
+
+    if (HD_LIKELY(t > s->look_at)) {
+        s->look_at = t;
+        s->looks = 1;
+    } else if (s->looks < sl->l2->cfg.ports) {
+        s->looks++;
+    } else {
+        s->look_at += sl->l2->cycle;
+        s->looks = 1;
+    }
+    hd_l2_waited(sl, q, s->look_at);
+    return s->look_at;
+}
+
 /* Enters the line that a request has asked for into the tags.  True: *victim, a
  * line of *owner's, is to be written back. */
 static HD_INLINE bool hd_l2_place_line(struct hd_l2_slice *sl,
@@ -356,6 +392,14 @@ void hd_l2_down_through(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 void hd_l2_down_write(struct hd_l2_slice *sl, hd_time now, hd_time at,
                       const struct hd_req *q, uint64_t pa, uint32_t bytes);
 
+/* A request is sent: the general path. */
+void hd_l2_take_other(const struct hd_l2 *l2, hd_time now, uint32_t r);
+/* A write ends here. */
+void hd_l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at);
+/* Events that are no look-up on the fast path and no fill. */
+void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
+                       uint32_t a);
+
 /* A read or an atomic that was looked up waits in an MSHR, and its line is read
  * from DRAM. */
 void hd_l2_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r);
@@ -374,6 +418,22 @@ void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
 /* Finds how the channel depends on the line, and makes the hashes; 0, or an
  * error: a hash needs other numbers. */
 int hd_l2_find_spread(struct hd_l2 *l2);
+
+/* ---- l2sector.c: lines with sectors ----------------------------------- */
+
+/* What follows from the settings; 0, or an error. */
+int hd_l2sector_open(struct hd_l2 *l2);
+/* These stand for l2_take, l2_serve, l2_answer and hd_l2_warm. */
+void hd_l2sector_take(void *l2, hd_time now, uint32_t r);
+void hd_l2sector_event(void *slice, hd_time now, uint32_t what, uint32_t a,
+                       uint64_t b);
+void hd_l2sector_answer(void *l2, hd_time at, uint32_t d);
+void hd_l2sector_warm(void *l2, struct hd_req *q);
+/* Serves the request that is first in line at t; HD_L2_GO, or why it cannot. */
+uint32_t hd_l2sector_serve(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                           hd_time t);
+/* What is wrong with the sectors of a slice, or NULL. */
+const char *hd_l2sector_check(const struct hd_l2_slice *sl);
 
 /* ---- l2bypass.c: requests that skip the cache ------------------------- */
 

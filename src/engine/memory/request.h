@@ -41,7 +41,8 @@ enum {
     HD_REQ_SEQ = 8,      /* `queued` is the request's number among those of its
                             client, in the order in which they are sent */
     HD_REQ_CLASSED = 16, /* dram_class was asked: see there */
-    HD_REQ_PACKED = 32   /* a line of a compressed page, sent to DRAM */
+    HD_REQ_PACKED = 32,  /* a line of a compressed page, sent to DRAM */
+    HD_REQ_SECTORS = 64  /* `sectors` says which of its line it is for */
 };
 
 struct hd_req {
@@ -63,13 +64,20 @@ struct hd_req {
     uint32_t spare;     /* the word of the level that has it */
     uint64_t line;      /* L2: pa >> log2 line, while it is there */
     uint32_t pc;        /* of the instruction, but for walks; 0: unknown */
-    uint32_t unused;    /* so that it fills a cache line */
+    uint32_t sectors;   /* HD_REQ_SECTORS: see sector.h */
+};
+
+/* A bit for each byte of a line of 128. */
+struct hd_bytemask {
+    uint64_t v[2];
 };
 
 #define HD_NO_WARP 0xffffu
 
 struct hd_reqs {
-    struct hd_req *v; /* arena */
+    struct hd_req *v;         /* arena */
+    struct hd_bytemask *written; /* arena: [request], of a write that fills not all
+                                 of its sectors; NULL: there are none */
     struct hd_numbers numbers;
 };
 
@@ -94,8 +102,8 @@ static inline void hd_req_give(struct hd_reqs *p, uint32_t r)
 
 /* The level below: takes requests.  `warm` leaves in its tags what a request
  * that was sent and answered would, at once and without time (functional
- * warming): of q it takes pa, kind, level, app, warp, bytes and pc, and it
- * needs no place in the pool. */
+ * warming): of q it takes pa, kind, level, app, warp, bytes, sectors and pc, and
+ * it needs no place in the pool, but for a write of parts of sectors. */
 struct hd_below {
     void (*send)(void *self, hd_time now, uint32_t req);
     void *self;

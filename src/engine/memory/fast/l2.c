@@ -4,7 +4,9 @@
  * l2_take() and l2_serve() of memory/l2.c do, in the same order, without what
  * is known when the L2 is quiet (no policy answers or steers, nothing is
  * watched or checked, sets are narrow, all numbers are powers of two).  All
- * other requests are left to memory/l2.c before anything is changed.
+ * other requests are left to memory/l2.c before anything is changed.  A machine
+ * whose lines have sectors does not come here (memory/l2sector.c): its look-ups
+ * are few where its requests carry several sectors.
  *
  * SPDX-License-Identifier: MIT
  */
