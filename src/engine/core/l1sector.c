@@ -147,18 +147,22 @@ static uint32_t line_place(struct hd_lines *op, uint32_t shift, uint64_t line,
     return i;
 }
 
-/* All lanes next to each other, or in one place: a range of lines. */
-static bool touch_range(const struct hd_core *c, const struct hd_access *acc,
-                        const struct hd_op *o, uint32_t lines,
-                        struct touched *x)
+/* Active lanes next to each other, whose accesses are, too, or are in one place:
+ * a range of lines. */
+static bool touch_range(const struct hd_access *acc, const struct hd_op *o,
+                        uint32_t lines, struct touched *x)
 {
-    uint64_t stride = (uint64_t)acc->stride, end;
-    uint32_t lo, hi;
+    uint64_t stride = (uint64_t)acc->stride, from, end;
+    uint32_t lo, hi, first, n = hd_bit_count(o->mask);
 
-    if (acc->lane != NULL || o->mask != c->full || stride > o->bytes)
+    if (acc->lane != NULL || n == 0 || stride > o->bytes)
         return false;
-    lo = (uint32_t)acc->base.v & x->line_mask;
-    end = acc->base.v + (c->lanes - 1) * stride + o->bytes - 1;
+    first = hd_bit_first(o->mask);
+    if (o->mask >> first != hd_ones(n))
+        return false;
+    from = acc->base.v + first * stride;
+    lo = (uint32_t)from & x->line_mask;
+    end = from + (n - 1) * stride + o->bytes - 1;
     for (uint32_t i = 0; i < lines; i++, lo = 0) {
         hi = i + 1 == lines ? (uint32_t)end & x->line_mask : x->line_mask;
         touch(x, i, lo, hi);
@@ -170,17 +174,19 @@ static void touch_lanes(const struct hd_access *acc, const struct hd_op *o,
                         struct hd_lines *op, uint32_t shift,
                         struct touched *x)
 {
+    uint64_t last = UINT64_MAX; /* line, of which it is known to be the i-th */
     uint32_t i = 0;
 
     for (uint64_t m = o->mask; m != 0; m &= m - 1) {
         uint64_t a = hd_access_lane(acc, hd_bit_first(m));
         uint32_t lo = (uint32_t)a & x->line_mask, hi = lo + o->bytes - 1;
 
-        i = line_place(op, shift, a >> shift, x, i);
+        if (a >> shift != last)
+            i = line_place(op, shift, last = a >> shift, x, i);
         touch(x, i, lo, (uint32_t)hd_min_u64(hi, x->line_mask));
         if (HD_LIKELY(hi <= x->line_mask))
             continue;
-        i = line_place(op, shift, (a >> shift) + 1, x, i);
+        i = line_place(op, shift, ++last, x, i);
         touch(x, i, 0, hi - x->line_mask - 1);
     }
 }
@@ -196,7 +202,7 @@ HD_HOT void hd_l1sector_find(struct hd_core *c, struct hd_lines *op,
     x.line_mask = (1u << shift) - 1;
     x.shift = s->shift;
     x.bytes = o->kind == HEDDLE_OP_STORE;
-    if (!touch_range(c, acc, o, op->n, &x))
+    if (!touch_range(acc, o, op->n, &x))
         touch_lanes(acc, o, op, shift, &x);
     hd_assert(x.n == op->n);
     for (uint32_t i = 0; i < op->n; i++) {
