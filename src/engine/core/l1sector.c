@@ -175,12 +175,18 @@ static void touch_lanes(const struct hd_access *acc, const struct hd_op *o,
                         struct touched *x)
 {
     uint64_t last = UINT64_MAX; /* line, of which it is known to be the i-th */
-    uint32_t i = 0;
+    uint32_t i = 0, more = o->bytes - 1;
+    bool narrow = !x->bytes && o->bytes <= HD_SECTOR_LEAST; /* in two at most */
 
     for (uint64_t m = o->mask; m != 0; m &= m - 1) {
         uint64_t a = hd_access_lane(acc, hd_bit_first(m));
-        uint32_t lo = (uint32_t)a & x->line_mask, hi = lo + o->bytes - 1;
+        uint32_t lo = (uint32_t)a & x->line_mask, hi = lo + more;
 
+        if (narrow && a >> shift == last && hi <= x->line_mask) {
+            x->sectors[i] |=
+                (uint8_t)(1u << (lo >> x->shift) | 1u << (hi >> x->shift));
+            continue;
+        }
         if (a >> shift != last)
             i = line_place(op, shift, last = a >> shift, x, i);
         touch(x, i, lo, (uint32_t)hd_min_u64(hi, x->line_mask));
