@@ -266,6 +266,11 @@ struct heddle_kernel_info {
     /* sample.launches: launches that ran without time and for which this one
      * stands, their instructions, and those whose instruction mix differs. */
     uint64_t stands_for, stands_for_instructions, unlike;
+    /* Its stream, 0 being the default one, and core cycles in which other
+     * launches of its application ran, too.  With overlap thread_instructions
+     * is 0: the machine counts by application. */
+    uint32_t stream;
+    uint64_t overlap;
 };
 
 HEDDLE_API uint32_t heddle_apps(const heddle_sim *s);

@@ -190,9 +190,8 @@ int heddle_app(const heddle_sim *s, uint32_t app, struct heddle_app_info *out)
     info.cycles =
         end > a->begin ? hd_ceil_div(end - a->begin, s->gpu.cycle) : 0;
     info.completions = a->completions;
-    info.kernel = a->launch.id;
-    info.blocks_done = a->blocks_done;
-    info.blocks = a->launch.blocks;
+    hd_dispatch_progress(s->gpu.dispatch, app, &info.kernel, &info.blocks_done,
+                         &info.blocks);
     info.finished = (int)a->finished;
     info.truncated = (int)a->truncated;
     info.hash = s->source[app]->hash;
@@ -240,6 +239,10 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
         hd_dispatch_gain(d, i, query_core_counter(s, HD_CORE_INSTRUCTIONS));
     info.thread_instructions = hd_dispatch_gain(
         d, i, query_core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
+    info.stream = r->stream;
+    info.overlap = hd_ceil_div(r->overlap, s->gpu.cycle);
+    if (r->overlap != 0)
+        info.thread_instructions = 0;
     c = hd_dispatch_cluster(d, i);
     if (c != NULL) {
         info.stands_for = c->launches;
@@ -347,6 +350,12 @@ int heddle_counter_total(const heddle_sim *s, const char *name, uint32_t app,
         return HEDDLE_OK;
     }
     return HEDDLE_EINVAL;
+}
+
+uint32_t heddle_kernel_stream(const heddle_sim *s, uint32_t app,
+                              uint64_t kernel)
+{
+    return app < s->apps ? hd_dispatch_stream(s->gpu.dispatch, app, kernel) : 0;
 }
 
 uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k)

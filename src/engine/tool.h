@@ -64,6 +64,11 @@ int heddle_counter_known(uint32_t i, struct heddle_counter_info *out);
 /* Its increase during kernel k of heddle_kernel(), summed over instances. */
 uint64_t heddle_counter_kernel(const heddle_sim *s, uint32_t i, uint32_t k);
 
+/* The stream of launch `kernel` of an application while it runs; 0: the default
+ * one. */
+uint32_t heddle_kernel_stream(const heddle_sim *s, uint32_t app,
+                              uint64_t kernel);
+
 /* The i-th histogram known to the library, without a simulation. */
 int heddle_hist_known(uint32_t i, struct heddle_hist_info *out);
 /* Bytes of the arena in use, and of the part outside it (written pages). */

@@ -83,7 +83,7 @@ static bool compact_spins(struct hd_core *c, struct hd_block *b)
         return false;
     hd_err_set(c->gpu->env->err, HEDDLE_EPROGRAM,
                "kernel %s: more than %d rounds without an instruction",
-               c->state->launch.name, MOST);
+               hd_dispatch_launch(c, b->number)->name, MOST);
     return true;
 }
 

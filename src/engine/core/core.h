@@ -101,7 +101,7 @@ struct hd_warp {      /* a line of the host's cache */
 };
 
 struct hd_block {
-    uint64_t number; /* in its launch */
+    uint64_t number; /* in its launch, and the stream (points/source.h) */
     uint32_t ctx;
     uint32_t live;    /* warps that have not exited; with core.compact, those
                          that run */

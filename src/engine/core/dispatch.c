@@ -3,7 +3,8 @@
  * that have room, budgets, completion and relaunch.
  *
  * A launch starts when the one before has retired, and what its host does next
- * to it (hostmem.c).  Its blocks go out in
+ * to it (hostmem.c); where an application has streams, launches overlap
+ * (streams.c).  Its blocks go out in
  * order, each to one of the application's cores with room for it in warps,
  * threads, blocks, registers and shared memory (block_place; by default the
  * core with the fewest resident blocks, the lowest number first).  A block
@@ -16,7 +17,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dispatchstate.h"
+#include "streams.h"
 #include "paging/link.h"
 
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
@@ -24,15 +25,27 @@ struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app)
     return &d->app[app];
 }
 
-static void note_kernel(struct hd_dispatch *d, uint32_t app,
-                        enum heddle_note note)
+void hd_dispatch_note(struct hd_dispatch *d, uint32_t app,
+                      const struct hd_launch *l, enum heddle_note note)
 {
     struct hd_slots *s = d->g->env->slots;
     struct heddle_n_kernel_start n = {
-        .app = app, .kernel = d->app[app].launch.id, .run = d->app[app].run};
+        .app = app, .kernel = l->id, .run = d->app[app].run};
 
     if (s->watched[note])
         hd_slots_note(s, note, &n);
+}
+
+void hd_dispatch_progress(const struct hd_dispatch *d, uint32_t app,
+                          uint32_t *kernel, uint64_t *done, uint64_t *blocks)
+{
+    const struct hd_app_state *a = &d->app[app];
+    const struct hd_grid *x =
+        hd_streams_has(d, app) ? hd_streams_first(d, app) : NULL;
+
+    *kernel = x != NULL ? x->launch.id : a->launch.id;
+    *done = x != NULL ? x->blocks_done : a->blocks_done;
+    *blocks = x != NULL ? x->launch.blocks : a->launch.blocks;
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -70,61 +83,75 @@ static int64_t dispatch_place_default(void *self, const void *question)
     return (int64_t)best;
 }
 
-/* Sends out the blocks of an application that find room. */
-static void dispatch_place(struct hd_dispatch *d, uint32_t app, hd_time now)
+bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
+                       const struct hd_launch *l, uint64_t *next, hd_time now)
 {
     struct hd_gpu *g = d->g;
-    struct hd_app_state *a = &d->app[app];
     uint64_t core[HD_MAX_CORES], resident[HD_MAX_CORES];
     hd_time at = now + hd_max_u64(g->ahead, g->cycle);
     struct heddle_q_block_place q;
 
     at = hd_edge(g->env->clk, HD_CLK_CORE, at);
-    while (a->active && a->next_block < a->launch.blocks) {
+    while (*next < l->blocks) {
+        uint64_t c, number = hd_stream_block(l->stream, *next);
         struct hd_dispatch_room *r;
-        uint64_t c;
         q.n = 0;
         for (uint32_t i = 0; i < g->cores; i++) {
             if (g->core[i].app != app ||
-                !dispatch_fits(&d->room[i], &a->launch) ||
+                !dispatch_fits(&d->room[i], l) ||
                 hd_throttle_stands(&d->throttle, i))
                 continue;
             core[q.n] = i;
             resident[q.n++] = d->room[i].resident;
         }
         if (q.n == 0)
-            return;
+            return false;
         q.app = app;
-        q.block = a->next_block;
+        q.block = *next;
         q.core = core;
         q.resident = resident;
         c = core[hd_ask_block_place(&d->place, &q)];
         r = &d->room[c];
         r->blocks--;
-        r->warps -= a->launch.warps;
-        r->threads -= a->launch.threads;
-        r->regs -= (uint32_t)hd_launch_regs(&a->launch);
-        r->shared -= a->launch.shared_bytes;
+        r->warps -= l->warps;
+        r->threads -= l->threads;
+        r->regs -= (uint32_t)hd_launch_regs(l);
+        r->shared -= l->shared_bytes;
         r->resident++;
         if (HD_UNLIKELY(g->skips))
-            hd_warp_take(&g->core[c], now, a->next_block);
+            hd_warp_take(&g->core[c], now, number);
         else
-            hd_core_message(&g->core[c], at, HD_MSG_BLOCK,
-                            (uint32_t)a->next_block,
-                            (uint32_t)(a->next_block >> 32));
-        a->next_block++;
+            hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)number,
+                            (uint32_t)(number >> 32));
+        ++*next;
     }
+    return true;
 }
 
-void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t)
+/* Sends out the blocks of an application that find room. */
+static void dispatch_place(struct hd_dispatch *d, uint32_t app, hd_time now)
+{
+    struct hd_app_state *a = &d->app[app];
+
+    if (HD_UNLIKELY(hd_streams_has(d, app)))
+        hd_streams_place(d, app, now);
+    else if (a->active)
+        hd_dispatch_place(d, app, &a->launch, &a->next_block, now);
+}
+
+void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core,
+                           const struct hd_block *b, hd_time t)
 {
     struct hd_gpu *g = d->g;
+    uint64_t what = hd_block_stream(b->number) == 0
+                        ? 0
+                        : hd_streams_issued(&g->core[core], b);
 
     if (HD_UNLIKELY(g->skips))
         d->ended++;
     else
         hd_post(g->env->ev, g->core[core].component, d->component, t,
-                HD_DISPATCH_BLOCK_END, core, 0);
+                HD_DISPATCH_BLOCK_END, core, what);
 }
 
 void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, uint32_t treq,
@@ -149,9 +176,12 @@ static void dispatch_feed(void *self, uint32_t app, hd_time now)
 
 static uint64_t dispatch_unended(void *self, uint32_t app)
 {
-    const struct hd_app_state *a = &((struct hd_dispatch *)self)->app[app];
+    const struct hd_dispatch *d = self;
+    const struct hd_app_state *a = &d->app[app];
 
-    return a->launch.blocks - a->blocks_done;
+    return HD_UNLIKELY(hd_streams_has(d, app))
+               ? hd_streams_unended(d, app)
+               : a->launch.blocks - a->blocks_done;
 }
 
 static uint32_t dispatch_resident(void *self, uint32_t core)
@@ -232,13 +262,17 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct hd_app_state *a = &d->app[app];
 
     dispatch_set_slot(d, app);
+    if (HD_UNLIKELY(hd_streams_has(d, app))) {
+        hd_streams_go(d, app, now);
+        return;
+    }
     a->next_block = a->blocks_done = 0;
     a->active = 1;
-    hd_records_start(d, app, now);
-    note_kernel(d, app, HEDDLE_NOTE_kernel_start);
+    hd_records_start(d, app, NULL, now);
+    hd_dispatch_note(d, app, &a->launch, HEDDLE_NOTE_kernel_start);
     if (a->launch.blocks == 0) {
         a->active = 0;
-        hd_records_end(d, app, now);
+        hd_records_end(d, app, NULL, now);
         hd_hostmem_beside(d, app, now);
         if (!hd_hostmem_retired(d, app, now))
             return;
@@ -257,10 +291,13 @@ void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now)
     struct hd_gpu *g = d->g;
     struct hd_app_state *a = &d->app[app];
     struct hd_dispatch_room whole;
-    int r = hd_launches_next(d, app);
+    bool streams = hd_streams_has(d, app);
+    int r = streams && hd_streams_ended(d, app) ? 0 : hd_launches_next(d, app);
 
     if (r >= 0)
         hd_hostmem_give(d, app, now, false);
+    if (r == 0 && streams && hd_streams_ending(d, app))
+        return;
     if (r == 0)
         r = dispatch_ended(d, app, now);
     if (r < 0)
@@ -281,28 +318,37 @@ void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now)
             now + hd_link_latency(g->link), HD_DISPATCH_COPY, app, 0);
 }
 
+/* what: 0, or hd_streams_issued(). */
 static void dispatch_block_end(struct hd_dispatch *d, uint32_t core,
-                               hd_time now)
+                               uint64_t what, hd_time now)
 {
     struct hd_gpu *g = d->g;
     uint32_t app = g->core[core].app;
     struct hd_app_state *a = &d->app[app];
     struct hd_dispatch_room *r = &d->room[core];
+    bool streams = hd_streams_has(d, app);
+    const struct hd_launch *l =
+        HD_UNLIKELY(streams) ? &hd_streams_running(d, app, what & 255)->launch
+                             : &a->launch;
 
     r->blocks++;
-    r->warps += a->launch.warps;
-    r->threads += a->launch.threads;
-    r->regs += (uint32_t)hd_launch_regs(&a->launch);
-    r->shared += a->launch.shared_bytes;
+    r->warps += l->warps;
+    r->threads += l->threads;
+    r->regs += (uint32_t)hd_launch_regs(l);
+    r->shared += l->shared_bytes;
     r->resident--;
+    if (HD_UNLIKELY(streams)) {
+        hd_streams_block_end(d, app, what, now);
+        return;
+    }
     if (++a->blocks_done < a->launch.blocks) {
         dispatch_place(d, app, now);
         hd_throttle_feed(&d->throttle, app, now);
         return;
     }
     a->active = 0;
-    note_kernel(d, app, HEDDLE_NOTE_kernel_end);
-    hd_records_end(d, app, now);
+    hd_dispatch_note(d, app, &a->launch, HEDDLE_NOTE_kernel_end);
+    hd_records_end(d, app, NULL, now);
     if (hd_hostmem_retired(d, app, now))
         hd_dispatch_next(d, app, now);
 }
@@ -314,7 +360,7 @@ void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now)
     for (; d->ended > 0; d->ended--) {
         if (a->blocks_done + 1 == a->launch.blocks)
             d->g->forget(d->g->sample);
-        dispatch_block_end(d, core, now);
+        dispatch_block_end(d, core, 0, now);
     }
 }
 
@@ -326,7 +372,7 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
     if (what == HD_DISPATCH_LAUNCH) {
         hd_dispatch_next(d, a, now);
     } else if (what == HD_DISPATCH_BLOCK_END) {
-        dispatch_block_end(d, a, now);
+        dispatch_block_end(d, a, b, now);
     } else if (what == HD_DISPATCH_COPY) {
         hd_hostmem_copy(d, a, now);
     } else if (what == HD_DISPATCH_FAULT || what == HD_DISPATCH_SERVED) {
@@ -405,7 +451,8 @@ struct hd_dispatch *hd_dispatch_open(struct hd_gpu *g)
     if (d->record == NULL || d->records == NULL || d->base == NULL ||
         d->gain == NULL || d->scratch == NULL || d->app == NULL ||
         d->room == NULL || d->frozen == NULL || d->frozen_hist == NULL ||
-        (g->m->sample.launches && d->cluster == NULL))
+        (g->m->sample.launches && d->cluster == NULL) ||
+        hd_streams_open(d) != 0)
         return NULL;
     for (uint32_t i = 0; i < g->cores; i++)
         dispatch_reset_room(g, &d->room[i]);

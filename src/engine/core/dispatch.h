@@ -60,8 +60,10 @@ struct hd_app_state {
 struct hd_kernel_record {
     char name[64];
     uint32_t app, id, run, launches;
+    uint32_t stream;
     hd_time start, end; /* of the (first) launch; end 0 while it runs */
     hd_time busy;       /* total time of all its launches */
+    hd_time overlap;    /* of it, with others of its application */
     uint64_t blocks;
 };
 
@@ -88,7 +90,11 @@ void hd_dispatch_tell(struct hd_dispatch *d, uint32_t app, uint64_t issued);
  * others, which begin at once; so does the next launch. */
 void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now);
 /* A block of core `core` ends at t. */
-void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core, hd_time t);
+void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core,
+                           const struct hd_block *b, hd_time t);
+/* The launch of a block. */
+const struct hd_launch *hd_dispatch_launch(const struct hd_core *c,
+                                           uint64_t number);
 
 /* A request of a core waits for a page that is not resident from t on, or was
  * served. */
@@ -99,6 +105,12 @@ void hd_dispatch_fault(struct hd_dispatch *d, uint32_t core, uint32_t treq,
 void hd_dispatch_hinted(void *gpu, uint32_t from, uint32_t app, hd_time now);
 
 struct hd_app_state *hd_dispatch_app(struct hd_dispatch *d, uint32_t app);
+/* The stream of a launch that runs; 0: it has none. */
+uint32_t hd_dispatch_stream(const struct hd_dispatch *d, uint32_t app,
+                            uint64_t id);
+/* The launch of an application that runs, or the first of those; its blocks. */
+void hd_dispatch_progress(const struct hd_dispatch *d, uint32_t app,
+                          uint32_t *kernel, uint64_t *done, uint64_t *blocks);
 /* Starts all applications; posts the first events. */
 int hd_dispatch_start(struct hd_dispatch *d);
 /* Its thread instructions since it counts. */

@@ -34,6 +34,9 @@ struct hd_dispatch_room {
     uint32_t resident;
 };
 
+struct hd_streams; /* streams.h */
+struct hd_grid;
+
 struct hd_dispatch {
     struct hd_gpu *g;
     uint32_t component;
@@ -53,6 +56,9 @@ struct hd_dispatch {
     uint64_t *frozen;            /* arena: [app][flat_each] */
     struct hd_hist *frozen_hist; /* arena: [app][hists] */
     uint32_t flat_each;
+    /* arena, NULL: no application has streams: [app], and their counters */
+    struct hd_streams *streams;
+    uint64_t *stream_base;
     uint32_t ended; /* blocks of a core; 0 unless instructions are skipped */
 };
 
@@ -64,12 +70,28 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now);
  * its host does next to it. */
 void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now);
 
+/* Sends out blocks of a launch, from number *next on, that find room; whether
+ * all are out. */
+bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
+                       const struct hd_launch *l, uint64_t *next, hd_time now);
+/* A launch begins, or has retired. */
+void hd_dispatch_note(struct hd_dispatch *d, uint32_t app,
+                      const struct hd_launch *l, enum heddle_note note);
+
+/* ---- streams.c ---------------------------------------------------------- */
+
+/* Launches of an application that has streams are in flight. */
+bool hd_streams_in_flight(const struct hd_dispatch *d, uint32_t app);
+
 /* ---- records.c ---------------------------------------------------------- */
 
 /* The sums of an application's counters count from here. */
 void hd_records_rebase(struct hd_dispatch *d, uint32_t app);
-void hd_records_start(struct hd_dispatch *d, uint32_t app, hd_time now);
-void hd_records_end(struct hd_dispatch *d, uint32_t app, hd_time now);
+/* x: of an application that has streams, the launch; else NULL. */
+void hd_records_start(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
+                      hd_time now);
+void hd_records_end(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
+                    hd_time now);
 
 /* ---- marks.c ------------------------------------------------------------ */
 

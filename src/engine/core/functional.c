@@ -16,6 +16,9 @@
  * one of the launch.  So warps progress together, as they do on a machine that
  * is fair to them, and a picture over rounds looks like one over time.
  *
+ * Launches run one after the other as the host makes them, those of different
+ * streams, too, which is one of the orders that streams and events allow.
+ *
  * Room is that of one core times the number of cores; all blocks of a launch
  * need the same.  A block that fits no core gets one to itself, as without
  * a room.
@@ -82,7 +85,8 @@ static int start_block(struct run *r)
 
     *p = (struct place){.number = r->next, .live = hd_ones(r->launch.warps)};
     r->next += r->launch.id < r->o->first ? 1 : hd_max_u64(r->o->every, 1);
-    if (s->ops->block_start(s->self, p->number, &p->ctx) < 0)
+    if (s->ops->block_start(
+            s->self, hd_stream_block(r->launch.stream, p->number), &p->ctx) < 0)
         return hd_err_set(r->err, HEDDLE_EDATA, "kernel %s: block %llu",
                           r->launch.name, (unsigned long long)p->number);
     return v->block != NULL ? v->block(v->ud, p->number) : 0;
@@ -155,7 +159,8 @@ static int step_block(struct run *r, struct place *p)
 
 static int run_launch(struct run *r)
 {
-    int rc = 0;
+    struct hd_source *s = r->o->src;
+    int rc = s->streams != 0 ? s->ops->begin(s->self, &r->launch) : 0;
 
     r->n = 0;
     r->next = 0;

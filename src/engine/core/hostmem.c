@@ -53,6 +53,15 @@ static void hostmem_settle(struct hd_dispatch *d, uint32_t app, hd_time now,
 
     if (HD_LIKELY(i >= HD_LEN(a->gone) || to == a->gone[i]))
         return;
+    if (HD_UNLIKELY(hd_streams_in_flight(d, app))) {
+        hd_err_set(d->g->env->err, HEDDLE_EPROGRAM,
+                   "application %u (%s): its host frees or allocates buffer %s "
+                   "while launches of its streams have not retired; expected "
+                   "one that waits for them, of the default stream or with "
+                   "sync, before that",
+                   app, src->name, x->name);
+        return;
+    }
     if (!(a->gone[i] & 1))
         hd_manage_ask(d->g->manager, now, app, i, x->base, x->bytes, false);
     if (!(to & 1))

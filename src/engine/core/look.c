@@ -29,7 +29,8 @@ static void look_warps(const struct hd_core *c, struct heddle_visitor *v)
         v->row(v->ud, "warp");
         v->number(v->ud, "warp", w);
         v->number(v->ud, "app", c->app);
-        v->number(v->ud, "block", c->block[x->block].number);
+        v->number(v->ud, "block",
+                  hd_block_number(c->block[x->block].number));
         v->number(v->ud, "index", x->index);
         v->text(v->ud, "state", state_name[x->state]);
         v->text(v->ud, "next", heddle_op_name(x->op.kind));

@@ -7,6 +7,10 @@
  * that a run needs does not depend on how many kernels it has; one whose name
  * has no record is not recorded.
  *
+ * Of launches of one application that overlap (streams.c) a record has times,
+ * blocks and instructions alone: what each of them has added to another counter
+ * is not known.
+ *
  * With sample.launches a record is the first launch of a cluster, too
  * (cluster.c), and says what it stands for.
  *
@@ -14,18 +18,21 @@
  */
 #include <string.h>
 
-#include "dispatchstate.h"
+#include "streams.h"
 
 void hd_records_rebase(struct hd_dispatch *d, uint32_t app)
 {
-    hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
+    if (HD_UNLIKELY(hd_streams_has(d, app)))
+        hd_streams_rebase(d, app);
+    else
+        hd_stats_sum(d->g->env->stats, app, d->base + (size_t)app * d->flat);
 }
 
 /* The record of a launch that starts: its own, or the last of its name;
  * HD_NONE: there is neither room nor one. */
-static uint32_t records_find(struct hd_dispatch *d, uint32_t app, hd_time now)
+static uint32_t records_find(struct hd_dispatch *d, uint32_t app,
+                             const struct hd_launch *l, hd_time now)
 {
-    const struct hd_launch *l = &d->app[app].launch;
     uint32_t n = *d->records, last = HD_NONE;
     struct hd_kernel_record *r = &d->record[n];
 
@@ -34,6 +41,7 @@ static uint32_t records_find(struct hd_dispatch *d, uint32_t app, hd_time now)
         memcpy(r->name, l->name, sizeof r->name);
         r->app = app;
         r->id = l->id;
+        r->stream = l->stream;
         r->run = d->app[app].run;
         r->start = now;
         if (d->cluster != NULL)
@@ -46,23 +54,33 @@ static uint32_t records_find(struct hd_dispatch *d, uint32_t app, hd_time now)
     return last;
 }
 
-void hd_records_start(struct hd_dispatch *d, uint32_t app, hd_time now)
+void hd_records_start(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
+                      hd_time now)
 {
-    uint32_t i = d->app[app].record = records_find(d, app, now);
+    struct hd_app_state *a = &d->app[app];
+    const struct hd_launch *l = x != NULL ? &x->launch : &a->launch;
+    uint32_t i = records_find(d, app, l, now);
 
+    *(x != NULL ? &x->record : &a->record) = i;
     if (i == HD_NONE)
         return;
     d->record[i].launches++;
     d->record[i].busy -= now; /* plus the end: the launch's time */
     hd_env_sync(d->g->env);
-    hd_records_rebase(d, app);
+    if (HD_UNLIKELY(x != NULL))
+        hd_stats_sum(d->g->env->stats, app, hd_streams_base(d, app, x));
+    else
+        hd_records_rebase(d, app);
 }
 
-void hd_records_end(struct hd_dispatch *d, uint32_t app, hd_time now)
+void hd_records_end(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
+                    hd_time now)
 {
-    uint32_t i = d->app[app].record;
+    struct hd_app_state *a = &d->app[app];
+    uint32_t i = x != NULL ? x->record : a->record;
     struct hd_kernel_record *r;
-    uint64_t *gain, *base = d->base + (size_t)app * d->flat;
+    uint64_t *gain, *base = x != NULL ? hd_streams_base(d, app, x)
+                                      : d->base + (size_t)app * d->flat;
 
     if (i == HD_NONE)
         return;
@@ -70,13 +88,18 @@ void hd_records_end(struct hd_dispatch *d, uint32_t app, hd_time now)
     gain = d->gain + (size_t)i * d->flat;
     hd_env_sync(d->g->env);
     hd_stats_sum(d->g->env->stats, app, d->scratch);
-    for (uint32_t j = 0; j < d->flat; j++)
-        gain[j] += d->scratch[j] - base[j];
+    if (HD_UNLIKELY(x != NULL && x->overlap != 0)) {
+        gain[d->core_row + HD_CORE_INSTRUCTIONS] += x->instructions;
+        r->overlap += x->overlap;
+    } else {
+        for (uint32_t j = 0; j < d->flat; j++)
+            gain[j] += d->scratch[j] - base[j];
+    }
     r->busy += now;
     if (r->end == 0)
         r->end = now;
-    r->blocks += d->app[app].launch.blocks;
-    d->app[app].record = HD_NONE;
+    r->blocks += x != NULL ? x->launch.blocks : a->launch.blocks;
+    a->record = HD_NONE;
     if (d->cluster != NULL && r->launches == 1) {
         const uint64_t *core = gain + d->core_row;
         d->cluster[i].known = 1;

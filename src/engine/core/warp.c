@@ -58,7 +58,7 @@ void hd_warp_launch(struct hd_core *c)
 
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
 {
-    const struct hd_launch *l = &c->state->launch;
+    const struct hd_launch *l = hd_dispatch_launch(c, number);
     uint32_t slot = 0, w = 0;
     struct hd_block *b;
     uint64_t *family;
@@ -125,7 +125,7 @@ void hd_warp_end_block(struct hd_core *c, uint32_t slot, hd_time t)
     }
     hd_warp_program(c)->block_end(c->source, b->ctx);
     b->used = 0;
-    hd_dispatch_block_end(c->gpu->dispatch, c->id, t);
+    hd_dispatch_block_end(c->gpu->dispatch, c->id, b, t);
 }
 
 /* ---- barriers and slots ------------------------------------------------ */
@@ -279,7 +279,8 @@ void hd_warp_barrier(struct hd_core *c, uint32_t w, hd_time t)
                    "kernel %s, block %llu: a barrier that only some threads of "
                    "the block reach; with core.compact all that have not "
                    "exited are expected",
-                   c->state->launch.name, (unsigned long long)b->number);
+                   hd_dispatch_launch(c, b->number)->name,
+                   (unsigned long long)hd_block_number(b->number));
     c->count[HD_CORE_BARRIERS]++;
     c->warp[w].state = HD_WARP_BARRIER;
     if (++b->arrived == b->live)

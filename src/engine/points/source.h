@@ -113,6 +113,31 @@ static inline uint64_t hd_access_lane(const struct hd_access *a, unsigned lane)
 #define HD_VA_FIRST UINT64_C(0x7f0000000000)
 #define HD_VA_BYTES UINT64_C(0x8000000000) /* room: 512 GB */
 
+/* Streams of an application beside the default one, which is number 0, and
+ * events.  A block is numbered in its launch, and has the number of the launch's
+ * stream above that. */
+enum {
+    HD_STREAMS = 32,
+    HD_STREAM_EVENTS = 64,
+    HD_STREAM_LAUNCHES = 64, /* that have not retired, of an application */
+    HD_STREAM_SHIFT = 40
+};
+
+static inline uint64_t hd_stream_block(uint32_t stream, uint64_t block)
+{
+    return (uint64_t)stream << HD_STREAM_SHIFT | block;
+}
+
+static inline uint32_t hd_block_stream(uint64_t number)
+{
+    return (uint32_t)(number >> HD_STREAM_SHIFT);
+}
+
+static inline uint64_t hd_block_number(uint64_t number)
+{
+    return number & ((UINT64_C(1) << HD_STREAM_SHIFT) - 1);
+}
+
 /* One kernel launch. */
 struct hd_launch {
     char name[64];
@@ -124,6 +149,11 @@ struct hd_launch {
     uint32_t lanes;        /* a warp: 32 or 64 */
     uint32_t regs;         /* a thread, for occupancy */
     uint32_t shared_bytes; /* a block, for occupancy */
+    /* of a source that has streams: */
+    uint32_t stream;       /* 0: the default one */
+    uint32_t sync;         /* 1: its host waits for all launches so far */
+    uint32_t ticket;       /* see hd_source_ops.begin */
+    uint64_t wait, record; /* bit sets of events */
 };
 
 /* A thread's registers are allotted in units of this (GPGPU-Sim). */
@@ -184,6 +214,11 @@ struct hd_source_ops {
     /* Prepares the next launch, called when the one before has retired (or at
      * the start).  1: filled; 0: the application is finished; < 0: error. */
     int (*launch)(void *self, struct hd_launch *out);
+    /* The launch that had this ticket starts, in its stream.  Only a source
+     * that has streams has it: it is asked for further launches while some have
+     * not started or not retired, at most HD_STREAM_LAUNCHES, and a block's
+     * number says which launch is meant. */
+    int (*begin)(void *self, const struct hd_launch *l);
     /* Starts block number `block` of the current launch; *ctx names it from
      * now on.  0 or an error (recorded in env->err). */
     int (*block_start)(void *self, uint64_t block, uint32_t *ctx);
@@ -241,6 +276,7 @@ struct hd_source {
     uint64_t hash; /* xxh3 of everything that defines it */
     char name[64];
     uint32_t users; /* simulations that have it, beside its owner */
+    uint32_t streams; /* that its launches name, beside the default one */
     /* What the launches before number `ahead` left in warps of so many lanes
      * (heddle_ahead), as save() gives it; NULL: nothing. */
     void *kept;
