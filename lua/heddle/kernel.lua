@@ -52,6 +52,9 @@ APPLICATION    app { ... } returns an application.  Fields:
                         b.NAME is the buffer NAME
   host(h, s)            optional: see HOST.  Without it the list is launched
                         once from front to back.
+  streams, events       lists of names, or a number for "1", "2", ...: see
+                        STREAMS; those that a list of launches names need not
+                        be here
   A:instance(o)   the application for o = "T" or { size = "T", n = 5, ... },
                   or with align = 2 << 20, say, instead of its own:
                   { app, name, size, params, buffers (list), b, kernels (each
@@ -197,6 +200,23 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.free_async(buf)   does not; an error if the kernel uses it, as h.allocate
   The next launch begins when the kernel and all of these are over.
 
+STREAMS  A launch { kernel, stream = "a" } is in a stream of its application: the
+  launches of one stream run in order, those of different streams may overlap.
+  Blocks go out in the order in which launches start, those of a later one as
+  soon as all of the earlier ones are out and room is left.  A launch without
+  stream is in the default one: it waits for all launches before it, and all
+  others for it.  Up to 32 streams, named by a text or a number.
+  record = "e"    or a list: events that the launch records when it has retired
+  wait = "e"      or a list: it starts when the launches that recorded these last
+                  have retired; an error if no launch before it records one
+  sync = true     its host goes on when that and all launches before it have
+                  retired, as behind a launch of the default stream
+  Behind a launch of another stream host is called at once (at most 64 launches
+  are in flight): it sees buffers as the kernels have left them by then.  What
+  it does to memory before a launch is done before that is enqueued; beside is
+  for launches of the default stream, and memory is freed and allocated while
+  none is in flight.
+
 LANGUAGE   Application code (buffers, kernels, data, host) gives the same in
            every run: its pairs and next walk numbers, then strings, in order;
            math.random, os and weak tables raise; tostring shows no addresses
@@ -208,6 +228,7 @@ SPDX-License-Identifier: MIT
 local core = require "heddle.core"
 local compile = require "heddle.kernel.compile"
 local launch = require "heddle.kernel.launch"
+local streams = require "heddle.kernel.streams"
 local pure = require "heddle.kernel.pure"
 
 local fail, triple, kernel_of = launch.fail, launch.triple, launch.kernel_of
@@ -347,7 +368,7 @@ App.__index = App
 
 local APP_FIELDS = {}
 for name in ([[name suite source summary note params sizes buffers align
-kernels host footprint truncated registers]]):gmatch("%S+") do
+kernels host streams events footprint truncated registers]]):gmatch("%S+") do
     APP_FIELDS[name] = true
 end
 
@@ -497,6 +518,7 @@ function App:instance(o)
             inst.kernels[k.name] = k
         end
     end
+    streams.declare(inst)
     return inst
 end
 

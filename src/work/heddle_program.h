@@ -72,6 +72,16 @@ struct heddle_launch {
     uint32_t grid[3]; /* 0: as the kernel says */
     uint32_t args; /* how many of arg[] are set; the rest as the kernel says */
     union heddle_value arg[HEDDLE_MAX_ARGS];
+    /* Where the program has streams (heddle_program_stream()).  The launches of
+     * a stream run in order, those of different streams may overlap; those of
+     * the default stream wait for all before them, and all others for them.  A
+     * host function is called again as soon as a launch of another stream is
+     * enqueued; with sync when that and all before it have retired. */
+    uint32_t stream; /* 0: the default stream */
+    uint32_t sync;
+    uint64_t wait;   /* bit set of events: starts when the launches that were the
+                        last to record them have retired */
+    uint64_t record; /* events that this launch records */
 };
 
 HEDDLE_API heddle_program *heddle_program_new(const char *name);
@@ -257,6 +267,12 @@ HEDDLE_API int heddle_program_code(heddle_program *p,
 /* The serialised form, which heddle.kernel writes: see program/program.h. */
 HEDDLE_API int heddle_program_kernel(heddle_program *p, const void *code,
                                      size_t bytes);
+
+/* Adds a stream, 1, 2, ... up to 32, or an event, 0, 1, ... up to 63; returns
+ * its number, or an error.  A launch that waits for an event which no launch
+ * before it records is an error. */
+HEDDLE_API int heddle_program_stream(heddle_program *p, const char *name);
+HEDDLE_API int heddle_program_event(heddle_program *p, const char *name);
 
 /* Adds a launch to the list that is walked where there is no host. */
 HEDDLE_API int heddle_program_launch(heddle_program *p,

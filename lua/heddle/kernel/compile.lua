@@ -11,6 +11,7 @@ local hostcalls = require "heddle.kernel.hostcalls"
 local launch = require "heddle.kernel.launch"
 local pure = require "heddle.kernel.pure"
 local plain = require "heddle.plain"
+local streams = require "heddle.kernel.streams"
 
 local fail, kernel_of, launch_of = launch.fail, launch.kernel_of,
     launch.launch_of
@@ -78,7 +79,7 @@ local function host_of(inst, declared)
                 .. "its list", inst.name)
         end
         if type(entry) ~= "table" then entry = k end
-        return state, number[k], launch_of(entry, k, declared[k])
+        return state, number[k], launch_of(entry, k, declared[k], inst)
     end
 end
 
@@ -251,6 +252,9 @@ function M.program(inst)
             inst.buffers)
         p:kernel(code)
     end
+    for _, name in ipairs(inst.streams) do p:stream(name) end
+    for _, name in ipairs(inst.events) do p:event(name) end
+    if not inst.host then streams.check(inst, kernel_of) end
     inst.advised = advised(inst)
     local listed, does
     if not inst.host then
@@ -272,7 +276,7 @@ function M.program(inst)
     for _, entry in ipairs(inst.launches) do
         local k = kernel_of(inst, entry)
         if type(entry) ~= "table" then entry = k end
-        p:launch(number[k], launch_of(entry, k, declared[k]))
+        p:launch(number[k], launch_of(entry, k, declared[k], inst))
     end
     return p
 end

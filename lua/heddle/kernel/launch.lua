@@ -5,6 +5,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local core = require "heddle.core"
+local streams = require "heddle.kernel.streams"
 
 -- Not what application code has under this name (pure.lua).
 local next = next
@@ -103,7 +104,8 @@ end
 
 local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 local HOST_FIELDS = { prefetch = true, prefetch_host = true, host_reads = true,
-    host_writes = true, beside = true }
+    host_writes = true, beside = true, stream = true, wait = true,
+    record = true, sync = true }
 
 --- Refuses fields that a launch of kernel k does not have; hosted: it may say
 -- what the host does before it and next to it.
@@ -122,8 +124,10 @@ function M.beside(entry, k)
     return fn
 end
 
---- The grid and the values of all arguments of a launch.
-function M.launch_of(entry, k, declared)
+--- The grid and the values of all arguments of a launch; and, of an application
+-- that has streams, its stream, the events it waits for and records (bit sets),
+-- and whether the host waits.
+function M.launch_of(entry, k, declared, inst)
     local given = {}
     if entry.fn == nil and type(entry) == "table" then
         M.check_fields(entry, k, true)
@@ -146,7 +150,8 @@ function M.launch_of(entry, k, declared)
     M.known(("launch of %s: it has no argument"):format(k.name), given, known,
         k.args)
     local grid = entry.fn == nil and entry.grid or k.grid
-    return M.triple(grid, "launch of " .. k.name .. ": grid"), values
+    return M.triple(grid, "launch of " .. k.name .. ": grid"), values,
+        streams.of(inst, entry, k)
 end
 
 return M

@@ -142,9 +142,29 @@ static int program_kernel(lua_State *L)
     return 1;
 }
 
+/* p:stream(name), p:event(name) -> its number */
+static int program_stream(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    const char *name = luaL_checkstring(L, 2);
+
+    lua_pushinteger(L, lprogram_check(L, p, heddle_program_stream(p, name)));
+    return 1;
+}
+
+static int program_event(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    const char *name = luaL_checkstring(L, 2);
+
+    lua_pushinteger(L, lprogram_check(L, p, heddle_program_event(p, name)));
+    return 1;
+}
+
 /* ---- launches ------------------------------------------------------------- */
 
-/* kernel, grid and args from the stack at `at`. */
+/* kernel, grid, args, stream, bit sets of the events that it waits for and
+ * records, and sync from the stack at `at`; what comes behind args may be nil. */
 static void read_launch(lua_State *L, int at, struct heddle_launch *l)
 {
     memset(l, 0, sizeof(*l));
@@ -168,6 +188,10 @@ static void read_launch(lua_State *L, int at, struct heddle_launch *l)
             l->arg[i].f = luaL_checknumber(L, -1);
         lua_pop(L, 1);
     }
+    l->stream = (uint32_t)luaL_optinteger(L, at + 3, 0);
+    l->wait = (uint64_t)luaL_optinteger(L, at + 4, 0);
+    l->record = (uint64_t)luaL_optinteger(L, at + 5, 0);
+    l->sync = (uint32_t)lua_toboolean(L, at + 6);
 }
 
 static int program_launch(lua_State *L)
@@ -343,7 +367,7 @@ static int host_body(lua_State *L)
     lua_settop(L, 2);
     state = heddle_host_state(h, &bytes);
     lua_pushlstring(L, bytes > 0 ? state : "", bytes);
-    lua_call(L, 2, 4); /* state kernel grid args */
+    lua_call(L, 2, 8); /* state kernel grid args stream wait record sync */
     state = luaL_checklstring(L, 1, &bytes);
     lprogram_reached(L, heddle_host_set_state(h, state, bytes));
     more = !lua_isnil(L, 2);
@@ -451,6 +475,8 @@ static const luaL_Reg program_methods[] = {
     {"buffer", program_buffer},
     {"kernel", program_kernel},
     {"launch", program_launch},
+    {"stream", program_stream},
+    {"event", program_event},
     {"host", program_host},
     {"workload", program_workload},
     {NULL, NULL},

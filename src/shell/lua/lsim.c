@@ -555,7 +555,8 @@ static const struct hl_field kernel_fields[] = {
     KERNEL(start),        KERNEL(end),
     KERNEL(instructions), KERNEL(thread_instructions),
     KERNEL(blocks),       KERNEL(launches),
-    KERNEL(cycles),       HL_END};
+    KERNEL(cycles),       KERNEL(stream),
+    KERNEL(overlap),      HL_END};
 static const struct hl_field stands_fields[] = {
     KERNEL(stands_for), KERNEL(stands_for_instructions), KERNEL(unlike), HL_END};
 static HL_LIST(sim_apps, struct heddle_app_info,

@@ -2,7 +2,7 @@
  * lane.h - the lane engine: runs kernel programs for all lanes of a warp.
  *
  * Shared by its files: launch.c (launches, blocks, the host function,
- * snapshots), simt.c (the next instruction, control flow), regroup.c
+ * snapshots), streams.c (launches that overlap), simt.c (the next instruction, control flow), regroup.c
  * (thread block compaction), lane.c (registers), memory.c (memory).
  *
  * SPDX-License-Identifier: MIT
@@ -72,6 +72,7 @@ enum { HD_LANE_CALLS = 1024 }; /* at a launch */
 struct hd_lane_state {
     uint32_t launches; /* so far */
     uint32_t started;  /* 1: a launch is current */
+    uint64_t recorded; /* bit set of events that launches record, so far */
     uint32_t kernel;   /* of the current launch */
     uint32_t grid[3];
     union heddle_value arg[HEDDLE_MAX_ARGS];
@@ -250,6 +251,12 @@ static inline void *hd_lane_vector(const struct hd_lane_at *at, uint32_t reg)
     at->w->tag[reg] = HD_VECTOR;
     return hd_lane_vec(at, reg);
 }
+
+/* ---- launch.c ----------------------------------------------------- */
+
+/* A lane engine for a program, and what all are. */
+struct hd_source *hd_lane_source(struct heddle_program *p);
+const struct hd_source_ops *hd_lane_ops(void);
 
 /* ---- lane.c ---------------------------------------------------- */
 

@@ -311,6 +311,46 @@ static int launch_check_calls(struct hd_lane_engine *vm)
     return 0;
 }
 
+/* The streams and events of a launch are the program's; what it waits for has
+ * been recorded, so that no launch can wait for a later one.  0 or an error. */
+static int launch_check_stream(struct hd_lane_engine *vm,
+                               const struct heddle_launch *l)
+{
+    const struct heddle_program *p = vm->prog;
+    uint64_t late = l->wait & ~vm->st->recorded;
+    const char *kernel = p->kernel[l->kernel].name;
+    uint32_t number = vm->st->launches + 1;
+
+    if (l->stream > p->nstream ||
+        ((l->wait | l->record) & ~hd_ones(p->nevent)) != 0)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: launch %u (kernel %s) has stream %u and "
+                          "events 0x%llx; there are %u streams and %u events",
+                          p->name, number, kernel, l->stream,
+                          (unsigned long long)(l->wait | l->record), p->nstream,
+                          p->nevent);
+    if (late != 0)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: launch %u (kernel %s, %s%s) waits for "
+                          "event %s, which %s; expected one that a launch "
+                          "before it records",
+                          p->name, number, kernel,
+                          l->stream != 0 ? "stream " : "the default stream",
+                          l->stream != 0 ? p->stream[l->stream - 1] : "",
+                          p->event[hd_bit_first(late)],
+                          (late & -late & l->record) != 0
+                              ? "it records itself"
+                              : "no launch has recorded");
+    if (l->stream != 0 && vm->st->beside)
+        return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
+                          "program %s: launch %u (kernel %s, stream %s) has "
+                          "calls next to it; expected them next to one of the "
+                          "default stream",
+                          p->name, number, kernel, p->stream[l->stream - 1]);
+    vm->st->recorded |= l->record;
+    return 0;
+}
+
 static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
 {
     struct hd_lane_state *st = vm->st;
@@ -340,7 +380,7 @@ static int set_launch(struct hd_lane_engine *vm, const struct heddle_launch *l)
         if (k->arg[i].type == HD_R_F32)
             st->arg[i].f = (double)(float)st->arg[i].f;
     }
-    if (launch_check_calls(vm) != 0)
+    if (launch_check_calls(vm) != 0 || launch_check_stream(vm, l) != 0)
         return err->code;
     hd_numbers_clear(&vm->numbers);
     st->started = 1;
@@ -376,6 +416,10 @@ static int launch_next(void *self, struct hd_launch *out)
     out->lanes = vm->lanes;
     out->regs = k->regs;
     out->shared_bytes = k->shared_bytes;
+    out->stream = l.stream;
+    out->sync = l.sync != 0;
+    out->wait = l.wait;
+    out->record = l.record;
     return 1;
 }
 
@@ -902,7 +946,12 @@ static const struct hd_source_ops launch_ops = {
     .unbind = launch_unbind,
 };
 
-struct hd_source *hd_program_source(struct heddle_program *p)
+const struct hd_source_ops *hd_lane_ops(void)
+{
+    return &launch_ops;
+}
+
+struct hd_source *hd_lane_source(struct heddle_program *p)
 {
     struct hd_lane_engine *vm = calloc(1, sizeof(*vm));
 
@@ -916,4 +965,9 @@ struct hd_source *hd_program_source(struct heddle_program *p)
     vm->src.free = launch_free;
     memcpy(vm->src.name, p->name, sizeof(vm->src.name));
     return &vm->src;
+}
+
+struct hd_source *hd_program_source(struct heddle_program *p)
+{
+    return p->nstream != 0 ? hd_program_streams(p) : hd_lane_source(p);
 }

@@ -186,6 +186,47 @@ int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
     return (int)p->nkernel++;
 }
 
+/* One more name of a list; its number, from 0 on, or an error. */
+static int program_name(heddle_program *p, char (*list)[32], uint32_t *n,
+                        uint32_t most, const char *what, const char *name)
+{
+    char who[128];
+
+    if (program_begin(p) != 0)
+        return p->err.code;
+    snprintf(who, sizeof who, "program %s: %s", p->name, what);
+    if (hd_line_check(who, name, HEDDLE_EPROGRAM, &p->err) != 0)
+        return p->err.code;
+    if (*n == most)
+        return hd_err_set(&p->err, HEDDLE_EPROGRAM,
+                          "program %s, %s %s: it is one more than the %u that "
+                          "there can be",
+                          p->name, what, name, most);
+    snprintf(list[*n], sizeof list[*n], "%s", name);
+    for (uint32_t i = 0; i < *n; i++)
+        if (strcmp(list[i], list[*n]) == 0)
+            return hd_err_set(&p->err, HEDDLE_EPROGRAM,
+                              "program %s: there is a %s %s already", p->name,
+                              what, name);
+    program_mix(p, what, strlen(what));
+    program_mix(p, list[*n], sizeof list[*n]);
+    return (int)(*n)++;
+}
+
+int heddle_program_stream(heddle_program *p, const char *name)
+{
+    int i =
+        program_name(p, p->stream, &p->nstream, HD_STREAMS, "stream", name);
+
+    return i < 0 ? i : i + 1;
+}
+
+int heddle_program_event(heddle_program *p, const char *name)
+{
+    return program_name(p, p->event, &p->nevent, HD_STREAM_EVENTS, "event",
+                        name);
+}
+
 int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
 {
     struct heddle_launch *to;
@@ -204,6 +245,12 @@ int heddle_program_launch(heddle_program *p, const struct heddle_launch *l)
     program_mix(p, &l->kernel, sizeof(l->kernel));
     program_mix(p, l->grid, sizeof(l->grid));
     program_mix(p, l->arg, l->args * sizeof(l->arg[0]));
+    if (l->stream != 0 || l->sync != 0 || l->wait != 0 || l->record != 0) {
+        program_mix(p, &l->stream, sizeof(l->stream));
+        program_mix(p, &l->sync, sizeof(l->sync));
+        program_mix(p, &l->wait, sizeof(l->wait));
+        program_mix(p, &l->record, sizeof(l->record));
+    }
     return 0;
 }
 

@@ -39,6 +39,7 @@
 #include "kit/base.h"
 #include "kit/diag.h"
 #include "heddle_program.h"
+#include "points/source.h"
 
 enum hd_opcode {
 #define HD_INS(name, d, a, b, c) HD_I_##name,
@@ -178,7 +179,8 @@ struct heddle_program {
     uint64_t align;
     uint64_t next_va;
     uint64_t hash;
-    uint32_t nbuf, nkernel, nlaunch;
+    uint32_t nbuf, nkernel, nlaunch, nstream, nevent;
+    char stream[HD_STREAMS][32], event[HD_STREAM_EVENTS][32];
     size_t room_buf, room_kernel, room_launch;
     struct hd_bufdef *buf;
     struct hd_kernel *kernel;
@@ -226,5 +228,7 @@ void hd_kernel_undivide(struct hd_kernel *k);
 const char *hd_opcode_name(uint8_t op);
 
 struct hd_source *hd_program_source(struct heddle_program *p);
+/* streams.c: that of a program which has streams. */
+struct hd_source *hd_program_streams(struct heddle_program *p);
 
 #endif
