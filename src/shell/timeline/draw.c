@@ -583,6 +583,19 @@ static uint64_t app_track(struct pen *p, uint32_t app, const char *what)
     return track(p, HD_TL_CORE, name, NULL);
 }
 
+/* The track of a stream's launches, in `known` once there is one. */
+static uint64_t launch_track(struct pen *p, uint32_t app, uint32_t stream,
+                             uint64_t known[HD_TL_STREAMS])
+{
+    char what[48] = "launches";
+
+    if (stream != 0)
+        snprintf(what, sizeof what, "launches of stream %u", stream);
+    if (known[stream % HD_TL_STREAMS] == 0)
+        known[stream % HD_TL_STREAMS] = app_track(p, app, what);
+    return known[stream % HD_TL_STREAMS];
+}
+
 static uint64_t epoch_track(struct pen *p, uint64_t policy)
 {
     struct heddle_use_info u;
@@ -664,7 +677,8 @@ static void draw_events(struct pen *p)
     uint64_t mapped = 0;
     struct lane link[2] = {{0, 0}, {0, 0}}, batches = {0, 0};
     uint64_t host[HEDDLE_MAX_APPS] = {0};
-    uint64_t kernel[HEDDLE_MAX_APPS] = {0}, epoch[HEDDLE_MAX_BOUND] = {0};
+    uint64_t kernel[HEDDLE_MAX_APPS][HD_TL_STREAMS] = {{0}};
+    uint64_t epoch[HEDDLE_MAX_BOUND] = {0};
     uint64_t evictions = 0;
 
     if (r == NULL) {
@@ -682,10 +696,9 @@ static void draw_events(struct pen *p)
 
         switch (x->kind) {
         case HD_TL_KERNEL:
-            on = &kernel[x->app % HEDDLE_MAX_APPS];
-            if (*on == 0)
-                *on = app_track(p, x->app, "launches");
-            draw_kernel(p, x, *on);
+            draw_kernel(p, x,
+                        launch_track(p, x->app, x->flag,
+                                     kernel[x->app % HEDDLE_MAX_APPS]));
             continue;
         case HD_TL_PAGE:
             arg[1] = (struct hd_pf_arg)HEX(A_PAGE, x->a);
@@ -767,22 +780,21 @@ static void draw_events(struct pen *p)
         }
         slice(p, e, x->end);
     }
-    for (uint32_t a = 0; a < HEDDLE_MAX_APPS; a++) {
-        const struct hd_tl_kernel *k = &t->kernel[a];
+    for (uint32_t i = 0; i < HEDDLE_MAX_APPS * HD_TL_STREAMS; i++) {
+        uint32_t a = i / HD_TL_STREAMS, stream = i % HD_TL_STREAMS;
+        const struct hd_tl_kernel *k = &t->kernel[a][stream];
 
         if (!k->runs || !hd_tl_shows(t, HD_TL_CORE) || t->sim == NULL ||
             (t->app != UINT32_MAX && t->app != a) || k->begin >= t->to ||
             heddle_now(t->sim) < t->from)
             continue;
-        if (kernel[a] == 0)
-            kernel[a] = app_track(p, a, "launches");
         draw_kernel(p,
                     &(struct hd_tl_event){.begin = k->begin,
                                           .end = heddle_now(t->sim),
                                           .app = (uint8_t)a,
                                           .a = k->launch,
                                           .b = k->run},
-                    kernel[a]);
+                    launch_track(p, a, stream, kernel[a]));
     }
     free(faults.lane);
     free(throttled.lane);

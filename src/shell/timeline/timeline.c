@@ -638,12 +638,25 @@ static void on_batch(void *state, const void *note)
         t->batches--;
 }
 
+/* What is known of a launch that runs: that of its application and stream. */
+static struct hd_tl_kernel *timeline_kernel(struct heddle_timeline *t,
+                                            uint64_t app, uint64_t kernel,
+                                            uint32_t *stream)
+{
+    *stream = t->sim != NULL
+                  ? heddle_kernel_stream(t->sim, (uint32_t)app, kernel)
+                  : 0;
+    return &t->kernel[app % HEDDLE_MAX_APPS][*stream % HD_TL_STREAMS];
+}
+
 static void on_start(void *state, const void *note)
 {
     struct heddle_timeline *t = state;
     const struct heddle_n_kernel_start *n = note;
 
-    t->kernel[n->app % HEDDLE_MAX_APPS] = (struct hd_tl_kernel){
+    uint32_t stream;
+
+    *timeline_kernel(t, n->app, n->kernel, &stream) = (struct hd_tl_kernel){
         .begin = n->cycle, .launch = n->kernel, .run = n->run, .runs = true};
 }
 
@@ -651,7 +664,8 @@ static void on_retired(void *state, const void *note)
 {
     struct heddle_timeline *t = state;
     const struct heddle_n_kernel_end *n = note;
-    struct hd_tl_kernel *k = &t->kernel[n->app % HEDDLE_MAX_APPS];
+    uint32_t stream;
+    struct hd_tl_kernel *k = timeline_kernel(t, n->app, n->kernel, &stream);
 
     if (!k->runs)
         k->begin = t->start;
@@ -662,7 +676,8 @@ static void on_retired(void *state, const void *note)
                                    .end = n->cycle,
                                    .app = (uint8_t)n->app,
                                    .a = n->kernel,
-                                   .b = n->run});
+                                   .b = n->run,
+                                   .flag = (uint8_t)stream});
 }
 
 static void on_call(void *state, const void *note)
@@ -1007,9 +1022,9 @@ void heddle_timeline_cut(heddle_timeline *t,
         samples->n--;
     for (uint32_t i = 0; i < HD_LEN(t->book); i++)
         memset(t->book[i], 0, bytes_of_book(i));
-    for (uint32_t i = 0; i < HEDDLE_MAX_APPS; i++)
-        if (t->kernel[i].begin > now)
-            t->kernel[i].runs = false;
+    for (uint32_t a = 0; a < HEDDLE_MAX_APPS; a++)
+        for (uint32_t i = 0; i < HD_TL_STREAMS; i++)
+            t->kernel[a][i].runs &= t->kernel[a][i].begin <= now;
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         t->epoch[i] = hd_min_u64(t->epoch[i], now);
     if (t->class[HD_TL_REQUESTS].n + t->class[HD_TL_EVENTS].n + samples->n == 0)

@@ -76,7 +76,7 @@ struct hd_tl_event {
     uint8_t kind, app, rank;
     uint8_t flag; /* TRANSFER: to the host; EVICTION: dirty; HOST_CALL: enum
                      heddle_host_call; THROTTLED: enum heddle_processor;
-                     REMOTE_PAGE: enum heddle_map_cause */
+                     REMOTE_PAGE: enum heddle_map_cause; KERNEL: stream */
 };
 
 /* What is sampled: a counter, drawn as how fast it grows, or how many rows of
@@ -105,6 +105,9 @@ struct hd_tl_class {
 
 enum { HD_TL_REQUESTS, HD_TL_EVENTS, HD_TL_SAMPLES, HD_TL_CLASSES };
 
+/* Streams of an application, with the default one. */
+enum { HD_TL_STREAMS = 33 };
+
 struct hd_tl_kernel {
     uint64_t begin, launch, run;
     bool runs;
@@ -131,7 +134,7 @@ struct heddle_timeline {
     unsigned char *book[HD_TL_BOOKS];
     bool faults; /* there has been a far fault */
     bool oom;
-    struct hd_tl_kernel kernel[HEDDLE_MAX_APPS];
+    struct hd_tl_kernel kernel[HEDDLE_MAX_APPS][HD_TL_STREAMS];
     uint64_t epoch[HEDDLE_MAX_BOUND]; /* end of each policy's last */
 };
 
