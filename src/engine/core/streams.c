@@ -11,11 +11,11 @@
  * HD_STREAM_LAUNCHES have not retired.
  *
  * Blocks go out in the order in which launches start: those of a later one as
- * soon as all of the earlier ones are out, into what room is left.  That is what
- * the work distributor of the hardware was found to do (Amert, Otterness, Yang,
- * Anderson, Smith: GPU scheduling on the NVIDIA TX2, RTSS 2017; "leftover").
- * So a launch that fills the machine delays the next one until its last blocks
- * run, and one that does not fill it leaves the rest at once.
+ * soon as all of the earlier ones are out, into what room is left.  That is
+ * what the work distributor of the hardware was found to do (Amert, Otterness,
+ * Yang, Anderson, Smith: GPU scheduling on the NVIDIA TX2, RTSS 2017).  So a
+ * launch that fills the machine delays the next one until its last blocks run,
+ * and one that does not fill it leaves the rest at once.
  *
  * Records.  The machine counts by application.  While launches overlap, what
  * each of them added to a counter is not known: their records have times,
@@ -230,7 +230,7 @@ bool hd_streams_ended(const struct hd_dispatch *d, uint32_t app)
 }
 
 /* Grid i has retired: none waits for it any more. */
-static void streams_drop(struct hd_streams *s, uint32_t i)
+static void streams_leave(struct hd_streams *s, uint32_t i)
 {
     uint32_t n = 0;
 
@@ -258,7 +258,7 @@ static void streams_retired(struct hd_dispatch *d, uint32_t app,
     streams_account(s, now);
     hd_dispatch_note(d, app, &x->launch, HEDDLE_NOTE_kernel_end);
     hd_records_end(d, app, x, now);
-    streams_drop(s, (uint32_t)(x - s->grid));
+    streams_leave(s, (uint32_t)(x - s->grid));
     d->app[app].active = s->n != 0;
     streams_advance(d, app, now);
     if (s->host == HOST_ENQUEUES || (s->host != HOST_IS_FULL && s->live != 0)) {
@@ -295,7 +295,7 @@ void hd_streams_block_end(struct hd_dispatch *d, uint32_t app, uint64_t what,
     hd_throttle_feed(&d->throttle, app, now);
 }
 
-/* ---- looking and building ------------------------------------------------- */
+/* ---- looking and building ----------------------------------------------- */
 
 void hd_streams_rebase(struct hd_dispatch *d, uint32_t app)
 {

@@ -23,7 +23,7 @@ struct hd_grid {
 /* What an application has in flight; in the arena. */
 struct hd_streams {
     struct hd_grid grid[HD_STREAM_LAUNCHES];
-    uint64_t live, running; /* bit sets of grids */
+    uint64_t live, running;            /* bit sets of grids */
     uint8_t order[HD_STREAM_LAUNCHES]; /* [n] that run, as they have started */
     uint32_t n;
     uint32_t host;                   /* what it does */
