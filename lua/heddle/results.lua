@@ -25,7 +25,9 @@
 --               completions, finished, truncated (its budget ended it), cut
 --               (what its size leaves out, in words), footprint, pages, hash
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
---               counters that changed: counters["component.name"]
+--               counters that changed: counters["component.name"]; of a launch
+--               in a stream, that and overlap, cycles in which others of its
+--               application ran: then no counter but core.instructions is known
 --   counters    component, name, unit, meaning, peak, level (true where it is a
 --               value as it is: a policy's series), total, apps (one number each),
 --               none (belongs to no application), instances (one each)
