@@ -227,8 +227,8 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 48900, policies = 3350, work = 17200,
-    shell = 13750 } do
+for folder, most in pairs { engine = 47800, policies = 3350, work = 17700,
+    shell = 13800 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
         :format(folder, folder))), most, folder)
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 19050, "the files of a cold load")
+fewer(lines_of(PATH), 19000, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

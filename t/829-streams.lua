@@ -16,7 +16,6 @@ local k = require "heddle.kernel"
 local CORES, LONG, SHORT = 4, 1000, 100
 local SETTINGS = whole.join(whole.SMALL, whole.ROUND, { ["core.count"] = CORES,
     ["core.blocks"] = 1 })
-local PAGE = 4096
 
 --- Kernels that touch nothing: `half` and `other` on half of the cores, `full`
 -- with two blocks a core, `short` with one block.  `a` and `b` store the number
