@@ -5,13 +5,15 @@
 -- each kernel's record has its own blocks, instructions and time; applications
 -- have streams of their own; the host is asked at once, or waits; a run with
 -- snapshots in the middle is the run without, with faults, copies and regrouped
--- threads, too; what could never end, or cannot be, is refused in words.
+-- threads, too; a trace keeps streams; what could never end, or cannot be, is refused in words.
 --
 -- SPDX-License-Identifier: MIT
+local files = require "lib.files"
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
 local k = require "heddle.kernel"
+local trace = require "heddle.trace"
 
 local CORES, LONG, SHORT = 4, 1000, 100
 local SETTINGS = whole.join(whole.SMALL, whole.ROUND, { ["core.count"] = CORES,
@@ -251,6 +253,46 @@ for what, settings in pairs { mapped = {}, faulting = { ["vm.paging"] = "fault",
     tap.is(same, 0, what .. ": it repeats from each snapshot")
     tap.is(cut.now, sim.now, what .. ": and ends alike")
     tap.is(cut.core:state_hash(), sim.core:state_hash(), what .. ": in all")
+end
+
+-- ---- traces ---------------------------------------------------------------------
+
+do
+    local dir = files.folder()
+    local path = dir .. "/streams.hdt"
+    trace.record(H.program(app(function(by)
+        return { { by.half, stream = "s", record = "e" },
+            { by.other, stream = "t" }, { by.other, stream = "s", sync = true },
+            { by.short, stream = "t" }, { by.a, stream = "s" },
+            { by.b, stream = "t" } }
+    end)).make(), path)
+    local function replay(options)
+        local sim = whole.sim({ H.trace(path, options) }, SETTINGS,
+            { check = true })
+        sim:run(1 << 40)
+        sim:check()
+        local text = times(sim.core:kernels()):gsub("%d+ a .*", "... a")
+        return text, sim
+    end
+    local two = 2 * ONE
+    local got, sim <close> = replay { streams = true }
+    tap.is(got, ("half 0-%d other 0-%d other %d-%d short %d-... a"):format(ONE,
+        ONE, ONE, two, two), "the streams of a recorded trace")
+    local list = sim.core:kernels()
+    tap.is(list[5].start, list[6].start, "and those that touch memory")
+    tap.is(replay(), ("half 0-%d other %d-%d other %d-%d short %d-... a"):format(
+        ONE, ONE, two, two, 3 * ONE, 3 * ONE),
+        "without the option they run in order")
+    local straight <close> = whole.sim({ H.trace(path, { streams = true }) },
+        SETTINGS, { check = true })
+    straight:run(two + BRIEF + 100)
+    local kept = straight:snapshot()
+    straight:run(50)
+    straight:restore(kept)
+    straight:run(1 << 40)
+    tap.is(straight.core:state_hash(), sim.core:state_hash(),
+        "with a snapshot in the middle, too")
+    os.execute("rm -rf " .. files.quote(dir))
 end
 
 -- ---- what is refused ------------------------------------------------------------------

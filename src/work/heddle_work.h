@@ -64,6 +64,7 @@ struct heddle_trace_options {
     int classes; /* a text is read with the classes of its instructions, what
                     depends on what, and addresses in shared memory: for
                     core.classes */
+    int streams; /* kernels of different streams overlap */
 };
 
 /*

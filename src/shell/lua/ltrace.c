@@ -43,6 +43,7 @@ static int open_trace(lua_State *L)
         RANGE(binary_version, HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST),
         OPTION(strict),
         OPTION(classes),
+        OPTION(streams),
         HL_END};
     const char *path = hl_text(L, 1);
     struct heddle_trace_options o = {0};

@@ -149,7 +149,8 @@ heddle_workload *heddle_trace_open(const char *path,
     if (err.code == 0 && repair(container, o, &err) == 0 &&
         (!o->strict || check_strict(&container->context[context], &err) == 0))
         s = hd_trace_source(container, context,
-                            o->resident != 0 ? o->resident : RESIDENT, &err);
+                            o->resident != 0 ? o->resident : RESIDENT,
+                            o->streams != 0, &err);
     hd_err_give(&err, error);
     if (s != NULL)
         return hd_workload(s);
@@ -470,6 +471,7 @@ struct record {
     struct hd_pages pages;
     struct hd_trace_kernel *k;
     struct heddle_error *err;
+    bool waited; /* the host has, for all kernels so far */
 };
 
 static int record_call(struct record *r, const struct hd_hint *h, bool beside)
@@ -508,9 +510,13 @@ static int on_launch(void *ud, const struct hd_launch *l)
     struct hd_trace_kernel k = {.id = (uint32_t)r->container->kernels + 1,
                                 .shared_bytes = l->shared_bytes,
                                 .regs = l->regs,
-                                .lanes = l->lanes};
+                                .lanes = l->lanes,
+                                .stream = r->waited || l->wait != 0
+                                              ? 0
+                                              : l->stream};
     bool fits = true;
 
+    r->waited = l->sync != 0;
     memcpy(k.grid, l->grid, sizeof k.grid);
     memcpy(k.block, l->block, sizeof k.block);
     for (unsigned i = 0; i < 3; i++)

@@ -14,6 +14,11 @@
  * Block number i of a launch is the i-th in the file, and a launch has as many
  * blocks as the file: a trace may hold fewer than the grid, in any order.
  *
+ * Streams.  Where it is asked for, kernels of different streams of the trace
+ * overlap: each stream has a replayer of its own on the container, and its
+ * contexts are known by the stream, too.  Stream 0 is the default one.  A trace
+ * has no events, so what kernels of two streams have waited for is not known.
+ *
  * Local memory.  The trace knows the offset in a thread's window.  As the
  * hardware interleaves threads, word k of the thread in slot s is at
  * base + 4 * ((k - low) * T + s), with T the threads that can be resident on
@@ -88,6 +93,10 @@ struct replayer {
     size_t ress, room_res;
     uint64_t bytes; /* of unpacked frames */
     hd_va lane[HD_MAX_LANES];
+    /* where streams overlap: of each kernel its stream, and what replays those
+     * of streams 1, 2, ... */
+    uint8_t *stream;
+    struct replayer *line[HD_STREAMS];
 };
 
 /* ---- frames -------------------------------------------------------------- */
@@ -579,13 +588,210 @@ static const struct hd_source_ops ops = {REPLAY};
 static const struct hd_source_ops ops_with_host = {
     .gone = replay_gone, .hint = replay_hint, .beside = replay_beside, REPLAY};
 
+/* ---- streams ------------------------------------------------------------ */
+
+enum { CONTEXT_SHIFT = 24 };
+
+/* What replays a stream. */
+static HD_INLINE struct replayer *replay_line(struct replayer *t,
+                                              uint32_t stream)
+{
+    return stream != 0 ? t->line[stream - 1] : t;
+}
+
+/* And what replays a context, which becomes its number there. */
+static HD_INLINE struct replayer *replay_of(struct replayer *t, uint32_t *ctx)
+{
+    uint32_t stream = *ctx >> CONTEXT_SHIFT;
+
+    *ctx &= (1u << CONTEXT_SHIFT) - 1;
+    return replay_line(t, stream);
+}
+
+static void lines_unbind(void *self)
+{
+    struct replayer *t = self;
+
+    for (uint32_t i = 0; i <= t->source.streams; i++)
+        if (replay_line(t, i)->env != NULL)
+            unbind(replay_line(t, i));
+}
+
+static int lines_bind(void *self, struct hd_env *env, uint32_t app,
+                      uint32_t lanes, uint32_t slots)
+{
+    struct replayer *t = self;
+    int e = 0;
+
+    for (uint32_t i = 0; i <= t->source.streams && e == 0; i++) {
+        e = replay_bind(replay_line(t, i), env, app, lanes, slots);
+        if (e != 0 && i > 0)
+            lines_unbind(t);
+    }
+    return e;
+}
+
+static int lines_launch(void *self, struct hd_launch *out)
+{
+    struct replayer *t = self;
+    int r = replay_launch(t, out);
+
+    if (r > 0)
+        out->stream = t->stream[out->id - 1];
+    return r;
+}
+
+static int lines_begin(void *self, const struct hd_launch *l)
+{
+    struct replayer *t = self, *x = replay_line(t, l->stream);
+
+    x->s->kernel = t->kernel[l->id - 1];
+    x->s->warps = l->warps;
+    x->s->contexts = x->slots / l->warps;
+    hd_numbers_clear(&x->ctx);
+    return 0;
+}
+
+static int lines_block_start(void *self, uint64_t block, uint32_t *ctx)
+{
+    uint32_t stream = hd_block_stream(block);
+    int e = block_start(replay_line(self, stream), hd_block_number(block), ctx);
+
+    *ctx |= stream << CONTEXT_SHIFT;
+    return e;
+}
+
+static void lines_block_end(void *self, uint32_t ctx)
+{
+    struct replayer *x = replay_of(self, &ctx);
+
+    replay_block_end(x, ctx);
+}
+
+static void lines_next(void *self, uint32_t ctx, uint32_t warp,
+                       struct hd_op *op)
+{
+    struct replayer *x = replay_of(self, &ctx);
+
+    replay_next(x, ctx, warp, op);
+}
+
+static void lines_access(void *self, uint32_t ctx, uint32_t warp,
+                         struct hd_access *acc)
+{
+    struct replayer *x = replay_of(self, &ctx);
+
+    replay_access_lanes(x, ctx, warp, acc);
+}
+
+static int lines_restored(void *self)
+{
+    struct replayer *t = self;
+    int e = 0;
+
+    for (uint32_t i = 0; i <= t->source.streams && e == 0; i++)
+        e = replay_restored(replay_line(t, i));
+    return e;
+}
+
+static const struct hd_source_ops ops_of_lines = {
+    .bind = lines_bind,
+    .alloc = replay_alloc,
+    .gone = replay_gone,
+    .hint = replay_hint,
+    .beside = replay_beside,
+    .restart = restart,
+    .launch = lines_launch,
+    .begin = lines_begin,
+    .block_start = lines_block_start,
+    .block_end = lines_block_end,
+    .next = lines_next,
+    .access = lines_access,
+    .restored = lines_restored,
+    .unbind = lines_unbind,
+};
+
+/* A stream of the trace by its number: 0, or what it is known by here; HD_NONE:
+ * there are too many. */
+static uint32_t lines_number(uint64_t id[HD_STREAMS], uint32_t *n, uint64_t of)
+{
+    uint32_t i = 0;
+
+    if (of == 0)
+        return 0;
+    while (i < *n && id[i] != of)
+        i++;
+    if (i == HD_STREAMS)
+        return HD_NONE;
+    id[i] = of;
+    *n = i == *n ? i + 1 : *n;
+    return i + 1;
+}
+
+/* Lets the kernels of different streams overlap.  0 or an error. */
+static int replay_streams(struct replayer *t, struct heddle_error *err)
+{
+    const struct hd_container *b = t->container;
+    uint64_t id[HD_STREAMS];
+    uint32_t n = 0;
+
+    if (b->context[t->context].local_words != 0)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "trace %s: with `streams' a trace without local "
+                          "memory is expected, which blocks of kernels that "
+                          "overlap would share",
+                          t->source.name);
+    t->stream = calloc(t->kernels + 1, 1);
+    if (t->stream == NULL)
+        return hd_err_memory(err);
+    for (uint32_t i = 0; i < t->kernels; i++) {
+        const struct hd_trace_kernel *k = &b->kernel[t->kernel[i]];
+        uint32_t of = lines_number(id, &n, k->stream);
+        bool beside = false;
+        for (size_t j = 0; j < k->calls; j++)
+            beside |= b->call[k->call0 + j].beside;
+        if (of == HD_NONE || (of != 0 && beside))
+            return hd_err_set(err, HEDDLE_EDATA,
+                              "trace %s: kernel %u has %s; with `streams' %s",
+                              t->source.name, k->id,
+                              beside ? "calls of its host next to it"
+                                     : "a stream more",
+                              beside ? "those of the default stream alone may"
+                                     : "32 beside the default one are expected");
+        t->stream[i] = (uint8_t)of;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct replayer *x = t->line[i] = calloc(1, sizeof *x);
+        if (x == NULL)
+            return hd_err_memory(err);
+        x->container = t->container;
+        x->context = t->context;
+        x->limit = t->limit;
+        memcpy(x->source.name, t->source.name, sizeof x->source.name);
+    }
+    t->source.streams = n;
+    if (n != 0)
+        t->source.ops = &ops_of_lines;
+    return 0;
+}
+
+static void free_line(struct replayer *t)
+{
+    drop_all(t);
+    free(t->res);
+    free(t->warp);
+}
+
 static void free_source(void *self)
 {
     struct replayer *t = self;
 
-    drop_all(t);
-    free(t->res);
-    free(t->warp);
+    for (uint32_t i = 0; i < HD_STREAMS && t->line[i] != NULL; i++) {
+        free_line(t->line[i]);
+        free(t->line[i]);
+    }
+    free_line(t);
+    free(t->stream);
     free(t->kernel);
     hd_container_free(t->container);
     free(t);
@@ -593,10 +799,10 @@ static void free_source(void *self)
 
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  struct heddle_error *err)
+                                  bool streams, struct heddle_error *err)
 {
     struct replayer *t = calloc(1, sizeof *t);
-    uint64_t id[2] = {container->hash, context};
+    uint64_t id[3] = {container->hash, context, streams};
 
     if (t != NULL)
         t->kernel = calloc(container->kernels + 1, sizeof *t->kernel);
@@ -614,10 +820,15 @@ struct hd_source *hd_trace_source(struct hd_container *container,
     t->source =
         (struct hd_source){.ops = container->calls != 0 ? &ops_with_host : &ops,
                            .self = t,
-                           .hash = XXH3_64bits(id, sizeof id),
+                           .hash = XXH3_64bits(id, streams ? sizeof id : 16),
                            .free = free_source};
     replay_name(container->context[context].name, t->source.name,
                 sizeof t->source.name);
+    if (streams && replay_streams(t, err) != 0) {
+        t->container = NULL; /* it is the caller's */
+        free_source(t);
+        return NULL;
+    }
     return &t->source;
 }
 
@@ -626,7 +837,8 @@ struct hd_container *hd_trace_source_container(const struct hd_source *s,
 {
     const struct replayer *t = s->self;
 
-    if (s->ops != &ops && s->ops != &ops_with_host)
+    if (s->ops != &ops && s->ops != &ops_with_host &&
+        s->ops != &ops_of_lines)
         return NULL;
     *context = t->context;
     return t->container;

@@ -387,11 +387,12 @@ int hd_container_copy(struct hd_container *in, uint32_t context,
 /*
  * A source that replays one address space of a finished container and takes
  * the container.  `resident` bounds the bytes of frames that resident blocks
- * need.  NULL on error; then the container is still the caller's.
+ * need; with `streams` kernels of different streams overlap.  NULL on error;
+ * then the container is still the caller's.
  */
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  struct heddle_error *err);
+                                  bool streams, struct heddle_error *err);
 
 /* The container of such a source, or NULL if it is another kind. */
 struct hd_container *hd_trace_source_container(const struct hd_source *s,
