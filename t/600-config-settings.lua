@@ -77,7 +77,7 @@ local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
 tap.is(names, "maxwell maxwell-literal maxwell-crossbar aggressive hardware "
     .. "released released-maxwell mosaic mosaic-literal mosaic-crossbar etc "
-    .. "mesc pichai fermi integrated",
+    .. "mesc pichai fermi integrated accelsim-rtx2060",
     "the machines of the papers are there")
 for _, name in ipairs(machines.names()) do
     local m = H.machine(name)
@@ -102,7 +102,7 @@ local PAPERS = { maxwell = "MASK Mosaic Power",
     aggressive = "Pichai", hardware = "",
     released = "release Mosaic", ["released-maxwell"] = "MASK",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
-    fermi = "", integrated = "Power" }
+    fermi = "", integrated = "Power", ["accelsim-rtx2060"] = "" }
 local function comes_from(preset, name)
     return preset.from and (preset.from == name
         or comes_from(machines.get(preset.from), name))
@@ -156,7 +156,7 @@ tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
     { "maxwell", "107.1" }, { "mosaic", "107.1" }, { "fermi", "29.6" },
     { "released", "14.8" }, { "released-maxwell", "59.1" },
-    { "pichai", "12.8" } } do
+    { "pichai", "12.8" }, { "accelsim-rtx2060", "28.0" } } do
     local m = H.machine(v[1])
     tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
         / m:get("dram.bl") / 1e9), v[2], v[1] .. ": peak of a channel")
@@ -183,6 +183,7 @@ local STATED = {
     pichai = "32 50 0 0 0 (10) 1",
     fermi = "64 8 8 1 85 (10) 1",
     integrated = "64 50 10 0 0 10 1",
+    ["accelsim-rtx2060"] = "32 1 (8) (1) 194 (10) 4",
 }
 for _, name in ipairs(machines.names()) do
     local own = config.flatten(machines.get(name).settings)

@@ -28,6 +28,11 @@
 -- in the crossbar, so that bypassed reads have them, too, and reads of a walker
 -- next to the L2 do not.
 --
+-- accelsim-rtx2060 is no paper's: config = configs/tested-cfgs/SM75_RTX2060/
+-- gpgpusim.config of github.com/accel-sim/gpgpu-sim_distribution (667834c), and
+-- trace.config the file of that name in accel-sim-framework.  No value of it is
+-- fitted (scenarios/accelsim/traces.lua).
+--
 -- SPDX-License-Identifier: MIT
 local config = require "heddle.config"
 
@@ -684,6 +689,115 @@ local PRESETS = {
                 tccd_s = { 4, "guess: a burst" },
                 tccd_l = { 4, "guess: a burst, no bank groups" },
             },
+        },
+    },
+    {
+        name = "accelsim-rtx2060",
+        from = "maxwell",
+        summary = "the RTX 2060 of Accel-Sim's configuration; it has no "
+            .. "translation, which is maxwell's",
+        settings = {
+            clock = {
+                core = { 1365000000, "config: gpgpu_clock_domains" },
+                l2 = { 1365000000, "config: gpgpu_clock_domains" },
+                dram = { 3500500000, "config: gpgpu_clock_domains: for the "
+                    .. "timings of a CK of half of it" },
+            },
+            core = {
+                count = { 30, "config: gpgpu_n_clusters" },
+                lanes = { 32, "config: gpgpu_shader_core_pipeline" },
+                width = { 16, "config: ptx_opcode_initiation_fp: 2 cycles for "
+                    .. "32 lanes" },
+                issue = { 4, "config: gpgpu_num_sched_per_core" },
+                alu_latency = { 4, "config: ptx_opcode_latency_fp; trace.config "
+                    .. "has 2, to which operands and write-back add" },
+                ilp = { 1, "config: in order, gpgpu_max_insn_issue_per_warp" },
+                scheduler = { "lrr", "config: gpgpu_scheduler" },
+                warps = { 32, "config: gpgpu_shader_core_pipeline" },
+                threads = { 1024, "config: gpgpu_shader_core_pipeline" },
+                blocks = { 16, "config: gpgpu_shader_cta" },
+                regs = { 65536, "config: gpgpu_shader_registers" },
+                shared_bytes = { 65536, "config: gpgpu_shmem_size" },
+            },
+            l1tlb = {
+                blocking = { "none", "config: nothing is translated, so "
+                    .. "nothing blocks" },
+            },
+            l1cache = {
+                bytes = { 65536, "config: gpgpu_unified_l1d_size 96 KB less "
+                    .. "gpgpu_shmem_option 32 KB" },
+                ways = { 128, "config: dl1: 4 sets; 64 ways in 32 KB, and as "
+                    .. "many as 64 KB have" },
+                line = { 128, "config: dl1" },
+                latency = { 32, "config: gpgpu_l1_latency" },
+                ports = { 4, "config: gpgpu_l1_banks" },
+                mshrs = { 256, "config: dl1, A:256" },
+                merges = { 32, "config: dl1, A:256:32" },
+                write = { "through", "config: dl1, T" },
+            },
+            xbar = {
+                latency = { 1, "guess: config: network_mode 2, which has no "
+                    .. "setting for it" },
+                bytes = { 40, "config: icnt_flit_size" },
+            },
+            l2cache = {
+                bytes = { 3145728, "config: dl2: 64 sets of 16 ways in 24 "
+                    .. "parts" },
+                ways = { 16, "config: dl2" },
+                line = { 128, "config: dl2" },
+                slices = { 24, "config: gpgpu_n_mem times "
+                    .. "gpgpu_n_sub_partition_per_mchannel" },
+                set_hash = { "ipoly", "config: dl2, P" },
+                mshrs = { 192, "config: dl2, A:192" },
+                merges = { 4, "config: dl2, A:192:4" },
+                queue = { 64, "config: gpgpu_dram_partition_queues" },
+                ports = { 1, "config: dl2, one data port" },
+                write = { "back", "config: dl2, B" },
+                queue_latency = { 194, "config: gpgpu_l2_rop_latency" },
+                latency = { 1, "guess: config: no setting beside "
+                    .. "gpgpu_l2_rop_latency" },
+            },
+            dram = {
+                channels = { 12, "config: gpgpu_n_mem" },
+                banks = { 16, "config: gpgpu_dram_timing_opt, nbk" },
+                groups = { 4, "config: gpgpu_dram_timing_opt, nbkgrp" },
+                bus_bytes = { 32, "config: gpgpu_dram_buswidth 2 times "
+                    .. "gpgpu_dram_burst_length 16" },
+                row_bytes = { 2048, "config: gpgpu_mem_addr_mapping: 6 bits of "
+                    .. "column, 5 of a burst" },
+                interleave = { 256, "config: gpgpu_mem_addr_mapping: dramid@8" },
+                map = { "B", "guess: the nearest to gpgpu_mem_addr_mapping, "
+                    .. "whose lowest bit of the bank is address bit 7" },
+                scheduler = { "hit-first", "config: gpgpu_dram_scheduler 1: "
+                    .. "FR-FCFS" },
+                queue = { 64, "config: gpgpu_frfcfs_dram_sched_queue_size" },
+                cl = { 24, "config: gpgpu_dram_timing_opt" },
+                wl = { 8, "config: gpgpu_dram_timing_opt" },
+                bl = { 4, "config: gpgpu_dram_burst_length 16 over "
+                    .. "dram_data_command_freq_ratio 4" },
+                tccd_s = { 4, "config: gpgpu_dram_timing_opt" },
+                tccd_l = { 6, "config: gpgpu_dram_timing_opt" },
+                trrd = { 12, "config: gpgpu_dram_timing_opt" },
+                trcdrd = { 24, "config: gpgpu_dram_timing_opt" },
+                trcdwr = { 24, "guess: as reads; GPGPU-Sim: RCD less WL and 1" },
+                tras = { 55, "config: gpgpu_dram_timing_opt" },
+                trp = { 24, "config: gpgpu_dram_timing_opt" },
+                trc = { 78, "config: gpgpu_dram_timing_opt" },
+                trtp = { 4, "config: gpgpu_dram_timing_opt" },
+                twr = { 24, "config: gpgpu_dram_timing_opt" },
+                twtr = { 10, "config: gpgpu_dram_timing_opt, CDLR" },
+            },
+            -- What the file says and no setting has yet: a row for each, to go
+            -- above where there is one.
+            --   sectors      32 bytes in both caches (dl1 S, dl2 S), DRAM reads one
+            --   sub-cores    gpgpu_num_sched_per_core 4, gpgpu_sub_core_model 1
+            --   classes      trace_opcode_latency_initiation: int 2,2; sp 2,2;
+            --                sfu 21,8; dp 64,64; branches 4,4; four units of each
+            --   shared       gpgpu_smem_latency 30, gpgpu_shmem_num_banks 32
+            --   atomics      a request for each lane on one word of a sector
+            --   dram         dram_latency 96, from the L2 to the scheduler
+            --   L1 misses    a queue of 16; a line that is stored to is allocated
+            --                without a fetch (L)
         },
     },
 }
