@@ -4,6 +4,7 @@
 --     local kernels = require "kernels"
 --     local path = kernels.write("dir", "vecadd")     its kernelslist.g
 --     local text = kernels.text "vecadd"
+--     local text = kernels.text("vecadd", true)       warps end with their stores
 --
 -- Each stresses one thing: streams (vecadd, stores), rows of a matrix (atax), random
 -- reads (gather), arithmetic that is free or dependent (fma, fmadep, fmalow), the
@@ -16,6 +17,9 @@
 -- t/775-accelsim.lua holds their hashes.  gather and atomics draw from one sequence,
 -- in this order, so atomics begins where gather ends.  Values are in no trace, and
 -- loops are listed as they were run.
+--
+-- With `ends` each warp loads what it stored last, and uses it, before it ends: as if
+-- it waited for the stores' acknowledgements, which no setting can say.
 --
 -- SPDX-License-Identifier: MIT
 local BASE, SHARED, MB = 0x7f2000000000, 0x7f0000000000, 1 << 20
@@ -72,7 +76,8 @@ function Warp:load(dest, by, address, stride)
 end
 
 function Warp:store(by, value, address, stride)
-    self:add(nil, "STG.E.SYS", { by, value }, strided(address, stride))
+    self.stored = strided(address, stride)
+    self:add(nil, "STG.E.SYS", { by, value }, self.stored)
 end
 
 --- What every kernel begins with: the number of its thread, and addresses.
@@ -294,7 +299,7 @@ for i, k in ipairs(KERNELS) do
 end
 
 --- The trace of a kernel.
-function kernels.text(name)
+function kernels.text(name, ends)
     local _, body, blocks, threads, regs, shared, before = table.unpack(
         by_name[name])
     local seed = 12345
@@ -312,6 +317,10 @@ function kernels.text(name)
             local t = setmetatable({ pc = 0, mask = ALL }, Warp)
             body(t, block, w, blocks, draw)
             t.mask, t.pc = ALL, t.pc + 0x200
+            if ends and t.stored then
+                t:add(20, "LDG.E.SYS", { 2 }, t.stored)
+                t:alu("FADD", 21, 20)
+            end
             t:alu("EXIT", nil)
             out[#out + 1] = ("warp = %d\ninsts = %d\n%s\n\n"):format(w, #t,
                 table.concat(t, "\n"))
@@ -322,11 +331,11 @@ function kernels.text(name)
 end
 
 --- Writes it below a folder; returns the path of its list of kernels.
-function kernels.write(dir, name)
+function kernels.write(dir, name, ends)
     local process = require "heddle.process"
-    local to = dir .. "/" .. name
+    local to = dir .. "/" .. name .. (ends and "-ends" or "")
     process.mkdir(to)
-    for file, text in pairs { ["kernel-1.traceg"] = kernels.text(name),
+    for file, text in pairs { ["kernel-1.traceg"] = kernels.text(name, ends),
         ["kernelslist.g"] = "kernel-1.traceg\n" } do
         local f <close> = assert(io.open(to .. "/" .. file, "wb"))
         assert(f:write(text))
