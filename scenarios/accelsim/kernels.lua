@@ -40,9 +40,8 @@ local HEAD = [[
 -accelsim tracer version = 4
 -enable lineinfo = 0
 
-#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses] immediate
-
-]]
+]] .. "#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num "
+    .. "[reg_srcs] mem_width [adrrescompress?] [mem_addresses] immediate\n\n"
 
 -- ---- a warp ----------------------------------------------------------------------
 
