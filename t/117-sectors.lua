@@ -77,6 +77,20 @@ end), OFF)
 tap.is(c.l1sector.read_hits, 960, "what was stored is in the L1")
 tap.is(c.dram.reads, 0, "and was never fetched")
 
+do -- eight lanes on a word: each of 960 sectors is asked for eight times
+    local function add(t, b)
+        t:atomic("add", b.out, t.gid // 8 * 8, 1)
+    end
+    local word = whole.join(OFF, { ["core.atomics"] = "word" })
+    local lines = counters(kernel("atomics", add), whole.join(word,
+        { ["l1cache.sector_bytes"] = 0, ["l2cache.sector_bytes"] = 0 }))
+    c = counters(kernel("atomics", add), word)
+    tap.is(c.core.atomic_requests, 7680, "lanes on one word are split")
+    tap.is(c.core.atomic_requests, lines.core.atomic_requests, "likewise by lines")
+    tap.is(c.l2sector.fetched, 960, "and each sector comes once")
+    tap.is(c.dram.data_bursts, 960, "in a burst")
+end
+
 -- ---- when it is there -------------------------------------------------------
 
 local function latency(lanes, sectors)

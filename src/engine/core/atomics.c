@@ -12,7 +12,8 @@
  *
  * A request takes the L1's port, the crossbar and the L2's port, carries the
  * words that it works on, and translates nothing of its own: those of a page
- * share its look-up.  Invariant: the lanes' words are carried exactly once, so
+ * share its look-up.  Where lines have sectors (l1sector.c) it asks for its own
+ * whole, as all that do there.  Invariant: the lanes' words are carried exactly once, so
  * the requests are never more than the lanes, but for accesses that are not
  * aligned to their size, of which only the first word counts.
  *
@@ -53,10 +54,12 @@ static uint32_t atomics_page(struct hd_lines *out, uint64_t vpn)
 }
 
 void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
-                      uint32_t bytes, uint32_t shift, struct hd_lines *out)
+                      uint32_t bytes, uint32_t shift, uint32_t sector_bytes,
+                      struct hd_lines *out)
 {
     struct sector v[HD_MAX_LANES];
     uint32_t n = 0, page_shift = HD_PAGE_SHIFT - shift;
+    uint64_t in_line = hd_ones(shift);
 
     for (uint64_t m = mask; m != 0; m &= m - 1) {
         uint64_t a = hd_access_lane(acc, hd_bit_first(m));
@@ -72,11 +75,15 @@ void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
         uint32_t page = atomics_page(out, line >> page_shift);
 
         for (uint32_t r = 0; r < x->most; r++) {
-            uint32_t words = 0;
+            uint32_t words = 0, what;
 
             for (uint32_t w = 0; w < SECTOR_WORDS; w++)
                 words += x->lanes[w] > r;
-            hd_lines_add(out, out->n, page, line, words * bytes, page_shift);
+            what = sector_bytes == 0
+                       ? words * bytes
+                       : 1u << (x->number << SECTOR_SHIFT & in_line) /
+                                   sector_bytes;
+            hd_lines_add(out, out->n, page, line, what, page_shift);
             out->n++;
         }
     }

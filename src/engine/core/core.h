@@ -485,9 +485,11 @@ void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
 /* Whether an instruction looks up no TLB. */
 bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o);
 /* atomics.c: the requests of an atomic, each as a line of its own, where lanes
- * on one word are served one after the other.  A line has a sector or more. */
+ * on one word are served one after the other.  A line has a sector or more;
+ * sector_bytes: of l1sector.c, 0: lines have none. */
 void hd_atomics_split(const struct hd_access *acc, uint64_t mask,
-                      uint32_t bytes, uint32_t shift, struct hd_lines *out);
+                      uint32_t bytes, uint32_t shift, uint32_t sector_bytes,
+                      struct hd_lines *out);
 /* The warp whose page i of an instruction is: with core.compact the one in
  * which the thread of its lowest lane began. */
 static inline uint32_t hd_lsu_origin(const struct hd_core *c,

@@ -126,13 +126,16 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (HD_UNLIKELY(o->kind == HEDDLE_OP_ATOMIC &&
                     g->m->core.atomics == HD_ATOMICS_WORD)) {
-        hd_atomics_split(acc, o->mask, o->bytes, g->line_shift, op);
+        hd_atomics_split(acc, o->mask, o->bytes, g->line_shift,
+                         g->m->l1cache.sector_bytes, op);
         count[HD_CORE_ATOMIC_REQUESTS] += op->n;
-    } else if (lanes != c->lanes ||
-               !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
-        hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
-    if (HD_UNLIKELY(c->sector != NULL))
-        hd_l1sector_find(c, op, acc, o);
+    } else {
+        if (lanes != c->lanes ||
+            !hd_coalesce_one(acc, lanes, o->bytes, g->line_shift, op))
+            hd_coalesce(acc, o->mask, c->lanes, o->bytes, g->line_shift, op);
+        if (HD_UNLIKELY(c->sector != NULL))
+            hd_l1sector_find(c, op, acc, o);
+    }
     op->direct = hd_lsu_untranslated(c, o);
     hd_hist_add(&g->line_hist[c->app], op->n);
     hd_hist_add(&g->page_hist[c->app], op->pages);
