@@ -56,6 +56,7 @@ static void run(const struct hd_dram_cfg *c, const struct hd_dram_cfg *truth,
     load(v, n, c->channels, seed, reads_only);
     rig_open(&g, c, 1);
     g.dram->check = hd_dramcheck_open(&g.env, truth);
+    g.dram->quiet = false; /* as where it is checked from the start */
     rig_run(&g, v, n);
     *err = g.err;
     assert_int_equal(hd_numbers_live(&g.reqs.numbers), 0);

@@ -136,7 +136,8 @@ test("latency behind the controller", function()
         local d = part.dram { latency = latency, mode = mode or "full" }
         d:read(0, 0)
         d:run()
-        for _, _, l in d:reads() do return l end
+        local _, _, l = d:reads()()
+        return l
     end
     for _, mode in ipairs { "full", "ideal" } do
         assert(one(100, mode) == one(0, mode) + 100, one(100, mode))

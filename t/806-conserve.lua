@@ -755,6 +755,27 @@ for _, t in ipairs { { to = "l2tlb" }, { to = "l2tlb", queue = 1 },
     sim:close()
 end
 
+-- Classes of instructions, banks, atomics by lanes: each lane's word is carried.
+do
+    local k = H.kernel
+    local sim = whole.sim({ H.program(k.app { name = "banks", source = "this test",
+        buffers = function() return { k.i32("bin", 64) } end,
+        kernels = function(_, b) return { k.kernel("banks",
+            { grid = 4, block = 64 }, function(t)
+                t:shared(t.lane * 8)
+                t:atomic("add", b.bin, t.gid % 8, 1)
+            end) } end }) },
+        { ["core.classes"] = true, ["core.atomics"] = "word" }, { check = true })
+    sim:run()
+    local c = sim:counters()
+    tap.ok(c.shared.accesses > 0 and c.shared.conflicts > 0,
+        "banks: what takes turns is counted")
+    tap.ok(c.core.atomic_requests > c.core.atomics
+        and c.core.atomic_requests <= 256, "atomics: as many as lanes at most")
+    touch(sim)
+    sim:close()
+end
+
 -- The counters that no run of this file touches.
 local WHY = {
     ["bypass.large_hits"] = "the bypass cache is one array",

@@ -175,6 +175,6 @@ for i = 1, args.n do
 end
 tap.ok(#bad == 0, ("%d machines ran, %d were refused"):format(ran, refused),
     table.concat(bad, "\n"))
-tap.ok(ran > args.n // 3, "enough of them ran", ran)
+tap.ok(ran > args.n // 4, "enough of them ran", ran) -- the more settings, the fewer fit
 
 tap.done()

@@ -209,7 +209,7 @@ STREAMS  A launch { kernel, stream = "a" } is in a stream of its application: th
   record = "e"    or a list: events that the launch records when it has retired
   wait = "e"      or a list: it starts when the launches that recorded these last
                   have retired; an error if no launch before it records one
-  sync = true     its host goes on when that and all launches before it have
+  sync = true     its host continues when that and all launches before it have
                   retired, as behind a launch of the default stream
   Behind a launch of another stream host is called at once (at most 64 launches
   are in flight): it sees buffers as the kernels have left them by then.  What

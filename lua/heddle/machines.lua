@@ -718,6 +718,9 @@ local PRESETS = {
                 blocks = { 16, "config: gpgpu_shader_cta" },
                 regs = { 65536, "config: gpgpu_shader_registers" },
                 shared_bytes = { 65536, "config: gpgpu_shmem_size" },
+                subcores = { 4, "config: gpgpu_num_sched_per_core, "
+                    .. "gpgpu_sub_core_model" },
+                atomics = { "word", "Accel-Sim: memory_coalescing_arch_atomic" },
             },
             l1tlb = {
                 blocking = { "none", "config: nothing is translated, so "
@@ -734,6 +737,7 @@ local PRESETS = {
                 mshrs = { 256, "config: dl1, A:256" },
                 merges = { 32, "config: dl1, A:256:32" },
                 write = { "through", "config: dl1, T" },
+                sector_bytes = { 32, "config: dl1, S" },
             },
             xbar = {
                 latency = { 1, "guess: config: network_mode 2, which has no "
@@ -753,6 +757,7 @@ local PRESETS = {
                 queue = { 64, "config: gpgpu_dram_partition_queues" },
                 ports = { 1, "config: dl2, one data port" },
                 write = { "back", "config: dl2, B" },
+                sector_bytes = { 32, "config: dl2, S" },
                 queue_latency = { 194, "config: gpgpu_l2_rop_latency" },
                 latency = { 1, "guess: config: no setting beside "
                     .. "gpgpu_l2_rop_latency" },
@@ -771,6 +776,7 @@ local PRESETS = {
                 scheduler = { "hit-first", "config: gpgpu_dram_scheduler 1: "
                     .. "FR-FCFS" },
                 queue = { 64, "config: gpgpu_frfcfs_dram_sched_queue_size" },
+                latency = { 96, "config: dram_latency" },
                 cl = { 24, "config: gpgpu_dram_timing_opt" },
                 wl = { 8, "config: gpgpu_dram_timing_opt" },
                 bl = { 4, "config: gpgpu_dram_burst_length 16 over "
@@ -787,17 +793,13 @@ local PRESETS = {
                 twr = { 24, "config: gpgpu_dram_timing_opt" },
                 twtr = { 10, "config: gpgpu_dram_timing_opt, CDLR" },
             },
-            -- What the file says and no setting has yet: a row for each, to go
-            -- above where there is one.
-            --   sectors      32 bytes in both caches (dl1 S, dl2 S), DRAM reads one
-            --   sub-cores    gpgpu_num_sched_per_core 4, gpgpu_sub_core_model 1
-            --   classes      trace_opcode_latency_initiation: int 2,2; sp 2,2;
-            --                sfu 21,8; dp 64,64; branches 4,4; four units of each
-            --   shared       gpgpu_smem_latency 30, gpgpu_shmem_num_banks 32
-            --   atomics      a request for each lane on one word of a sector
-            --   dram         dram_latency 96, from the L2 to the scheduler
-            --   L1 misses    a queue of 16; a line that is stored to is allocated
-            --                without a fetch (L)
+            shared = {
+                latency = { 30, "config: gpgpu_smem_latency" },
+                banks = { 32, "config: gpgpu_shmem_num_banks" },
+            },
+            -- core.classes is for traces that are read for it (its file has units for
+            -- each class, whose times are the defaults); scenarios/accelsim sets it.
+            -- What the file says and no setting has: a queue of 16 misses of an L1.
         },
     },
 }

@@ -130,8 +130,8 @@ local function kernels_of(sim, list)
             end
         end
         k.counters = counters
-        if k.overlap > 0 then k.thread_instructions = nil end
-        if k.stream == 0 then k.stream, k.overlap = nil, nil end
+        if (k.overlap or 0) > 0 then k.thread_instructions = nil end
+        if (k.stream or 0) == 0 then k.stream, k.overlap = nil, nil end
         out[i] = k
     end
     return out

@@ -170,7 +170,7 @@ static void residency_map(struct hd_faults *f, hd_time now, uint32_t app,
     if (f->w.manager.arrived != NULL)
         f->w.manager.arrived(f->w.manager.self, now, app, page->vpn,
                              page->pages);
-    if (s->watched[HEDDLE_NOTE_page_remote])
+    if (s != NULL && s->watched[HEDDLE_NOTE_page_remote])
         hd_slots_note(s, HEDDLE_NOTE_page_remote, &n);
 }
 

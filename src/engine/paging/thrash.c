@@ -576,7 +576,7 @@ static void thrash_throttle(struct hd_thrash *t, hd_time now, uint32_t app,
         return;
     p->throttled |= (uint8_t)(1u << by);
     p->throttlings += p->pinned == NONE && p->throttlings < MOST_THROTTLINGS;
-    if (!s->watched[HEDDLE_NOTE_page_throttled])
+    if (s == NULL || !s->watched[HEDDLE_NOTE_page_throttled])
         return;
     n.cycles = (p->end - hd_min_u64(now, p->end)) / t->cycle;
     hd_slots_note(s, HEDDLE_NOTE_page_throttled, &n);

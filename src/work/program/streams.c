@@ -49,7 +49,7 @@ static HD_INLINE struct hd_lane_engine *streams_engine(const struct streams *s,
     return vm;
 }
 
-/* An engine without buffers of its own lets go of those it was lent. */
+/* An engine without buffers of its own lets go of those it was given. */
 static void streams_unbind(void *self)
 {
     struct streams *s = self;
