@@ -718,8 +718,6 @@ local PRESETS = {
                 blocks = { 16, "config: gpgpu_shader_cta" },
                 regs = { 65536, "config: gpgpu_shader_registers" },
                 shared_bytes = { 65536, "config: gpgpu_shmem_size" },
-                subcores = { 4, "config: gpgpu_num_sched_per_core, "
-                    .. "gpgpu_sub_core_model" },
                 atomics = { "word", "Accel-Sim: memory_coalescing_arch_atomic" },
             },
             l1tlb = {
@@ -798,7 +796,8 @@ local PRESETS = {
                 banks = { 32, "config: gpgpu_shmem_num_banks" },
             },
             -- core.classes is for traces that are read for it (its file has units for
-            -- each class, whose times are the defaults); scenarios/accelsim sets it.
+            -- each class, whose times are the defaults), with core.subcores=4
+            -- (gpgpu_num_sched_per_core); scenarios/accelsim sets both.
             -- What the file says and no setting has: a queue of 16 misses of an L1.
         },
     },

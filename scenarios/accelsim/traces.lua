@@ -107,7 +107,8 @@ local function container(name, ends)
 end
 
 local function join(...)
-    local t = { ["sim.translation"] = "off", ["core.classes"] = true }
+    local t = { ["sim.translation"] = "off", ["core.classes"] = true,
+        ["core.subcores"] = 4 }
     for _, from in ipairs { ... } do
         for name, v in pairs(from) do
             t[name] = v
