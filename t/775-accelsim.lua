@@ -3,15 +3,19 @@
 
 Pinned: what lib/scenarios.lua says of it; the bytes of the sixteen traces, which are
 those that Accel-Sim's figures were measured with; the totals of these figures; and
-how many of the fifteen rows the table has.
+how many of the fifteen rows the table has; and that the accesses of atomics are
+those of the figures.
 
 SPDX-License-Identifier: MIT
 ]]
 package.path = "scenarios/accelsim/?.lua;" .. package.path
 local tap = require "lib.tap"
+local files = require "lib.files"
+local H = require "heddle"
 local core = require "heddle.core"
 local kernels = require "kernels"
 local scenarios = require "lib.scenarios"
+local trace = require "heddle.trace"
 
 local HASH = {
     vecadd = "21e8efc0d906ffc0",
@@ -47,6 +51,24 @@ for line in io.lines "scenarios/accelsim/accelsim-rtx2060.csv" do
 end
 tap.is(("%d %d %d"):format(traces, cycles, reads), "15 459583 309240",
     "figures: traces, cycles, sectors read from DRAM")
+
+-- Accesses of atomics follow from its addresses: lanes on one word are requests one
+-- after the other.
+do
+    local dir = files.folder()
+    local path = dir .. "/atomics.hdt"
+    trace.convert(kernels.write(dir, "atomics"), path, { classes = true })
+    local sim <close> = H.sim { machine = "accelsim-rtx2060",
+        apps = { H.trace(path) }, settings = { ["core.classes"] = true,
+            ["sim.translation"] = "off" } }
+    sim:run()
+    local c = sim:counters()
+    tap.is(("%d %d"):format(c.core.atomic_requests, c.l1sector.reads),
+        "21331 3840", "atomics: requests that are split, sectors of its loads")
+    tap.is(c.core.atomic_requests + c.l1sector.reads, 25171,
+        "as many accesses as there")
+    files.command("rm -rf " .. files.quote(dir))
+end
 
 local accelsim = scenarios.of("accelsim", { other = { kernels = true } })
 accelsim:all(1)

@@ -708,7 +708,9 @@ local PRESETS = {
                 lanes = { 32, "config: gpgpu_shader_core_pipeline" },
                 width = { 16, "config: ptx_opcode_initiation_fp: 2 cycles for "
                     .. "32 lanes" },
-                issue = { 4, "config: gpgpu_num_sched_per_core" },
+                subcores = { 4, "config: gpgpu_num_sched_per_core, "
+                    .. "gpgpu_sub_core_model" },
+                issue = { 1, "config: gpgpu_max_insn_issue_per_warp, of each" },
                 alu_latency = { 4, "config: ptx_opcode_latency_fp; trace.config "
                     .. "has 2, to which operands and write-back add" },
                 ilp = { 1, "config: in order, gpgpu_max_insn_issue_per_warp" },
@@ -796,8 +798,7 @@ local PRESETS = {
                 banks = { 32, "config: gpgpu_shmem_num_banks" },
             },
             -- core.classes is for traces that are read for it (its file has units for
-            -- each class, whose times are the defaults), with core.subcores=4
-            -- (gpgpu_num_sched_per_core); scenarios/accelsim sets both.
+            -- each class, whose times are the defaults); scenarios/accelsim sets it.
             -- What the file says and no setting has: a queue of 16 misses of an L1.
         },
     },

@@ -43,6 +43,8 @@
 HD_APART void hd_warp_fetch_first(struct hd_core *c, uint32_t w, hd_time t)
 {
     c->s->next[HEDDLE_OP_BARRIER] |= 1ull << w;
+    if (HD_UNLIKELY(c->sub != NULL)) /* ports of others are free before t */
+        t = hd_min_u64(t, c->s->local);
     hd_warp_fetch(c, c->s, &c->warp[w], w, HEDDLE_OP_BARRIER, t);
 }
 

@@ -439,16 +439,9 @@ void hd_l2sector_warm(void *self, struct hd_req *q)
     uint64_t victim;
 
     l2s_name(l2, q);
-    q->line = q->pa.v >> l2->line_shift;
-    sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
-    if (!l2->full || hd_l2_not_kept(sl, q->pa.v) ||
-        (q->flags & HD_REQ_BYPASS) != 0 ||
-        ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
-         hd_l2_bypasses(sl, q)))
+    sl = hd_l2_warmed(l2, q, &e);
+    if (sl == NULL)
         return;
-    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
-    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, hd_l2_who(sl, q),
-                  false);
     if (write) {
         if (e != HD_NONE ? l2->cfg.write == HD_WRITE_EVICT : !back)
             return;

@@ -473,6 +473,10 @@ bool hd_l2_in_share(const struct hd_l2_slice *sl);
 
 /* What a request that is served leaves in the tags. */
 void hd_l2_warm(void *l2, struct hd_req *q);
+/* What is alike with and without sectors: the slice and the entry of a request
+ * (HD_NONE: none) that leaves something in the tags; NULL: it does not. */
+struct hd_l2_slice *hd_l2_warmed(const struct hd_l2 *l2, struct hd_req *q,
+                                 uint32_t *entry);
 
 /* For struct hd_part. */
 void hd_l2_show(void *l2, uint32_t slice, struct heddle_visitor *v);

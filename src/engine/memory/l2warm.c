@@ -13,13 +13,10 @@
  */
 #include "l2slice.h"
 
-void hd_l2_warm(void *self, struct hd_req *q)
+struct hd_l2_slice *hd_l2_warmed(const struct hd_l2 *l2, struct hd_req *q,
+                                 uint32_t *entry)
 {
-    const struct hd_l2 *l2 = self;
-    bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
     struct hd_l2_slice *sl;
-    uint64_t victim;
-    uint32_t e, m, owner;
 
     q->line = q->pa.v >> l2->line_shift;
     sl = &l2->slice[hd_l2_slice_of(l2, q->app, q->line, &q->spare)];
@@ -27,10 +24,23 @@ void hd_l2_warm(void *self, struct hd_req *q)
         (q->flags & HD_REQ_BYPASS) != 0 ||
         ((l2->asks || l2->steer->l2_steered[q->app][q->level]) &&
          hd_l2_bypasses(sl, q)))
+        return NULL;
+    *entry = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+    hd_cache_used(&sl->tags, q->spare, q->line, *entry, q->kind,
+                  hd_l2_who(sl, q), false);
+    return sl;
+}
+
+void hd_l2_warm(void *self, struct hd_req *q)
+{
+    const struct hd_l2 *l2 = self;
+    bool back = l2->cfg.write == HD_WRITE_BACK, write = q->kind == HD_REQ_WRITE;
+    uint64_t victim;
+    uint32_t e, m, owner;
+    struct hd_l2_slice *sl = hd_l2_warmed(l2, q, &e);
+
+    if (sl == NULL)
         return;
-    e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
-    hd_cache_used(&sl->tags, q->spare, q->line, e, q->kind, hd_l2_who(sl, q),
-                  false);
     if (e != HD_NONE || (write && !back))
         return;
     m = hd_mshr_find(&sl->mshr, q->line);
