@@ -183,7 +183,7 @@ local STATED = {
     pichai = "32 50 0 0 0 (10) 1",
     fermi = "64 8 8 1 85 (10) 1",
     integrated = "64 50 10 0 0 10 1",
-    ["accelsim-rtx2060"] = "32 1 (8) (1) 194 (10) 4",
+    ["accelsim-rtx2060"] = "32 1 (8) (1) 194 (10) 1",
 }
 for _, name in ipairs(machines.names()) do
     local own = config.flatten(machines.get(name).settings)

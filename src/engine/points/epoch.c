@@ -376,8 +376,11 @@ void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
         const struct table *t = &table[k];
         unsigned char *at = (unsigned char *)s + t->offset;
 
-        for (size_t n = 0; (tables >> k & 1) && n < t->bytes; n += t->cell)
-            epoch_put(at + n, t->cell, t->def);
+        if ((tables >> k & 1) == 0)
+            continue;
+        epoch_put(at, t->cell, t->def);
+        for (size_t n = t->cell; n < t->bytes; n *= 2)
+            memcpy(at + n, at, hd_min_u64(n, t->bytes - n));
     }
     if (tables >> HD_TABLE_l2_bypass & 1)
         memset(s->l2_steered, 0, sizeof s->l2_steered);
