@@ -29,6 +29,13 @@
 -- than each alone, below they fight; within 3 % they are neutral.  Where one of them
 -- did nothing in the run of both, by its own counters, that is what is printed.
 --
+-- Mosaic at 75 % coalesces what stays until its last page has come: 21 regions of
+-- CONS+LPS (29 in memory for all) and 16 of BICG+GESUMMV (24), but none of MVT+SRAD
+-- (8; memory is then eight frames, MVT's columns touch all of its regions in turn,
+-- and each leaves half full: with 90 % it is 8 again, and evict.unit=64K changes
+-- nothing), and of SCAN+SRAD none in any memory: no aligned 2 MB of it is touched
+-- whole.  The column "coalesced" of the last table prints them.
+--
 -- full: 33 designs of 4 pairs in 2 shares, 264 runs of 4 to 12 s, some 40 minutes of
 -- one core; quick: 45 runs, 10 s of one.
 --
