@@ -57,6 +57,7 @@ local NAMES = {
     "MVT",
     "NN",
     "NW",
+    "PAGEDATTN",
     "PATHFINDER",
     "QTC",
     "RAY",
