@@ -43,6 +43,13 @@ tap.ok(text:find "\nSAD +regular +[%d.]+ lanes a line: regular; [%d.]+ with ",
 tap.ok(text:find "\n  LPS: not so for a threshold of 9, 10",
     "a class that differs is told", text)
 
+-- ---- programs of today -------------------------------------------------------------
+
+text = run("modern", "size=T")
+tap.ok(text:find "\nPAGEDATTN +0.9 MB +10976 +10976 +27648 +27648 +256 +256 +1.00 "
+    and text:find "\nall counts are those of the closed forms\n",
+    "programs of today do what their closed forms say", text)
+
 -- ---- MASK --------------------------------------------------------------------------
 
 text = run("mask", "sizes=T")

@@ -1,0 +1,131 @@
+--- modern.lua - programs of today: what they ask of a memory system, beside closed
+-- forms.
+--
+-- Decode attention over a paged KV cache (PAGEDATTN), embedding look-ups (EMBBAG), a
+-- pointer chase (PCHASE).  First table: what the program's instructions touch,
+-- counted without time, beside what follows from its text (heddle explain NAME).
+-- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
+-- these programs are written.
+--
+-- No table of a paper could be read that has these quantities; what is known of their
+-- order is in the last column, which says no more than that.
+--
+--     heddle run scenarios/characterise/modern.lua [size=M] [machines=maxwell]
+--         [apps=PAGEDATTN,EMBBAG] [budget=N]
+--
+-- SPDX-License-Identifier: MIT
+local H = require "heddle"
+local app = require "heddle.app"
+local report = require "heddle.report"
+local requests = require "heddle.apps.requests"
+
+local arg = H.args {
+    size = "S", jobs = 2, apps = "", machines = "maxwell",
+    budget = 2000000, -- warp instructions of the timed run
+}
+
+local function ceil(a, b) return (a + b - 1) // b end
+
+--- Loads, their lines and stores, as they follow from the parameters; the order.
+local CLOSED = {
+    PAGEDATTN = { order = "one page a load of K or V (vLLM: blocks of 16 tokens)",
+        function(p)
+            local loads, lines, blocks = 0, 0, p.seqs * p.heads * p.layers
+            for _, n in ipairs(requests.contexts(p.lengths, p.seqs, p.len, p.seed)) do
+                local kv = ceil(n, 16)
+                loads = loads + p.heads * p.layers * (5 + 26 * kv)
+                lines = lines + p.heads * p.layers * (6 + 66 * kv)
+            end
+            return loads, lines, 8 * blocks
+        end },
+    EMBBAG = { order = "30 % of accesses to rows used over 1,024 times (DLRM)",
+        function(p, buffers)
+            local starts, loads, lines = buffers.offsets, 0, 0
+            for bag = 1, p.tables * p.bags do
+                local from, to = starts[bag], starts[bag + 1]
+                local n = to - from
+                loads = loads + 2 + ceil(n, 32) + n
+                lines = lines + 2 + n * ceil(p.dim, 32) -- a line of each offset
+                for at = from, to - 1, 32 do
+                    lines = lines + (math.min(at + 31, to - 1) * 8 // 128)
+                        - at * 8 // 128 + 1
+                end
+            end
+            return loads, lines, p.tables * p.bags
+        end },
+    PCHASE = { order = "one page a load",
+        function(p)
+            local n = (1 + p.passes) * (p.bytes // p.stride // p.chains)
+            return n, n * p.chains, 2
+        end },
+}
+local NAMES = { "PAGEDATTN", "EMBBAG", "PCHASE" }
+
+local names = {}
+for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
+    :gmatch "[^,]+" do
+    local known = app.get(name).name
+    if not CLOSED[known] then
+        error({ usage = ("apps=%s: no closed form of %s here; there are %s"):format(
+            arg.apps, known, table.concat(NAMES, ", ")) }, 0)
+    end
+    names[#names + 1] = known
+end
+
+local machines = {}
+for name in arg.machines:gmatch "[^,]+" do
+    machines[#machines + 1] = { name = name, machine = H.machine(name) {
+        ["core.lanes"] = 32, ["core.width"] = 32 } }
+end
+
+local list = {}
+for _, name in ipairs(names) do
+    for i, m in ipairs(machines) do
+        list[#list + 1] = function()
+            return H.characterise.measure(name, { size = arg.size,
+                machine = m.machine, survey = i == 1, budget = arg.budget })
+        end
+    end
+end
+local rows, k = H.run(list, { jobs = arg.jobs }), 0
+
+local asked = { { "program", "footprint", "loads", "closed", "lines", "closed",
+    "stores", "closed", "pages a load", "order only" } }
+local missed = { { "program", "machine", "L1 TLB misses", "L2 TLB misses",
+    "walks a kilo-instruction", "IPC" } }
+local wrong = {}
+for _, name in ipairs(names) do
+    local a = app.get(name)
+    local instance = a:instance(arg.size)
+    local buffers = {}
+    for _, b in ipairs(instance.buffers) do
+        buffers[b.name] = b.data
+    end
+    local loads, lines, stores = CLOSED[name][1](instance.params, buffers)
+    for i, m in ipairs(machines) do
+        k = k + 1
+        local row = rows[k]
+        if i == 1 then
+            local s = row.survey.sum
+            asked[#asked + 1] = { name,
+                ("%.1f MB"):format(a.footprint(instance.params) / 1e6),
+                ("%d"):format(s.loads), ("%d"):format(loads),
+                ("%d"):format(s.load_lines), ("%d"):format(lines),
+                ("%d"):format(s.stores), ("%d"):format(stores),
+                ("%.2f"):format(row.metrics.pages_mean), CLOSED[name].order }
+            if s.loads ~= loads or s.load_lines ~= lines
+                or s.stores ~= stores then
+                wrong[#wrong + 1] = name
+            end
+        end
+        missed[#missed + 1] = { name, m.name,
+            report.percent(row.metrics.l1tlb_miss_rate or 0),
+            report.percent(row.metrics.l2tlb_miss_rate or 0),
+            ("%.1f"):format(1000 * row.timed.walks / row.timed.instructions),
+            ("%.3f"):format(row.metrics.ipc) .. (row.timed.cut and " (cut)" or "") }
+    end
+end
+io.write("Size ", arg.size, ", warps of 32 lanes\n\n", report.table(asked), "\n",
+    report.table(missed), "\n", #wrong == 0
+    and "all counts are those of the closed forms\n"
+    or "NOT those of the closed forms: " .. table.concat(wrong, ", ") .. "\n")
