@@ -164,6 +164,7 @@ local ROWS = {
     { "stream", "stream sim.stop_cycles=40000" },
     { "column", "column sim.stop_cycles=40000" },
     { "random", "random sim.stop_cycles=40000" },
+    { "random.odd", "random sim.stop_cycles=40000 l2cache.slices=20" },
     { "stream.maxwell", "stream sim.stop_cycles=15000", "maxwell" },
     { "random.maxwell", "random sim.stop_cycles=20000", "maxwell" },
     { "vecadd.xz", traced(BASE, "build/bench/vecadd/kernelslist.g", 60000) },

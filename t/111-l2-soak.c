@@ -15,7 +15,8 @@ static void configure(struct rig *g, struct hd_rng *r)
 
     g->w.channels = channels[hd_rng_below(r, 4)];
     g->w.interleave = 128u << hd_rng_below(r, 3);
-    g->cache.slices = g->w.channels * pick(r, 1, 3);
+    g->cache.slices = pick(r, 0, 2) ? g->w.channels * pick(r, 1, 3)
+                                    : pick(r, 1, 9); /* maybe no multiple */
     g->cache.ways = pick(r, 1, 6);
     g->cache.bytes =
         (uint64_t)g->cache.slices * g->cache.ways * 128 * pick(r, 1, 9);
@@ -74,7 +75,7 @@ static void see_number(void *ud, const char *field, uint64_t value)
         s->channel[s->who] = value + 1;
 }
 
-/* All that is in a slice waits, for the slice's own channel. */
+/* All that is in a slice waits, for the slice's own channel if it has one. */
 static void see(struct rig *g)
 {
     const struct hd_part *p = g->m.env.part;

@@ -16,9 +16,17 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->w.channels = 1u << pick(r, 0, 2);
     g->w.interleave = 128u << pick(r, 0, 2);
     g->cache.slices = g->w.channels << pick(r, 0, 2);
+    if (pick(r, 0, 2) == 0) { /* any numbers */
+        g->w.channels = pick(r, 1, 5);
+        g->w.interleave = 128 * pick(r, 1, 3);
+        g->cache.slices = pick(r, 0, 1) ? g->w.channels * pick(r, 1, 3)
+                                        : pick(r, 1, 9);
+    }
     g->cache.ways = pick(r, 1, 16);
     g->cache.bytes = (uint64_t)g->cache.slices * g->cache.ways * 128
                      << pick(r, 0, 3);
+    if (pick(r, 0, 3) == 0)
+        g->cache.bytes *= 3;
     g->cache.mshrs = pick(r, 2, 16);
     g->cache.merges = pick(r, 1, 4);
     g->cache.queue = pick(r, 1, 8);
@@ -28,6 +36,11 @@ static void configure(struct rig *g, struct hd_rng *r)
     g->cache.write = hd_rng_below(r, 3);
     g->cache.slice_hash = hd_rng_below(r, 3);
     g->cache.set_hash = hd_rng_below(r, 3);
+    if (g->cache.slices % 2 != 0 || g->w.channels % 2 != 0 ||
+        g->cache.slices % g->w.channels != 0 || g->w.interleave == 384)
+        g->cache.slice_hash = pick(r, 0, 1); /* ipoly: of even numbers */
+    if (g->cache.bytes / g->cache.slices / g->cache.ways / 128 % 2 != 0)
+        g->cache.set_hash = pick(r, 0, 1);
     g->xbar.latency = pick(r, 0, 9);
     g->w.walk_latency = pick(r, 0, 9);
     g->xbar.bytes = 8u << pick(r, 0, 3);

@@ -246,6 +246,109 @@ static void every_line(void **state)
         }
 }
 
+/* ---- slices that belong to no channel ----------------------------------- */
+
+/* All lines of 12 tags have a place of their own; a request's channel is the
+ * DRAM's, whatever its slice. */
+static void no_multiple(void **state)
+{
+    static const char *const shape[] = {
+        "dram.channels=8 l2cache.slices=4 l2cache.bytes=16384 l2cache.ways=2",
+        "dram.channels=4 l2cache.slices=6 l2cache.bytes=12288 l2cache.ways=4",
+        "dram.channels=10 l2cache.slices=6 l2cache.bytes=36864 l2cache.ways=2",
+        "dram.channels=2 l2cache.slices=5 l2cache.bytes=15360 l2cache.ways=1",
+        "dram.channels=10 l2cache.slices=4 l2cache.bytes=16384 l2cache.ways=1 "
+        "dram.interleave=512 dram.map=row:channel:bank:column:group",
+    };
+    static const char *const kind[] = {"none", "xor", "ipoly"};
+    char text[400];
+
+    (void)state;
+    for (uint32_t i = 0; i < HD_LEN(shape); i++)
+        for (uint32_t k = 0; k < 27; k++) {
+            uint32_t slices, sets, set, s;
+            struct machine *w;
+            uint8_t *held;
+
+            if ((k / 3 % 3 == 2 && i == 3) || (k / 9 == 2 && i % 2 == 1))
+                continue; /* ipoly of an odd number, or of one way's sets */
+            snprintf(text, sizeof text,
+                     "%s dram.channel_hash=%s l2cache.slice_hash=%s "
+                     "l2cache.set_hash=%s",
+                     shape[i], kind[k % 3], kind[k / 3 % 3], kind[k / 9]);
+            w = build(text, 1);
+            if (w->l2 == NULL)
+                fail_msg("%s: %s", text, w->m.err.text);
+            slices = w->set.l2cache.slices;
+            sets = w->l2->slice[0].tags.tags.sets;
+            held = calloc(slices * sets * 12, 1);
+            for (uint64_t line = 0; line < slices * sets * 12; line++) {
+                hd_pa pa = {line << 7};
+                s = hd_l2_slice_of(w->l2, 0, line, &set);
+                assert_true(s < slices && set < sets);
+                assert_int_equal(
+                    held[(line / (slices * sets) * slices + s) * sets + set]++,
+                    0);
+                assert_int_equal(w->l2->slice[s].channel, HD_NONE);
+                assert_int_equal(hd_l2_channel(w->l2, 0, pa),
+                                 hd_dram_channel(w->dram, pa));
+            }
+            free(held);
+            unbuild(w);
+        }
+}
+
+/* Hashed slices and channels of today's cards: strides of a power of two and of
+ * so many times all slices load each slice and each channel with at most twice
+ * its share, and the lines of a slice are in most channels. */
+static void independent(void **state)
+{
+    static const struct {
+        uint32_t slices, channels;
+    } card[] = {{32, 64}, {80, 160}, {96, 160}, {48, 64}, {80, 32}};
+
+    (void)state;
+    for (uint32_t i = 0; i < HD_LEN(card); i++) {
+        uint32_t n = card[i].slices, c = card[i].channels;
+        struct machine *w;
+        char text[300];
+
+        snprintf(text, sizeof text,
+                 "l2cache.slices=%u dram.channels=%u l2cache.bytes=%u "
+                 "l2cache.slice_hash=ipoly dram.channel_hash=ipoly",
+                 n, c, n << 17);
+        w = build(text, 1);
+        if (w->l2 == NULL)
+            fail_msg("%s: %s", text, w->m.err.text);
+        for (uint32_t k = 1; k < 36; k++) {
+            uint64_t step = (k % 2 ? n : 1ull) << k / 2;
+            uint32_t slice[96] = {0}, channel[160] = {0}, lines = 8 * n * c;
+            static uint8_t both[96][160];
+
+            if (step < 2 * c) /* less than a piece a channel */
+                continue;
+            memset(both, 0, sizeof both);
+            for (uint64_t at = 0; at < lines; at++) {
+                hd_pa pa = {(at * step) << 7};
+                uint32_t set, s = hd_l2_slice_of(w->l2, 0, at * step, &set);
+                slice[s]++;
+                channel[hd_dram_channel(w->dram, pa)]++;
+                both[s][hd_dram_channel(w->dram, pa)] = 1;
+            }
+            for (uint32_t s = 0; s < n; s++) {
+                uint32_t reached = 0;
+                for (uint32_t a = 0; a < c; a++)
+                    reached += both[s][a];
+                assert_in_range(slice[s], 0, 2 * lines / n);
+                assert_in_range(reached, c / 2, c);
+            }
+            for (uint32_t a = 0; a < c; a++)
+                assert_in_range(channel[a], 0, 2 * lines / c);
+        }
+        unbuild(w);
+    }
+}
+
 /* Where channels are shared out, an application's are hashed among its own. */
 static void shares(void **state)
 {
@@ -432,7 +535,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polynomials),   cmocka_unit_test(definitions),
-        cmocka_unit_test(every_line),    cmocka_unit_test(shares),
+        cmocka_unit_test(every_line),    cmocka_unit_test(no_multiple),
+        cmocka_unit_test(independent),   cmocka_unit_test(shares),
         cmocka_unit_test(powers_of_two), cmocka_unit_test(weak_strides),
         cmocka_unit_test(six),           cmocka_unit_test(even_counts),
         cmocka_unit_test(refused),

@@ -23,8 +23,12 @@ for _, run in ipairs {
     { "maxwell", hashes("none", "none", "ipoly") },
     { "maxwell", hashes("ipoly", "xor", "none") },
     { "mosaic", hashes("xor", "xor", "xor"), "mosaic" },
+    -- slices that belong to no channel
+    { "maxwell", hashes("none", "none", "none"), nil, 20 },
+    { "maxwell", hashes("ipoly", "ipoly", "xor"), nil, 20 },
 } do
-    local machine, settings, policy = table.unpack(run)
+    local machine, settings, policy, slices = table.unpack(run, 1, 4)
+    settings["l2cache.slices"] = slices
     local sim <close> = whole.sim({ "GUP", "HS" },
         whole.join(whole.SMALL, settings), { machine = machine, check = true,
             policies = policy and { policy } or nil })
@@ -33,9 +37,9 @@ for _, run in ipairs {
     sim:run()
     sim:check()
     local c = sim:counters()
-    local title = ("%s, %s %s %s"):format(machine,
+    local title = ("%s, %s %s %s%s"):format(machine,
         settings["dram.channel_hash"], settings["l2cache.slice_hash"],
-        settings["l2cache.set_hash"])
+        settings["l2cache.set_hash"], slices and ", 20 slices" or "")
     tap.ok(c.l2cache.dram_reads > 0 and c.l2cache.dram_reads
         == c.dram.reads + c.dram.walk_reads or policy, title
         .. ": what the L2 reads is read from DRAM")

@@ -68,7 +68,7 @@ local DRAWN = {
     { "l2cache.ports", 1, 2 },
     { "l2cache.mshrs", 1, 2, 64 }, { "l2cache.merges", 1, 2, 32 },
     { "l2cache.write", "back", "through", "evict" },
-    { "l2cache.slices", 24, 48 }, { "l2cache.queue", 1, 2, 16 },
+    { "l2cache.slices", 24, 48, 20 }, { "l2cache.queue", 1, 2, 16 },
     { "dram.mode", "full", "full", "full", "ideal", "fixed:20", "off" },
     { "dram.channels", 1, 2, 3, 6 }, { "dram.banks", 4, 8, 16 },
     { "dram.groups", 1, 2, 4 }, { "dram.map", "A", "B" },

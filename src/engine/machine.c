@@ -155,8 +155,6 @@ static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
 
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
-    uint32_t channels = m->dram.channels, slices = m->l2cache.slices;
-
     for (const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
          p < end; p++)
         if (p->check != NULL &&
@@ -164,11 +162,6 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
             return err->code;
     if (check_translation(m, err) != 0)
         return err->code;
-    if (slices == 0 || channels == 0 || slices % channels != 0)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "l2cache.slices: %u is not a multiple of "
-                          "dram.channels (%u)",
-                          slices, channels);
     if (components_of(m) > HD_MAX_COMPONENTS)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.count: %u cores, each with an L2 TLB and "

@@ -32,7 +32,8 @@
  *   down     The miss queue of the slice: reads of missing lines, bypassed
  *            requests, stores of a cache that is not write-back, and dirty
  *            victims, one FIFO that empties into its DRAM channel while that
- *            has room; it is woken when it has again.  A place is reserved
+ *            has room; it is woken when it has again.  (A slice that belongs to
+ *            no channel, l2map.c, waits for that of the first request.)  A place is reserved
  *            as soon as a request is sure to need it, so that the input is
  *            blocked in time.
  *   fill     The line has arrived from DRAM: it enters the tags, a dirty
@@ -173,26 +174,38 @@ void hd_l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at)
 
 /* ---- the miss queue --------------------------------------------------- */
 
-/* Sends what the DRAM channel takes. */
+/* The DRAM channel of a request of the slice's. */
+static inline uint32_t down_channel(const struct hd_l2_slice *sl, uint32_t r)
+{
+    const struct hd_req *q = hd_l2_request(sl, r);
+
+    return HD_LIKELY(sl->channel != HD_NONE)
+               ? sl->channel
+               : hd_l2_channel(sl->l2, q->app, q->pa);
+}
+
+/* Sends what the DRAM channel of the first takes. */
 static void down_drain(struct hd_l2_slice *sl, hd_time now)
 {
     const struct hd_l2_wiring *w = &sl->l2->w;
     struct hd_l2_list *down = &sl->s->down;
+    uint32_t channel;
 
     while (down->n > 0 && !sl->s->waiting) {
+        channel = down_channel(sl, down->first);
         if (HD_LIKELY(w->dram != NULL)) {
-            if (hd_dram_takes(w->dram, sl->channel, down->first)) {
+            if (hd_dram_takes(w->dram, channel, down->first)) {
                 hd_dram_send(w->dram, now, l2_pop(sl, down));
                 continue;
             }
             sl->s->waiting = 1;
-            hd_dram_wait(w->dram, sl->channel, down->first, sl->component,
+            hd_dram_wait(w->dram, channel, down->first, sl->component,
                          HD_L2_ROOM, 0);
-        } else if (w->room == NULL || w->room(w->below.self, sl->channel)) {
+        } else if (w->room == NULL || w->room(w->below.self, channel)) {
             w->below.send(w->below.self, now, l2_pop(sl, down));
         } else {
             sl->s->waiting = 1;
-            w->wait(w->below.self, sl->channel, sl->component, HD_L2_ROOM, 0);
+            w->wait(w->below.self, channel, sl->component, HD_L2_ROOM, 0);
         }
     }
 }
@@ -213,7 +226,7 @@ HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
         return;
     }
     if (HD_LIKELY(sl->s->down.n == 0 && dram != NULL &&
-                  hd_dram_takes(dram, sl->channel, r))) {
+                  hd_dram_takes(dram, down_channel(sl, r), r))) {
         hd_dram_send(dram, now, r);
         return;
     }
@@ -640,7 +653,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->l2 = l2;
     sl->host_from = UINT64_MAX;
     sl->i = i;
-    sl->channel = i / (uint32_t)l2->spread.banks;
+    sl->channel = l2->apart ? HD_NONE : i / (uint32_t)l2->spread.banks;
     sl->req = l2->req;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
@@ -675,9 +688,8 @@ static void l2_bound(void *self)
     for (uint32_t i = 0; i < l2->cfg.slices; i++)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
-    l2->quiet = l2->full && !l2->check && !hd_l2_sectored(l2) && tags->set != NULL &&
-                hd_is_pow2(tags->sets) && l2->spread.powers &&
-                l2->own == l2->channels &&
+    l2->quiet = l2->full && !l2->check && !hd_l2_sectored(l2) &&
+                tags->set != NULL && l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }
 
@@ -695,14 +707,10 @@ static int l2_settle(struct hd_l2 *l2)
     l2->channels = w->dram != NULL    ? hd_dram_channels(w->dram)
                    : w->channels != 0 ? w->channels
                                       : 1;
-    l2->own = w->dram != NULL ? hd_dram_own(w->dram) : l2->channels;
+    l2->apart = c->slices % l2->channels != 0;
+    l2->own = w->dram != NULL && !l2->apart ? hd_dram_own(w->dram) : l2->channels;
     if (l2->w.interleave == 0)
         l2->w.interleave = c->line;
-    if (c->slices == 0 || c->slices % l2->channels != 0)
-        return hd_err_set(env->err, HEDDLE_ECONFIG,
-                          "l2cache.slices: %u is not a multiple of "
-                          "dram.channels, %u",
-                          c->slices, l2->channels);
     l2->req = w->reqs->v;
     l2->ev = env->ev;
     l2->check = env->check;

@@ -47,6 +47,14 @@ void hd_l2_show(void *self, uint32_t i, struct heddle_visitor *v)
     l2_show_list(sl, v, "miss queue", &sl->s->down);
 }
 
+/* The channel that a slice waits for, if it is one. */
+static void l2_show_channel(const struct hd_l2_slice *sl,
+                            struct heddle_visitor *v)
+{
+    if (sl->channel != HD_NONE)
+        v->number(v->ud, "channel", sl->channel);
+}
+
 void hd_l2_stuck(void *self, uint32_t i, struct heddle_visitor *v)
 {
     static const char *const causes[] = {"", "an MSHR", "the merges of a line",
@@ -62,12 +70,12 @@ void hd_l2_stuck(void *self, uint32_t i, struct heddle_visitor *v)
     }
     if (s->down.n > 0) {
         hd_show_wait(v, "l2cache miss queue", i, "room at its dram channel");
-        v->number(v->ud, "channel", sl->channel);
+        l2_show_channel(sl, v);
         v->number(v->ud, "n", s->down.n);
     }
     if (below > 0) {
         hd_show_wait(v, "l2cache", i, "lines from its dram channel");
-        v->number(v->ud, "channel", sl->channel);
+        l2_show_channel(sl, v);
         v->number(v->ud, "n", below);
     }
 }

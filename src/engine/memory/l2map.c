@@ -1,10 +1,11 @@
 /*
  * l2map.c - which slice of the L2, and which set there, has a line.
  *
- * Every slice belongs to one DRAM channel and holds lines of that channel
- * alone, as in the partitions of a GPU: a miss never crosses the chip.  Among
- * the slices of a channel the lowest bits of the line's index in the channel
- * decide, so neighbouring lines are in different slices.  How the channel
+ * Where slices are a multiple of the DRAM channels, every slice belongs to one
+ * channel and holds lines of that channel alone, as in the partitions of a GPU:
+ * a miss never crosses the chip.  Among the slices of a channel the lowest bits
+ * of the line's index in the channel decide, so neighbouring lines are in
+ * different slices.  How the channel
  * depends on the address is found by asking the DRAM once for a range of
  * addresses, without dram.channel_hash: a channel that repeats every `channels`
  * pieces of equal length gives the index in closed form; under any other map
@@ -15,6 +16,14 @@
  * are digits of the index that are hashed with those above them.  Each step can
  * be undone, so no two lines of a set are one line, and all sets have equally
  * many.
+ *
+ * Any other number of slices (a GPU whose channels are the pseudo-channels of
+ * HBM: 32 slices and 64 of them, 96 and 160) is a digit of its own, the lowest
+ * of the line's number, which l2cache.slice_hash hashes with all above it: a
+ * miss goes to the channel that its line has.  Cards have a crossbar there;
+ * here it costs no time.  Slice and channel are then two hashes of one address,
+ * and a stride is spread by both if neither follows from the other: where they
+ * would have the same polynomial, slices have its reciprocal.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,6 +49,13 @@ static uint32_t l2_plain_channel_of(const struct hd_l2 *l2, uint64_t line)
                               : l2_channel_of(l2, line);
 }
 
+uint32_t hd_l2_channel(const struct hd_l2 *l2, uint32_t app, hd_pa pa)
+{
+    uint32_t home = l2->w.dram != NULL ? hd_dram_home(l2->w.dram, app) : 0;
+
+    return home + l2_channel_of(l2, pa.v >> l2->line_shift);
+}
+
 /* A line with this index in its plain slice, hashed. */
 static uint64_t l2_hash(const struct hd_l2 *l2, uint64_t line, uint64_t index,
                         uint64_t *channel, uint64_t *bank)
@@ -47,7 +63,7 @@ static uint64_t l2_hash(const struct hd_l2 *l2, uint64_t line, uint64_t index,
     const struct hd_l2_hash *h = &l2->hash;
     uint32_t set = (uint32_t)(index % h->sets);
 
-    *channel = l2_channel_of(l2, line);
+    *channel = l2->apart ? 0 : l2_channel_of(l2, line);
     *bank = hd_addrhash(&h->slice, (uint32_t)*bank, index);
     return index - set + hd_addrhash(&h->set, set, index / h->sets);
 }
@@ -56,7 +72,7 @@ HD_APART uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line,
                                uint64_t *channel, uint64_t *bank)
 {
     const struct hd_l2_spread *s = &l2->spread;
-    uint64_t index;
+    uint64_t index, piece, row;
 
     if (s->granule == 0) {
         index = hd_mix64(line);
@@ -67,11 +83,12 @@ HD_APART uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line,
     if (s->powers) {
         index = hd_l2_shift(s, line, channel, bank);
     } else {
-        *channel = line / s->granule % s->channels;
-        index =
-            line / (s->granule * s->channels) * s->granule + line % s->granule;
-        *bank = index % s->banks;
-        index /= s->banks;
+        piece = hd_recip_div(s->per_granule, line);
+        row = hd_recip_div(s->per_channels, piece);
+        *channel = piece - row * s->channels;
+        *bank = line - (piece - row) * s->granule; /* the index so far */
+        index = hd_recip_div(s->per_banks, *bank);
+        *bank -= index * s->banks;
     }
     return l2->hash.on ? l2_hash(l2, line, index, channel, bank) : index;
 }
@@ -88,9 +105,12 @@ static int l2_make_hashes(struct hd_l2 *l2)
     const struct hd_l2_spread *s = &l2->spread;
     const struct hd_cache_cfg *c = &l2->cfg;
     struct hd_l2_hash *h = &l2->hash;
+    bool alike =
+        l2->apart && hd_bit_first(c->slices) == hd_bit_first(l2->channels);
     const struct hd_addrhash_of slice = {.kind = c->slice_hash,
                                          .size = (uint32_t)s->banks,
-                                         .neighbour = l2->own};
+                                         .neighbour = l2->apart ? 1 : l2->own,
+                                         .reciprocal = alike};
     struct hd_addrhash_of set = {.kind = c->set_hash, .reciprocal = true};
 
     h->sets = hd_cache_sets(c, c->bytes / c->slices);
@@ -106,24 +126,34 @@ static int l2_make_hashes(struct hd_l2 *l2)
                             l2->env->err);
 }
 
-int hd_l2_find_spread(struct hd_l2 *l2)
+/* Finds after how many lines the channel changes, if that is a rule. */
+static uint64_t l2_granule(const struct hd_l2 *l2)
 {
     enum { LONGEST = 1 << 16, SAMPLES = 4096 };
-    struct hd_l2_spread *s = &l2->spread;
     uint64_t g = 1;
 
-    s->channels = l2->own;
-    s->banks = l2->cfg.slices / l2->channels;
     if (l2->own > 1)
         while (g < LONGEST &&
                l2_plain_channel_of(l2, g) == l2_plain_channel_of(l2, 0))
             g++;
-    s->granule = g < LONGEST ? g : 0;
-    for (uint64_t i = 0; s->granule != 0 && i < 2 * SAMPLES; i++) {
+    for (uint64_t i = 0; g < LONGEST && i < 2 * SAMPLES; i++) {
         uint64_t line = i < SAMPLES ? i : hd_mix64(i) >> 37;
         if (l2_plain_channel_of(l2, line) != line / g % l2->own)
-            s->granule = 0;
+            return 0;
     }
+    return g < LONGEST ? g : 0;
+}
+
+int hd_l2_find_spread(struct hd_l2 *l2)
+{
+    struct hd_l2_spread *s = &l2->spread;
+
+    s->channels = l2->apart ? 1 : l2->own;
+    s->banks = l2->cfg.slices / (l2->apart ? 1 : l2->channels);
+    s->granule = l2->apart ? 1 : l2_granule(l2);
+    s->per_granule = hd_recip_of(s->granule + (s->granule == 0));
+    s->per_channels = hd_recip_of(s->channels);
+    s->per_banks = hd_recip_of(s->banks);
     s->powers = hd_is_pow2(s->granule) && hd_is_pow2(s->channels) &&
                 hd_is_pow2(s->banks);
     if (s->powers) {
@@ -133,6 +163,6 @@ int hd_l2_find_spread(struct hd_l2 *l2)
     }
     if (l2_make_hashes(l2) != 0)
         return l2->env->err->code;
-    s->shifts = s->powers && !l2->hash.on;
+    s->shifts = s->powers && !l2->hash.on && hd_is_pow2(l2->hash.sets);
     return 0;
 }

@@ -91,7 +91,7 @@ struct hd_l2_slice {
     uint64_t *count;       /* arena: the slice's rows of counters */
     uint32_t apps;         /* rows of applications; one more follows */
     uint32_t i, component;
-    uint32_t channel;
+    uint32_t channel;   /* HD_NONE: its requests have one each */
     uint64_t host_from; /* hd_l2_host */
     struct hd_mshr mshr;
     struct hd_cache tags;
@@ -101,12 +101,14 @@ struct hd_l2_slice {
 
 /* How lines are spread over slices (l2map.c): the channel changes every
  * `granule` lines, each channel has `banks` slices.  Granule 0: there is no
- * such rule, and lines are hashed. */
+ * such rule, and lines are hashed.  Slices that belong to no channel are the
+ * `banks` of one. */
 struct hd_l2_spread {
     uint64_t granule, channels, banks;
-    bool shifts; /* all are powers of two, and nothing is hashed */
+    bool shifts; /* all are powers of two, sets too, and nothing is hashed */
     bool powers; /* all are powers of two: these are their logarithms */
     uint8_t granule_shift, bank_shift, high_shift; /* granule * channels */
+    struct hd_recip per_granule, per_channels, per_banks;
 };
 
 /* With l2cache.slice_hash, set_hash or dram.channel_hash. */
@@ -129,6 +131,7 @@ struct hd_l2 {
     struct hd_l2_spread spread;
     uint32_t line_shift, channels;
     uint32_t own; /* channels over which an application's lines are spread */
+    bool apart;   /* slices are no multiple of channels: they belong to none */
     bool full;    /* the mode is HD_FULL */
     bool check;   /* --check: keep ticks by stage */
     bool asks;    /* it has to be asked whether a request skips the cache */
@@ -418,6 +421,8 @@ void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
 /* Finds how the channel depends on the line, and makes the hashes; 0, or an
  * error: a hash needs other numbers. */
 int hd_l2_find_spread(struct hd_l2 *l2);
+/* The DRAM channel of a request. */
+uint32_t hd_l2_channel(const struct hd_l2 *l2, uint32_t app, hd_pa pa);
 
 /* ---- l2sector.c: lines with sectors ----------------------------------- */
 
