@@ -172,6 +172,12 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["l2cache.merges"] = 16, ["l2cache.bytes"] = 65536 },
     apps = { tiny "BFS2", tiny "FWT", tiny "GUP", whole.random(8, 16) } }
 
+-- An L2 of two halves.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
+    ["l2cache.halves"] = 2, ["l2cache.bytes"] = 65536, ["l1cache.mshrs"] = 32,
+    ["l2cache.mshrs"] = 32, ["dram.channels"] = 2 },
+    apps = { tiny "BFS2", tiny "FWT", tiny "GUP", whole.random(8, 16) } }
+
 -- Regions that are coalesced before their pages have come.
 runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
     ["vm.paging"] = "fault", ["link.latency"] = 100,

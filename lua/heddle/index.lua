@@ -268,6 +268,8 @@ index.needs = {
         .. "uvm.perf_fault_replay_policy = once",
     ["link.out_bandwidth"] = "vm.paging = fault, and less memory than is "
         .. "touched",
+    ["l2cache.far_latency"] = "l2cache.halves = 2",
+    ["l2cache.far_copies"] = "l2cache.halves = 2",
     ["dram.cap"] = "dram.scheduler = capped",
     ["dram.trefi"] = "dram.refresh = true",
     ["dram.trfc"] = "dram.refresh = true",

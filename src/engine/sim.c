@@ -162,6 +162,7 @@ static int build_memory(heddle_sim *s)
             return no_memory(s);
     }
     w.clients = s->client;
+    w.cores = m->core.count;
     w.dram_client = HD_CLIENT_L2;
     s->l2 = hd_l2_open(s->env, &w);
     return s->l2 == NULL ? no_memory(s) : 0;

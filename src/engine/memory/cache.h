@@ -36,6 +36,7 @@ struct hd_cache_cfg {
     uint32_t queue_latency; /* L2 only: cycles at a slice before the tags */
     uint32_t sector_bytes;  /* 0: no sectors (sector.c) */
     uint32_t fetch_bytes;   /* L2 only: 0: a sector */
+    uint32_t halves, far_latency, far_copies; /* L2 only: l2half.c */
 };
 
 /* What is kept of a line that is present. */

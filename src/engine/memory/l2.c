@@ -86,13 +86,17 @@ enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
 {
     uint64_t line = pa.v >> l2->line_shift;
     uint32_t set, entry;
+    struct hd_l2_slice *home;
     struct hd_cache *tags;
     bool dirty;
 
     hd_cross(l2->env, HD_BORDER_drop_l2);
     if (!l2->full)
         return HD_L2_NOT_THERE;
-    tags = &l2->slice[hd_l2_slice_of(l2, app, line, &set)].tags;
+    home = &l2->slice[hd_l2_slice_of(l2, app, line, &set)];
+    if (HD_UNLIKELY(l2->half.slices != 0))
+        hd_l2half_drop(home, app, set, line);
+    tags = &home->tags;
     entry = hd_assoc_find(&tags->tags, set, line);
     if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
@@ -113,15 +117,16 @@ HD_APART void hd_l2_take_other(const struct hd_l2 *l2, hd_time now, uint32_t r)
     hd_assert(q->app < HD_MAX_APPS && q->level < 8);
     at = hd_recip_up(l2->per_cycle, now) + l2->travel[q->kind == HD_REQ_WALK];
     q->line = q->pa.v >> l2->line_shift;
-    to =
-        l2->slice[0].component + hd_l2_slice_of(l2, q->app, q->line, &q->spare);
+    to = hd_l2_slice_of(l2, q->app, q->line, &q->spare);
+    if (HD_UNLIKELY(l2->half.slices != 0))
+        at += hd_l2half_route(l2, q, &to);
     if (HD_LIKELY(((q->flags & HD_REQ_BYPASS) | l2->asks |
                    l2->steer->l2_steered[q->app][q->level]) == 0) ||
         (!l2->full && l2->cfg.mode.kind != HD_OFF)) {
         at += l2->latency;
         what = HD_L2_LOOK;
     }
-    hd_l2_post_arrival(l2, at, to, what, r);
+    hd_l2_post_arrival(l2, at, l2->slice[0].component + to, what, r);
 }
 
 static HD_HOT void l2_take(void *self, hd_time now, uint32_t r)
@@ -161,6 +166,9 @@ static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
     sl->s->owed--;
     if (HD_UNLIKELY(sl->l2->check))
         sl->s->total += at - q->born;
+    if (HD_UNLIKELY((q->flags & (HD_REQ_ACK | HD_REQ_HALF)) ==
+                    (HD_REQ_ACK | HD_REQ_HALF)))
+        at = hd_l2half_back(sl, q, at);
     if (q->flags & HD_REQ_ACK)
         c->reply(c->self, at, r);
 }
@@ -318,6 +326,12 @@ static HD_INLINE void enter_line(struct hd_l2_slice *sl, hd_time now,
                                  HD_NO_WARP));
 }
 
+void hd_l2_enter_clean(struct hd_l2_slice *sl, hd_time now,
+                       const struct hd_req *q)
+{
+    enter_line(sl, now, now, q, q->level, false);
+}
+
 /* ---- serving a request ------------------------------------------------ */
 
 /* The line is in flight: the request joins its MSHR. */
@@ -424,6 +438,9 @@ static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
     bool write = q->kind == HD_REQ_WRITE;
     uint32_t e, m;
 
+    if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0) &&
+        hd_l2half_serve(sl, now, r, t))
+        return HD_L2_GO;
     if (HD_UNLIKELY(q->flags & (HD_REQ_BYPASS | HD_REQ_SECTORS)))
         return (q->flags & HD_REQ_BYPASS) != 0
                    ? hd_l2_serve_bypassed(sl, now, r, t)
@@ -589,7 +606,7 @@ HD_APART void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 }
 
 HD_APART void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now,
-                                uint32_t what, uint32_t a)
+                                uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_l2_state *s = sl->s;
 
@@ -609,6 +626,9 @@ HD_APART void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now,
     case HD_L2_PASS:
         hd_l2_bypassed(sl, now, a);
         break;
+    case HD_L2_COPY:
+        hd_l2half_copy(sl, now, a, b);
+        break;
     case HD_L2_ROOM:
         s->waiting = 0;
         down_drain(sl, now);
@@ -623,13 +643,12 @@ HD_APART void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now,
 static HD_HOT void l2_serve(void *self, hd_time now, uint32_t what, uint32_t a,
                             uint64_t b)
 {
-    (void)b;
     if (what == HD_L2_LOOK && hd_l2_quiet(self))
         hd_fast_l2_look(self, now, a);
     else if (what == HD_L2_FILL)
         l2_fill(self, now, a);
     else
-        hd_l2_serve_other(self, now, what, a);
+        hd_l2_serve_other(self, now, what, a, b);
 }
 
 /* What a blocked input has waited is counted when it is served; before the
@@ -689,6 +708,7 @@ static void l2_bound(void *self)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
     l2->quiet = l2->full && !l2->check && !hd_l2_sectored(l2) &&
+                l2->half.slices == 0 &&
                 tags->set != NULL && l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }
@@ -741,6 +761,8 @@ static int l2_build(struct hd_l2 *l2)
         return hd_err_memory(env->err);
     l2->stat = hd_stats_group(env->stats, &hd_rows_l2cache, l2->cfg.slices);
     if (hd_l2_sectored(l2) && hd_l2sector_open(l2) != 0)
+        return env->err->code;
+    if (l2->cfg.halves == 2 && hd_l2half_open(l2) != 0)
         return env->err->code;
     for (uint32_t i = 0; i < HD_L2_HISTS; i++) {
         l2->hist[i] = hd_stats_hist(env->stats, &hd_rows_l2cache, i);

@@ -40,6 +40,7 @@ struct hd_l2_wiring {
     uint32_t burst;               /* with sectors: bytes that DRAM moves at once */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
+    uint32_t cores;            /* the first clients are so many cores */
     uint32_t dram_client;      /* req.client of what the slices send to DRAM */
     /* With `below` only: channels (0: one), bytes of one before the next, and
      * the two halves of back-pressure, as in dram.h; room NULL: never full. */

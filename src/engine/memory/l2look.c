@@ -126,6 +126,8 @@ void hd_l2_check(void *self, uint32_t i, struct heddle_error *err)
         wrong = "a line is in the ways of another application";
     if (hd_l2_sectored(l2) && hd_l2sector_check(sl) != NULL)
         wrong = hd_l2sector_check(sl);
+    if (l2->half.slices != 0 && hd_l2half_check(sl) != NULL)
+        wrong = hd_l2half_check(sl);
     if (!hd_mshr_sane(&sl->mshr))
         wrong = "the lists of MSHRs are broken";
     if (s->owed != inside)

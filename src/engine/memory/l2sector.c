@@ -403,6 +403,18 @@ HD_HOT void hd_l2sector_answer(void *self, hd_time at, uint32_t d)
     hd_req_give(l2->w.reqs, d);
 }
 
+void hd_l2sector_copy(struct hd_l2_slice *sl, hd_time now,
+                      const struct hd_req *q, uint32_t sectors)
+{
+    struct hd_sectors w = {.valid = (uint8_t)sectors};
+    uint32_t e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
+
+    if (e != HD_NONE)
+        hd_sectors_add(&sl->tags, e, &w);
+    else
+        l2s_enter(sl, now, now, q, 0, &w);
+}
+
 /* ---- events ------------------------------------------------------------ */
 
 HD_HOT void hd_l2sector_take(void *self, hd_time now, uint32_t r)
@@ -416,13 +428,12 @@ HD_HOT void hd_l2sector_take(void *self, hd_time now, uint32_t r)
 HD_HOT void hd_l2sector_event(void *self, hd_time now, uint32_t what,
                               uint32_t a, uint64_t b)
 {
-    (void)b;
     if (what == HD_L2_FILL)
         l2s_fill(self, now, a & ((1u << FILL_SECTORS) - 1), a >> FILL_SECTORS);
     else if (HD_LIKELY(what == HD_L2_LOOK))
         hd_l2_look(self, now, a);
     else
-        hd_l2_serve_other(self, now, what, a);
+        hd_l2_serve_other(self, now, what, a, b);
 }
 
 /* ---- functional warming ------------------------------------------------ */

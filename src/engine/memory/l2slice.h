@@ -2,8 +2,8 @@
  * l2slice.h - inside the L2: the state of a slice and the small steps that its
  * files share.  l2.c is the plain slice; l2map.c knows which slice has a line;
  * memory/fast/l2.c is the fast path; l2sector.c is a slice of lines with
- * sectors; l2bypass.c, l2host.c, l2packed.c and l2share.c are what proposals
- * add, each called by a line of l2.c.
+ * sectors; l2bypass.c, l2half.c, l2host.c, l2packed.c and l2share.c are what
+ * cards and proposals add, each called by a line of l2.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,8 @@ enum {
     HD_L2_FILL,   /* DRAM has answered; a: the MSHR */
     HD_L2_PASS,   /* DRAM has answered a bypassed read; a: what asked it */
     HD_L2_ROOM,   /* DRAM has room again */
-    HD_L2_RETRY   /* the input may be served */
+    HD_L2_RETRY,  /* the input may be served */
+    HD_L2_COPY    /* something of the other half's has come (l2half.c) */
 };
 
 /* req.tag of what a slice sends down: slice << 16 | MSHR, or this: */
@@ -78,6 +79,7 @@ struct hd_l2_state {
     uint32_t cause;         /* enum hd_l2_cause: why in.first waits */
     uint32_t held;          /* application of the request that waits */
     uint32_t sectors;       /* in flight from DRAM (l2sector.c) */
+    uint32_t copying;       /* in flight to the other half (l2half.c) */
     hd_time since;          /* when it was blocked for this cause */
     /* for the invariants, with --check: ticks by stage */
     hd_time travel, input, look, memory, output, total;
@@ -152,6 +154,11 @@ struct hd_l2 {
                                  sector's bytes if these are more */
         struct hd_stat stat;
     } sector;
+    struct { /* l2half.c */
+        uint32_t slices; /* in each half; 0: there are no halves */
+        hd_time far;
+        struct hd_stat stat;
+    } half;
 };
 
 /* Lines have sectors. */
@@ -230,6 +237,10 @@ static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
     return (uint32_t)(channel * s->banks + bank);
 }
 
+/* l2half.c: when an answer that leaves its slice has passed the halves. */
+hd_time hd_l2half_back(struct hd_l2_slice *sl, const struct hd_req *q,
+                       hd_time leaves);
+
 /* Answers a request whose data is there at `at`. */
 static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
                                   uint32_t r, hd_time at)
@@ -253,6 +264,8 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
     hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK ? HD_L2_WALK_LATENCY
                                                  : HD_L2_DATA_LATENCY][row],
                 hd_recip_div(l2->per_core, leaves - q->born));
+    if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0))
+        leaves = hd_l2half_back(sl, q, leaves);
     c->reply(c->self, leaves, r);
 }
 
@@ -401,7 +414,7 @@ void hd_l2_take_other(const struct hd_l2 *l2, hd_time now, uint32_t r);
 void hd_l2_end(struct hd_l2_slice *sl, uint32_t r, hd_time at);
 /* Events that are no look-up on the fast path and no fill. */
 void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now, uint32_t what,
-                       uint32_t a);
+                       uint32_t a, uint64_t b);
 
 /* A read or an atomic that was looked up waits in an MSHR, and its line is read
  * from DRAM. */
@@ -415,6 +428,10 @@ void hd_l2_enter(struct hd_l2_slice *sl, hd_time now, uint32_t r);
 
 /* Serves the input until its head is blocked.  `now` is an L2 edge. */
 void hd_l2_resume(struct hd_l2_slice *sl, hd_time now);
+
+/* Enters a line that is as in memory, and sends a dirty victim down. */
+void hd_l2_enter_clean(struct hd_l2_slice *sl, hd_time now,
+                       const struct hd_req *q);
 
 /* ---- l2map.c: lines and slices ---------------------------------------- */
 
@@ -439,6 +456,31 @@ uint32_t hd_l2sector_serve(struct hd_l2_slice *sl, hd_time now, uint32_t r,
                            hd_time t);
 /* What is wrong with the sectors of a slice, or NULL. */
 const char *hd_l2sector_check(const struct hd_l2_slice *sl);
+
+/* What has come from the other half, in the sectors of q's line. */
+void hd_l2sector_copy(struct hd_l2_slice *sl, hd_time now,
+                      const struct hd_req *q, uint32_t sectors);
+
+/* ---- l2half.c: two halves --------------------------------------------- */
+
+/* What follows from the settings; 0, or an error. */
+int hd_l2half_open(struct hd_l2 *l2);
+/* Where a request that is sent is looked up first: its home slice, or the one
+ * across; how much later it is there. */
+hd_time hd_l2half_route(const struct hd_l2 *l2, struct hd_req *q,
+                        uint32_t *slice);
+/* A request with HD_REQ_HALF is first in line at t.  True: it has gone on to
+ * the other half. */
+bool hd_l2half_serve(struct hd_l2_slice *sl, hd_time now, uint32_t r,
+                     hd_time t);
+/* HD_L2_COPY. */
+void hd_l2half_copy(struct hd_l2_slice *sl, hd_time now, uint32_t what,
+                    uint64_t line);
+/* A line is taken out of its home slice: so is its copy. */
+void hd_l2half_drop(struct hd_l2_slice *home, uint32_t app, uint32_t set,
+                    uint64_t line);
+/* What is wrong with the copies of a slice, or NULL. */
+const char *hd_l2half_check(const struct hd_l2_slice *sl);
 
 /* ---- l2bypass.c: requests that skip the cache ------------------------- */
 

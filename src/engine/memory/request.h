@@ -42,7 +42,8 @@ enum {
                             client, in the order in which they are sent */
     HD_REQ_CLASSED = 16, /* dram_class was asked: see there */
     HD_REQ_PACKED = 32,  /* a line of a compressed page, sent to DRAM */
-    HD_REQ_SECTORS = 64  /* `sectors` says which of its line it is for */
+    HD_REQ_SECTORS = 64, /* `sectors` says which of its line it is for */
+    HD_REQ_HALF = 128    /* in the L2: l2half.c has to see it */
 };
 
 struct hd_req {
