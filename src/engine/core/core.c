@@ -202,6 +202,9 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
     case HD_MSG_AGAIN:
         hd_blocking_again(c, t);
         break;
+    case HD_MSG_STORED:
+        hd_warp_stored(c, m->a, t);
+        break;
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
         break;
@@ -311,6 +314,9 @@ static HD_INLINE void core_reply(struct hd_core *c, hd_time at, uint32_t req,
     at = hd_recip_up(g->per_cycle, at + g->back);
     if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
         core_push(c, &s->acks, at, 0, 0);
+        if (HD_UNLIKELY(g->m->core.exit == HD_EXIT_STORES) &&
+            q->warp != HD_NO_WARP)
+            hd_core_message(c, at, HD_MSG_STORED, q->warp, 0);
         if ((s->blocked & HD_BLOCK_STORES) != 0)
             core_told(c, at);
         return;

@@ -46,6 +46,7 @@ struct hd_shared_cfg {
 
 enum hd_scheduler { HD_SCHED_GTO, HD_SCHED_LRR };
 enum hd_atomics { HD_ATOMICS_LINE, HD_ATOMICS_WORD };
+enum hd_exit { HD_EXIT_ISSUE, HD_EXIT_STORES };
 
 enum { HD_MAX_WARPS = 64, HD_MAX_CORES = 1024, HD_SLOTS = 32 };
 
@@ -88,7 +89,8 @@ struct hd_warp {      /* a line of the host's cache */
     hd_time since;    /* its time is accounted up to here */
     uint32_t pending; /* occupied scoreboard slots */
     uint32_t ctx;     /* its block, as the source names it */
-    uint32_t flight;  /* its memory instructions that fill no slot */
+    uint32_t flight;  /* its memory instructions that fill no slot, and with
+                         core.exit=stores what they have sent */
     uint16_t index;   /* its number in the block */
     uint16_t block;   /* block slot of the core */
     uint8_t state;    /* enum hd_warp_state */
@@ -411,6 +413,7 @@ enum hd_core_message {
     HD_MSG_FAULT,     /* a: translation request that waits for a far fault */
     HD_MSG_REPLAY,    /* a: one that has, and was answered */
     HD_MSG_AGAIN,     /* the oldest miss without an MSHR is looked up again */
+    HD_MSG_STORED,    /* a: warp, a store of which was acknowledged */
     HD_MSG_WALK,      /* a: request of a walk that leaves by this core's port */
     HD_MSG_PREFETCHED /* a, b: translation that a policy started: its page's low
                     bits; 1 bit: to the buffer next to the L1 TLB, 4:
@@ -444,6 +447,8 @@ void hd_warp_open(struct hd_core *c);
 void hd_warp_launch(struct hd_core *c);
 /* A block begins at t; there is room. */
 void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number);
+/* HD_MSG_STORED: a store of warp w was acknowledged. */
+void hd_warp_stored(struct hd_core *c, uint32_t w, hd_time t);
 /* A memory instruction is done. */
 void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t);
 /* compact.c: the warp of the core in which a thread began that is in a warp

@@ -213,6 +213,7 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
             l1d_fill(c, line, true, l1d_who(c, memop), t);
     } else {
         c->s->stores++;
+        hd_l1d_owed(c, memop);
         l1d_send(c, t + ticks, HD_REQ_WRITE, line, bytes, c->memop[memop].warp,
                  HD_NONE, HD_REQ_ACK | (bytes < cfg->line ? HD_REQ_PARTIAL : 0),
                  c->pc[memop]);

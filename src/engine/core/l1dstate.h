@@ -17,6 +17,14 @@ static inline bool hd_l1d_is_full(const struct hd_core *c)
     return c->gpu->m->l1cache.mode.kind == HD_FULL;
 }
 
+/* A store of an instruction is sent: with core.exit=stores its warp does not end
+ * before it is acknowledged. */
+static inline void hd_l1d_owed(struct hd_core *c, uint32_t memop)
+{
+    if (HD_UNLIKELY(c->gpu->m->core.exit == HD_EXIT_STORES))
+        c->warp[c->memop[memop].warp].flight++;
+}
+
 /* Enters a line into the L1.  True: *victim is to be written back.  Only stores
  * that allocate can have inserted the line since it was missed. */
 static HD_INLINE bool hd_l1d_place(struct hd_core *c, uint64_t line, bool dirty,

@@ -397,6 +397,7 @@ static bool sector_store(struct hd_core *c, uint32_t memop, uint64_t line,
     s->count[HD_L1S_WRITE_HITS] += hd_bit_count(s->asked & valid);
     s->count[HD_L1S_WRITE_PARTS] += hd_bit_count(s->asked & ~s->whole);
     c->s->stores++;
+    hd_l1d_owed(c, memop);
     hd_l1d_ask(c, t + ticks, HD_REQ_WRITE, line, bytes, memop, HD_NONE,
                HD_REQ_ACK |
                    (bytes < c->gpu->m->l1cache.line || s->bytes != NULL

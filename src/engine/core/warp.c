@@ -213,6 +213,22 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
     hd_places_give(&c->memop_places, memop);
 }
 
+void hd_warp_stored(struct hd_core *c, uint32_t w, hd_time t)
+{
+    struct hd_warp *x = &c->warp[w];
+
+    hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    hd_assert(x->flight > 0);
+    x->flight--;
+    if (x->state != HD_WARP_SLOTS || hd_warp_must_wait(x))
+        return;
+    if (t > x->since) {
+        hd_warp_account(c, HD_CORE_T_DATA, t - x->since);
+        x->since = t;
+    }
+    hd_warp_make_ready(c, c->s, x, w, t);
+}
+
 /* ---- which warp ---------------------------------------------------------- */
 
 /* The policy's answer to warp_pick. */
