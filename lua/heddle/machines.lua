@@ -721,6 +721,7 @@ local PRESETS = {
                 regs = { 65536, "config: gpgpu_shader_registers" },
                 shared_bytes = { 65536, "config: gpgpu_shmem_size" },
                 atomics = { "word", "Accel-Sim: memory_coalescing_arch_atomic" },
+                exit = { "stores", "Accel-Sim: shd_warp_t::hardware_done" },
             },
             l1tlb = {
                 blocking = { "none", "config: nothing is translated, so "
@@ -733,7 +734,8 @@ local PRESETS = {
                     .. "many as 64 KB have" },
                 line = { 128, "config: dl1" },
                 latency = { 32, "config: gpgpu_l1_latency" },
-                ports = { 4, "config: gpgpu_l1_banks" },
+                ports = { 1, "config: gpgpu_l1_banks 4, which take a sector "
+                    .. "each a cycle (l1_banks_byte_interleaving 32): a line" },
                 mshrs = { 256, "config: dl1, A:256" },
                 merges = { 32, "config: dl1, A:256:32" },
                 write = { "through", "config: dl1, T" },

@@ -19,7 +19,7 @@
 -- loops are listed as they were run.
 --
 -- With `ends` each warp loads what it stored last, and uses it, before it ends: as if
--- it waited for the stores' acknowledgements, which no setting can say.
+-- it waited for the stores' acknowledgements, as with core.exit=stores.
 --
 -- SPDX-License-Identifier: MIT
 local BASE, SHARED, MB = 0x7f2000000000, 0x7f0000000000, 1 << 20
