@@ -3,7 +3,8 @@
  * at every cycle, every request and the history of commands issues exactly
  * the commands of the engine, for all schedulers, page policies, refresh,
  * classes, maps and odd geometries, however the engine's decisions are cut
- * into events, and also when a policy answers dram_pick as the default does.
+ * into events, and also when a policy answers dram_pick as the default does; so
+ * with two command buses, pseudo-channels and refresh of single banks.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,12 +21,13 @@
 
 /* ---- comparing ----------------------------------------------------------- */
 
-static const char *const kinds[] = {"ACT", "PRE", "RD", "WR", "PREA", "REF"};
+static const char *const kinds[] = {"ACT",  "PRE", "RD",   "WR",
+                                    "PREA", "REF", "PREB", "REFB"};
 
 static void compare(struct rig *g, const struct hd_dram_cfg *c,
                     const uint8_t *klass, uint32_t channel)
 {
-    struct naive t = {.c = c};
+    struct naive t = {.c = c, .channel = channel};
     uint32_t left = 0, next = 0;
     uint64_t now = 0;
     uint64_t age = 0;
@@ -49,27 +51,28 @@ static void compare(struct rig *g, const struct hd_dram_cfg *c,
     for (left = t.n; left > 0;) {
         uint32_t before = t.logged;
         twin_cycle(&t, ++now);
-        if (t.logged == before)
-            continue;
-        const struct hd_dramcmd *a = &t.log[before], *b;
-        while (next < g->logged && g->log[next].channel != channel)
-            next++;
-        if (next == g->logged)
-            fail_msg("the engine stops before cycle %llu",
-                     (unsigned long long)now);
-        b = &g->log[next++];
-        if (a->cycle != b->cycle || a->kind != b->kind || a->bank != b->bank ||
-            (a->kind <= HD_DRAM_WR && a->kind != HD_DRAM_PRE &&
-             a->row != b->row) ||
-            (column_kind(a->kind) &&
-             (a->close != b->close || a->column != b->column)))
-            fail_msg("command %u: twin %s bank %u row %llu close %u cycle "
-                     "%llu, engine %s bank %u row %llu close %u cycle %llu",
-                     before, kinds[a->kind], a->bank,
-                     (unsigned long long)a->row, a->close,
-                     (unsigned long long)a->cycle, kinds[b->kind], b->bank,
-                     (unsigned long long)b->row, b->close,
-                     (unsigned long long)b->cycle);
+        for (; before < t.logged; before++) {
+            const struct hd_dramcmd *a = &t.log[before], *b;
+            while (next < g->logged && g->log[next].channel != channel)
+                next++;
+            if (next == g->logged)
+                fail_msg("the engine stops before cycle %llu",
+                         (unsigned long long)now);
+            b = &g->log[next++];
+            if (a->cycle != b->cycle || a->kind != b->kind ||
+                a->bank != b->bank ||
+                (a->kind <= HD_DRAM_WR && a->kind != HD_DRAM_PRE &&
+                 a->row != b->row) ||
+                (column_kind(a->kind) &&
+                 (a->close != b->close || a->column != b->column)))
+                fail_msg("command %u: twin %s bank %u row %llu close %u cycle "
+                         "%llu, engine %s bank %u row %llu close %u cycle %llu",
+                         before, kinds[a->kind], a->bank,
+                         (unsigned long long)a->row, a->close,
+                         (unsigned long long)a->cycle, kinds[b->kind], b->bank,
+                         (unsigned long long)b->row, b->close,
+                         (unsigned long long)b->cycle);
+        }
         left = 0;
         for (uint32_t i = 0; i < t.n; i++)
             left += !t.w[i].done;
@@ -244,6 +247,28 @@ static void odd_timing(void **state)
     }
 }
 
+/* Two buses, pseudo-channels, tWTR_L and refresh of single banks. */
+static void buses_and_banks(void **state)
+{
+    struct hd_rng r = hd_rng_make(17, 5);
+
+    (void)state;
+    for (uint32_t i = 0; i < 36; i++) {
+        struct hd_dram_cfg c = base();
+        if (i % 4 != 0)
+            draw_timing(&c, &r);
+        draw_modern(&c, &r);
+        c.scheduler = i % 3;
+        c.page = i / 3 % 2;
+        c.golden = i % 2;
+        trial(&c, 260, 100 + i, i % 2 ? 4 : 10,
+              i % 5 == 0   ? CLASSES_BOUND
+              : i % 5 == 1 ? PICK_BOUND
+              : i % 5 == 2 ? SYNCED | CLASSES_BOUND | PICK_BOUND
+                           : PLAIN);
+    }
+}
+
 static void cuts_change_nothing(void **state)
 {
     (void)state;
@@ -259,9 +284,12 @@ static void cuts_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schedulers_and_pages), cmocka_unit_test(classes),
-        cmocka_unit_test(geometries),           cmocka_unit_test(odd_timing),
+        cmocka_unit_test(schedulers_and_pages),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(geometries),
+        cmocka_unit_test(odd_timing),
         cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(buses_and_banks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

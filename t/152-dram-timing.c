@@ -44,6 +44,9 @@ static const struct timing {
     {"tWTR", AT(twtr), HD_DRAM_WR, HD_DRAM_RD, CHANNEL, {AT(wl), AT(bl)}, 0},
     {"tRTW", AT(trtw), HD_DRAM_RD, HD_DRAM_WR, CHANNEL, {0}, 12},
     {"tRFC", AT(trfc), HD_DRAM_REF, HD_DRAM_ACT, CHANNEL, {0}, 0},
+    {"tWTR_L", AT(twtr_l), HD_DRAM_WR, HD_DRAM_RD, GROUP, {AT(wl), AT(bl)}, 9},
+    {"tRFCpb", AT(trfcpb), HD_DRAM_REFB, HD_DRAM_ACT, BANK, {0}, 0},
+    {"tRREFD", AT(trrefd), HD_DRAM_REFB, HD_DRAM_ACT, CHANNEL, {0}, 0},
 };
 
 static uint32_t *field(struct hd_dram_cfg *c, size_t offset)
@@ -120,6 +123,7 @@ static void exact_in_the_stream(void **state)
             struct hd_dram_cfg c = base();
             struct rig g;
             uint64_t expected;
+            c.refresh_by = t->from == HD_DRAM_REFB;
             if (t->value != 0)
                 *field(&c, t->offset) = t->value;
             expected = *field(&c, t->offset) += more;

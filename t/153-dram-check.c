@@ -104,6 +104,10 @@ static void catches_each(void **state)
         {"tRTW", AT(trtw), 12, 0, 0},     {"CL", AT(cl), 0, AT(trtw), 14},
         {"WL", AT(wl), 0, AT(trtw), 14},  {"BL", AT(bl), 0, AT(tccd_s), 1},
         {"tREFI", AT(trefi), 0, 0, 0},    {"tRFC", AT(trfc), 0, 0, 0},
+        {"tWTR_L", AT(twtr_l), 9, 0, 0},
+        {"tRFCpb", AT(trfcpb), 0, AT(refresh_by), 1},
+        {"tRREFD", AT(trrefd), 0, AT(refresh_by), 1},
+        {"the rule of one command", AT(tact), 3, AT(buses), 2},
     };
     struct heddle_error err;
 

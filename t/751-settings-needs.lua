@@ -40,6 +40,7 @@ local LARGE = { ["vm.page"] = "2M", ["vm.round"] = true,
     ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 4 }
 local REFAULT = whole.join(FEW, { ["fault.thrashing"] = "refault" })
 local ONE = whole.join(DRIVER, { ["uvm.perf_fault_batch_count"] = 1 })
+local BY_BANK = { ["dram.refresh"] = true, ["dram.refresh_by"] = "bank" }
 local CLASSES = { ["core.classes"] = true }
 local CASES = {
     { "pwc.entries", 16, { ["pwc.mode"] = "full" } },
@@ -114,6 +115,9 @@ local CASES = {
         ["dram.bus_bytes"] = 32, ["core.ilp"] = 0 } },
     { "dram.trefi", 300, { ["dram.refresh"] = true } },
     { "dram.trfc", 250, { ["dram.refresh"] = true } },
+    { "dram.refresh_by", "bank", { ["dram.refresh"] = true } },
+    { "dram.trfcpb", 400, BY_BANK }, { "dram.trrefd", 400, BY_BANK },
+    { "dram.tact", 20, { ["dram.buses"] = "split" } },
     { "memory.fragment_occupancy", 90,
         { ["memory.fragment_index"] = 100 } },
     { "memory.hog_kept", 90, { ["memory.hog_torn"] = 500 } },

@@ -237,7 +237,7 @@ end
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,115 what is reached: 5,683, and 2,432 of headers
+-- budget of both lists together, 8,279 what is reached: 5,740, and 2,539 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
@@ -247,12 +247,12 @@ local private = lines_of [[
     core/issue.h core/l1tlbstate.h core/l1dstate.h translation/unit.h
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
-fewer(stations, 5790, "the ten plain stations")
-fewer(stations + private, 8350, "the ten plain stations and their private headers")
+fewer(stations, 5745, "the ten plain stations")
+fewer(stations + private, 8285, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 18,970 what is reached: the whole of each file counts, however
+-- are the budget, 19,497 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 19450, "the files of a cold load")
+fewer(lines_of(PATH), 19510, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

@@ -65,6 +65,22 @@ static inline void draw_timing(struct hd_dram_cfg *c, struct hd_rng *r)
     c->trtw = hd_rng_below(r, 20);
 }
 
+/* Any of what the memories of today have, and sometimes none of it. */
+static inline void draw_modern(struct hd_dram_cfg *c, struct hd_rng *r)
+{
+    c->buses = hd_rng_below(r, 3);
+    c->pseudo = hd_rng_below(r, 3);
+    if (c->pseudo == HD_DRAM_PSEUDO_PAIR)
+        c->channels = 2 + 2 * hd_rng_below(r, 2);
+    c->tact = 1 + hd_rng_below(r, 3);
+    c->twtr_l = hd_rng_below(r, 16);
+    c->refresh = hd_rng_below(r, 3) != 0;
+    c->refresh_by = hd_rng_below(r, 3) != 0;
+    c->trefi = 1600 + hd_rng_below(r, 900);
+    c->trfcpb = 1 + hd_rng_below(r, 300);
+    c->trrefd = 1 + hd_rng_below(r, 40);
+}
+
 /* One request of a test. */
 struct item {
     uint64_t address, cycle; /* wanted */

@@ -32,6 +32,8 @@ struct naive {
     uint64_t row[64];
     uint32_t served[64];
     uint64_t refreshes;
+    uint32_t channel;
+    uint64_t bus[2]; /* first free cycle of the bus, or of row and column bus */
     struct hd_dramcmd *log;
     uint32_t logged, room;
 };
@@ -64,6 +66,12 @@ static uint64_t distance(const struct hd_dram_cfg *c, const struct past *p,
     int same = p->bank == bank;
     uint64_t d = 0;
 
+    if (p->kind == HD_DRAM_REFB)
+        return kind != HD_DRAM_ACT && kind != HD_DRAM_REFB ? 0
+               : same ? most(c->trfcpb, c->trrefd)
+                      : c->trrefd;
+    if (kind == HD_DRAM_REFB)
+        kind = HD_DRAM_ACT; /* it waits as an activate does */
     if (p->kind == HD_DRAM_REF)
         return kind == HD_DRAM_ACT || kind == HD_DRAM_REF ? c->trfc : 0;
     if (column_kind(p->kind) && column_kind(kind)) {
@@ -76,7 +84,10 @@ static uint64_t distance(const struct hd_dram_cfg *c, const struct past *p,
         if (p->kind == HD_DRAM_RD && kind == HD_DRAM_WR)
             d = most(d, hd_dram_trtw(c));
         if (p->kind == HD_DRAM_WR && kind == HD_DRAM_RD)
-            d = most(d, c->wl + c->bl + c->twtr);
+            d = most(d, c->wl + c->bl +
+                            (p->bank / in_group == bank / in_group
+                                 ? most(c->twtr, c->twtr_l)
+                                 : c->twtr));
         return d;
     }
     if (p->kind == HD_DRAM_ACT && kind == HD_DRAM_ACT)
@@ -111,7 +122,8 @@ static uint64_t from(const struct naive *t, uint32_t kind, uint32_t bank,
         uint64_t d = distance(t->c, p, kind, bank);
         if (d != 0) /* an automatic precharge may still lie ahead */
             at = most(at, p->cycle + d);
-        if (p->kind == HD_DRAM_ACT && ++activates == 4 && kind == HD_DRAM_ACT)
+        if (p->kind == HD_DRAM_ACT && ++activates == 4 &&
+            (kind == HD_DRAM_ACT || kind == HD_DRAM_REFB))
             at = most(at, p->cycle + t->c->tfaw);
     }
     return at;
@@ -121,6 +133,40 @@ static int legal(const struct naive *t, uint32_t kind, uint32_t bank,
                  uint64_t now)
 {
     return from(t, kind, bank, now) <= now;
+}
+
+static int split(const struct naive *t)
+{
+    return t->c->buses == HD_DRAM_BUSES_SPLIT;
+}
+
+/* Whether the bus that a kind of command takes is free. */
+static int bus_free(const struct naive *t, uint32_t kind, uint64_t now)
+{
+    return t->bus[split(t) && column_kind(kind)] <= now;
+}
+
+static void take_bus(struct naive *t, uint32_t kind, uint64_t now)
+{
+    uint32_t n = split(t) && kind == HD_DRAM_ACT ? t->c->tact : 1;
+
+    t->bus[split(t) && column_kind(kind)] =
+        now + (t->c->pseudo == HD_DRAM_PSEUDO_PAIR ? 2 * n : n);
+}
+
+/* The first cycle in which a pseudo-channel has a turn. */
+static uint64_t turn(const struct naive *t, uint64_t at)
+{
+    return t->c->pseudo == HD_DRAM_PSEUDO_PAIR ? at + ((at ^ t->channel) & 1)
+                                               : at;
+}
+
+/* Whether a bank's refresh is due. */
+static int due(const struct naive *t, uint32_t bank, uint64_t now)
+{
+    return t->c->refresh && t->c->refresh_by == HD_DRAM_REFRESH_BANK &&
+           bank == t->refreshes % t->c->banks &&
+           now >= (t->refreshes + 1) * (t->c->trefi / t->c->banks);
 }
 
 /* A request that takes part in cycle `now`. */
@@ -260,24 +306,42 @@ static void twin_refresh(struct naive *t, uint64_t now)
     twin_log(t, cmd);
 }
 
-/* One cycle of the channel: at most one command. */
-static void twin_cycle(struct naive *t, uint64_t now)
+/* The bank whose refresh is due is closed, then refreshed. */
+static void twin_refresh_bank(struct naive *t, uint64_t now)
+{
+    uint32_t b = (uint32_t)(t->refreshes % t->c->banks);
+    struct hd_dramcmd cmd = {.cycle = now, .bank = b, .kind = HD_DRAM_REFB};
+
+    if (!due(t, b, now) || !bus_free(t, HD_DRAM_REFB, now) ||
+        !legal(t, t->open[b] ? HD_DRAM_PRE : HD_DRAM_REFB, b, now))
+        return;
+    if (t->open[b]) {
+        cmd.kind = HD_DRAM_PREB;
+        t->open[b] = 0;
+        twin_note(t, now, HD_DRAM_PRE, b);
+    } else {
+        t->refreshes++;
+        twin_note(t, now, HD_DRAM_REFB, b);
+    }
+    take_bus(t, cmd.kind, now);
+    twin_log(t, cmd);
+}
+
+/* The next command of a cycle, if there is one. */
+static int twin_command(struct naive *t, uint64_t now)
 {
     struct hd_dramcmd cmd = {.cycle = now};
     uint32_t best = HD_NONE;
     int best_rank = 0, rank = 0;
 
-    if (t->c->refresh && now >= (t->refreshes + 1) * t->c->trefi) {
-        twin_refresh(t, now);
-        return;
-    }
     for (uint32_t i = 0; i < t->n; i++) {
         const struct wish *w = &t->w[i];
         int kind;
-        if (!present(t, i, now))
+        if (!present(t, i, now) || due(t, w->at.bank, now))
             continue;
         kind = wanted(t, i, now, &rank);
-        if (kind < 0 || !legal(t, (uint32_t)kind, w->at.bank, now))
+        if (kind < 0 || !bus_free(t, (uint32_t)kind, now) ||
+            !legal(t, (uint32_t)kind, w->at.bank, now))
             continue;
         if (best == HD_NONE || w->klass > t->w[best].klass ||
             (w->klass == t->w[best].klass &&
@@ -289,7 +353,8 @@ static void twin_cycle(struct naive *t, uint64_t now)
         }
     }
     if (best == HD_NONE)
-        return;
+        return 0;
+    take_bus(t, cmd.kind, now);
     cmd.bank = t->w[best].at.bank;
     cmd.row = t->w[best].at.row;
     twin_note(t, now, cmd.kind, cmd.bank);
@@ -302,12 +367,34 @@ static void twin_cycle(struct naive *t, uint64_t now)
     } else {
         twin_column(t, best, now, &cmd);
         if (cmd.close) {
-            twin_note(t, from(t, HD_DRAM_PRE, cmd.bank, now), HD_DRAM_PRE,
-                      cmd.bank);
+            twin_note(t, turn(t, from(t, HD_DRAM_PRE, cmd.bank, now)),
+                      HD_DRAM_PRE, cmd.bank);
             t->open[cmd.bank] = 0;
         }
     }
     twin_log(t, cmd);
+    return 1;
+}
+
+/* One cycle of the channel: at most one command on each bus. */
+static void twin_cycle(struct naive *t, uint64_t now)
+{
+    int by_bank = t->c->refresh_by == HD_DRAM_REFRESH_BANK;
+
+    if (turn(t, now) != now)
+        return;
+    if (t->c->refresh && !by_bank &&
+        now >= (t->refreshes + 1) * t->c->trefi) {
+        uint32_t before = t->logged;
+        if (bus_free(t, HD_DRAM_REF, now))
+            twin_refresh(t, now);
+        if (t->logged != before)
+            take_bus(t, HD_DRAM_REF, now);
+        return;
+    }
+    twin_refresh_bank(t, now);
+    while (twin_command(t, now))
+        ;
 }
 
 static inline void twin_free(struct naive *t)

@@ -42,7 +42,7 @@
 
 #include <string.h>
 
-#include "dramchan.h"
+#include "drambus.h"
 
 enum { EV_WAKE, EV_DONE, EV_TELL };
 enum { WAITERS = 4096 };
@@ -413,8 +413,8 @@ static void dram_empty_lists(struct hd_dram *d, const struct hd_dramlane *l)
     for (uint32_t i = 0; i < CLASSES; i++)
         ch->wait_first[i] = HD_NONE;
     ch->wake = ch->tell = HD_NEVER;
-    ch->ref_at = d->cfg.trefi;
-    ch->floor = 1;
+    ch->ref_at = hd_dram_trefi(&d->cfg);
+    hd_dram_decided(d, l, 0);
 }
 
 static int dram_take_state(struct hd_dram *d)

@@ -68,6 +68,9 @@ enum hd_dramkind {
     HD_DRAM_WR,
     HD_DRAM_PREA, /* all open banks, before a refresh */
     HD_DRAM_REF,
+    HD_DRAM_PREB, /* one bank, before its refresh */
+    HD_DRAM_REFB, /* refresh of one bank */
+    HD_DRAM_DUE, /* no command: a bank's refresh comes due */
     HD_DRAM_ASK, /* no command: a policy is to be asked */
     HD_DRAM_NONE /* no command: there is nothing to do */
 };
@@ -130,6 +133,11 @@ struct hd_dramchan {
     struct hd_dramturn turn;
     uint64_t hold;    /* policy: asked again in this cycle */
     uint64_t ref_at;  /* next refresh */
+    uint32_t ref_bank; /* refresh_by=bank: whose it is */
+    uint32_t ref_due;  /* 1: it is due, and the bank offers nothing */
+    uint64_t row_floor; /* split buses: no row command before this cycle */
+    /* tWTR_L: no read in a group before this cycle */
+    uint64_t read_ok[HD_DRAM_MAX_BANKS];
     uint64_t counted; /* cycles counted so far */
 };
 
@@ -149,6 +157,13 @@ struct hd_dramtime {
     uint16_t rcd[2];      /* activate to column */
     uint16_t rcd_least;   /* the smaller */
     uint16_t tras, trc, trrd, tfaw, trp;
+    uint16_t trfc, trfcpb, trrefd;
+    uint16_t same_read; /* write to a read in its group */
+    uint16_t step;      /* cycle to cycle in which it may command */
+    uint16_t held[2];   /* of the row bus by a precharge, by an activate */
+    bool pair, split;   /* a pseudo-channel; row and column buses */
+    bool grouped;       /* same_read is more than turn[1] */
+    bool modern;        /* any of these three */
     /* by direction, for memory/fast/dram.c: a column of the other one cannot
      * come between two bursts of a request; two requests can take turns */
     bool runs[2], pairs[2];
@@ -297,7 +312,8 @@ static inline void hd_dram_offer_row(struct hd_dramchan *ch,
  */
 static HD_INLINE uint64_t hd_dram_first_column(const struct hd_dram *d,
                                                const struct hd_dramlane *l,
-                                               uint32_t w, uint64_t floor)
+                                               uint32_t w, uint64_t floor,
+                                               bool grouped)
 {
     const struct hd_dramchan *ch = l->ch;
     uint64_t base = hd_max_u64(ch->col_ok[w], floor), best = HD_NEVER;
@@ -308,6 +324,8 @@ static HD_INLINE uint64_t hd_dram_first_column(const struct hd_dram *d,
         const struct hd_drambank *k = &l->bank[b];
         uint64_t at =
             hd_max_u64(k->act_at + d->t.rcd[w], ch->group_ok[k->group]);
+        if (grouped && w == 0)
+            at = hd_max_u64(at, ch->read_ok[k->group]);
         if (at <= base)
             return hd_dram_pack(base, HD_DRAM_RD + w, b);
         bank = at < best ? b : bank;
@@ -336,14 +354,15 @@ static inline uint64_t hd_dram_first_of(const struct hd_dramlane *l, uint64_t p,
 /* The engine's own choice among columns. */
 static HD_INLINE uint64_t hd_dram_choose_column(const struct hd_dram *d,
                                                 const struct hd_dramlane *l,
-                                                uint64_t floor)
+                                                uint64_t floor, bool grouped)
 {
     uint64_t p = HD_NEVER;
 
     if (l->ch->n[0] != 0)
-        p = hd_dram_first_column(d, l, 0, floor);
+        p = hd_dram_first_column(d, l, 0, floor, grouped);
     if (HD_UNLIKELY(l->ch->n[1] != 0))
-        p = hd_dram_first_of(l, p, hd_dram_first_column(d, l, 1, floor));
+        p = hd_dram_first_of(l, p,
+                             hd_dram_first_column(d, l, 1, floor, grouped));
     return p;
 }
 
@@ -431,6 +450,15 @@ static inline void hd_dram_forbid(const struct hd_dramtime *t,
     hd_dram_forbid_own(t, ch, k, write, cycle);
     ch->col_ok[write] = cycle + t->other;
     ch->col_ok[1 - write] = cycle + t->turn[write];
+}
+
+/* tWTR_L: what a write forbids in its group besides. */
+static inline void hd_dram_forbid_reads(const struct hd_dramtime *t,
+                                        struct hd_dramchan *ch,
+                                        const struct hd_drambank *k,
+                                        uint64_t cycle)
+{
+    ch->read_ok[k->group] = cycle + t->same_read;
 }
 
 /* ---- dramsched.c ------------------------------------------------------- */
@@ -530,6 +558,17 @@ void hd_dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l);
 void hd_dram_skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
                             uint64_t cycle);
 
+/* ---- drambankrefresh.c: these two for refresh_by=bank ------------------- */
+
+/* Where the plan is at or behind a bank's refresh: plans that it comes due, or
+ * what it needs next if that is legal before the plan. */
+void hd_dram_plan_bank_refresh(struct hd_dram *d, const struct hd_dramlane *l);
+/* What of it is planned happens. */
+void hd_dram_issue_bank_refresh(struct hd_dram *d, const struct hd_dramlane *l);
+/* Refreshes of an idle channel with closed rows, but the last, at once. */
+void hd_dram_skip_bank_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
+                                 uint64_t cycle);
+
 /* ---- dramtime.c ------------------------------------------------------- */
 
 /* The timing of these settings. */
@@ -556,5 +595,8 @@ void hd_dramcheck_block(struct hd_dramcheck *k, uint32_t channel, uint32_t bank,
 /* hd_dram_advance where the system is quiet and only normal requests wait. */
 void hd_fast_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
                           uint64_t cycle);
+/* Where t.modern is set. */
+void hd_fast_dram_advance_modern(struct hd_dram *d,
+                                 const struct hd_dramlane *l, uint64_t cycle);
 
 #endif

@@ -19,15 +19,15 @@
  * is one command a cycle, the window of four activates, and that refreshes
  * come when they are due and nothing else does.
  *
- * An automatic precharge takes effect at the first cycle at which a precharge
- * would be legal.
+ * An automatic precharge takes effect at the first cycle, of a pseudo-channel
+ * the first of its turns, at which a precharge would be legal.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "dramchan.h"
 
 /* Kinds of command as constraints speak of them. */
-enum { ACT = 1, PRE = 2, RD = 4, WR = 8, REF = 16, KINDS = 5 };
+enum { ACT = 1, PRE = 2, RD = 4, WR = 8, REF = 16, REFB = 32, KINDS = 6 };
 enum scope { BANK, GROUP, CHANNEL };
 
 struct rule {
@@ -52,9 +52,9 @@ struct history {
     uint8_t open[HD_DRAM_MAX_BANKS];
     uint64_t held[HD_DRAM_MAX_BANKS]; /* a copy's: no command before this */
     uint64_t activates[4];            /* plus 1 */
-    uint64_t count;        /* activates so far */
-    uint64_t command;      /* last command, plus 1 */
-    uint64_t data_end;     /* first free cycle of the data bus */
+    uint64_t count;                   /* activates so far */
+    uint64_t command[2]; /* by bus: from where the next one may go */
+    uint64_t data_end;   /* first free cycle of the data bus */
     uint64_t refreshes;
 };
 
@@ -92,6 +92,13 @@ static void make_rules(struct hd_dramcheck *k)
                   (uint64_t)c->wl + c->bl + c->twtr);
     dramcheck_add(k, "tRTW", RD, WR, CHANNEL, hd_dram_trtw(c));
     dramcheck_add(k, "tRFC", REF, ACT | REF, CHANNEL, c->trfc);
+    dramcheck_add(k, "tWTR_L", WR, RD, GROUP,
+                  (uint64_t)c->wl + c->bl + hd_dram_twtr_l(c));
+    dramcheck_add(k, "tRP", PRE, REFB, BANK, c->trp);
+    dramcheck_add(k, "tRC", ACT, REFB, BANK, c->trc);
+    dramcheck_add(k, "tRRD", ACT, REFB, CHANNEL, c->trrd);
+    dramcheck_add(k, "tRFCpb", REFB, ACT | REFB, BANK, c->trfcpb);
+    dramcheck_add(k, "tRREFD", REFB, ACT | REFB, CHANNEL, c->trrefd);
 }
 
 struct hd_dramcheck *hd_dramcheck_open(struct hd_env *env,
@@ -111,7 +118,8 @@ struct hd_dramcheck *hd_dramcheck_open(struct hd_env *env,
 
 static const char *name_of(uint32_t kind)
 {
-    static const char *const name[KINDS] = {"ACT", "PRE", "RD", "WR", "REF"};
+    static const char *const name[KINDS] = {"ACT", "PRE", "RD",
+                                            "WR",  "REF", "REFpb"};
 
     for (uint32_t i = 0; i < KINDS; i++)
         if (kind & 1u << i)
@@ -249,8 +257,9 @@ static void column(struct hd_dramcheck *k, struct history *h,
     h->data_end = cmd->data + k->cfg.bl;
     dramcheck_remember(k, h, kind, cmd->bank, cmd->cycle);
     if (cmd->close) {
-        dramcheck_remember(k, h, PRE, cmd->bank,
-                           precharge_from(k, h, cmd->bank));
+        uint64_t at = precharge_from(k, h, cmd->bank);
+        at += (at ^ cmd->channel) & (k->cfg.pseudo == HD_DRAM_PSEUDO_PAIR);
+        dramcheck_remember(k, h, PRE, cmd->bank, at);
         h->open[cmd->bank] = 0;
     }
 }
@@ -273,6 +282,51 @@ static void dramcheck_refresh(struct hd_dramcheck *k, struct history *h,
     dramcheck_remember(k, h, REF, 0, cmd->cycle);
 }
 
+/* Whether the refresh of a bank is due in a cycle. */
+static bool due_in(const struct hd_dramcheck *k, const struct history *h,
+                   uint32_t bank, uint64_t cycle)
+{
+    return k->cfg.refresh && k->cfg.refresh_by == HD_DRAM_REFRESH_BANK &&
+           bank == h->refreshes % k->cfg.banks &&
+           cycle >= (h->refreshes + 1) * hd_dram_trefi(&k->cfg);
+}
+
+static void refresh_bank(struct hd_dramcheck *k, struct history *h,
+                         const struct hd_dramcmd *cmd, struct heddle_error *err)
+{
+    uint64_t fourth = h->activates[h->count % 4];
+    uint32_t b = cmd->bank;
+
+    if (h->open[b])
+        broken(cmd, REFB, b, "the rule that its row is closed", err);
+    if (!due_in(k, h, b, cmd->cycle))
+        broken(cmd, REFB, b, "tREFI (it is not due)", err);
+    check_rules(k, h, cmd, REFB, b, cmd->cycle, err);
+    if (fourth != 0 && cmd->cycle < fourth - 1 + k->cfg.tfaw)
+        broken(cmd, REFB, b, "tFAW", err);
+    h->refreshes++;
+    dramcheck_remember(k, h, REFB, b, cmd->cycle);
+}
+
+/* One command a cycle, or one on each bus, an activate longer; in turn. */
+static void check_buses(const struct hd_dramcheck *k, struct history *h,
+                        const struct hd_dramcmd *cmd, struct heddle_error *err)
+{
+    const struct hd_dram_cfg *c = &k->cfg;
+    bool split = c->buses == HD_DRAM_BUSES_SPLIT;
+    bool pair = c->pseudo == HD_DRAM_PSEUDO_PAIR;
+    bool column = cmd->kind == HD_DRAM_RD || cmd->kind == HD_DRAM_WR;
+    uint64_t *from = &h->command[split && column], held = 1;
+
+    if (cmd->cycle < *from)
+        broken(cmd, 0, cmd->bank, "the rule of one command a cycle", err);
+    if (pair && (cmd->cycle & 1) != (cmd->channel & 1))
+        broken(cmd, 0, cmd->bank, "the turns of pseudo-channels", err);
+    if (split && cmd->kind == HD_DRAM_ACT)
+        held = c->tact;
+    *from = cmd->cycle + (pair ? 2 * held : held);
+}
+
 /* Whether a command would be legal in a cycle. */
 static bool legal(const struct hd_dramcheck *k, const struct history *h,
                   uint32_t kind, uint32_t bank, uint64_t cycle)
@@ -282,7 +336,10 @@ static bool legal(const struct hd_dramcheck *k, const struct history *h,
     for (uint32_t i = 0; i < k->rules; i++)
         if (breaks(k, h, &k->rule[i], kind, bank, cycle))
             return false;
-    if (cycle < free_of_copy(k, h, kind, bank))
+    if (cycle < free_of_copy(k, h, kind, bank) || due_in(k, h, bank, cycle))
+        return false;
+    if (cycle < h->command[k->cfg.buses == HD_DRAM_BUSES_SPLIT &&
+                           (kind & (RD | WR)) != 0])
         return false;
     if (kind == ACT)
         return fourth == 0 || cycle >= fourth - 1 + k->cfg.tfaw;
@@ -320,13 +377,14 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
                           struct heddle_error *err)
 {
     struct history *h = &k->h[cmd->channel];
-    bool late =
-        k->cfg.refresh && cmd->cycle >= (h->refreshes + 1) * k->cfg.trefi;
+    bool by_bank = k->cfg.refresh_by == HD_DRAM_REFRESH_BANK;
+    bool late = k->cfg.refresh && !by_bank &&
+                cmd->cycle >= (h->refreshes + 1) * k->cfg.trefi;
 
-    if (h->command != 0 && cmd->cycle < h->command)
-        broken(cmd, 0, cmd->bank, "the rule of one command a cycle", err);
-    h->command = cmd->cycle + 1;
     golden_first(k, h, cmd, err);
+    check_buses(k, h, cmd, err);
+    if (cmd->kind <= HD_DRAM_WR && due_in(k, h, cmd->bank, cmd->cycle))
+        broken(cmd, 0, cmd->bank, "tREFI (its refresh is due)", err);
     if (late && cmd->kind != HD_DRAM_PREA && cmd->kind != HD_DRAM_REF)
         broken(cmd, 0, cmd->bank, "tREFI (a refresh is due)", err);
     switch (cmd->kind) {
@@ -340,6 +398,12 @@ void hd_dramcheck_command(struct hd_dramcheck *k, const struct hd_dramcmd *cmd,
         for (uint32_t b = 0; b < k->cfg.banks; b++)
             if (h->open[b])
                 precharge(k, h, cmd, b, err);
+        break;
+    case HD_DRAM_PREB:
+        precharge(k, h, cmd, cmd->bank, err);
+        break;
+    case HD_DRAM_REFB:
+        refresh_bank(k, h, cmd, err);
         break;
     case HD_DRAM_RD:
         column(k, h, cmd, RD, err);

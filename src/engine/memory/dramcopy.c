@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramchan.h"
+#include "drambus.h"
 
 /* The earliest commands of a bank move to `until`; of an open row, reads by the
  * difference of their tRCD and that of writes beyond. */
@@ -20,6 +20,7 @@ static void dram_block(struct hd_dram *d, const struct hd_dramlane *l,
 {
     struct hd_drambank *k = &l->bank[b];
 
+    until = hd_dram_turn_at(d, l, until);
     hd_dram_raise(&k->row_ok[BANK_ACT], until);
     hd_dram_raise(&k->row_ok[BANK_PRE], until);
     hd_dram_raise(&k->act_at, until - hd_min_u64(until, d->t.rcd_least));

@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramchan.h"
+#include "drambus.h"
 
 _Static_assert((int)HD_DRAM_WR == (int)HEDDLE_DRAM_ISSUE_WRITE, "in one order");
 
@@ -35,14 +35,17 @@ static void dram_offer_one(const struct hd_dram *d, const struct hd_dramlane *l,
     if (hit) {
         t = hd_max_u64(k->act_at + d->t.rcd[e->write], ch->group_ok[k->group]);
         t = hd_max_u64(t, ch->col_ok[e->write]);
+        if (!e->write && d->t.grouped)
+            t = hd_max_u64(t, ch->read_ok[k->group]);
+        t = hd_max_u64(t, ch->floor);
     } else {
-        t = k->row_ok[k->open];
+        t = hd_max_u64(k->row_ok[k->open], hd_dram_rows_from(d, l));
         t = k->open ? t : hd_max_u64(t, ch->act_ok);
     }
     o->bank[i] = e->bank;
     o->row[i] = e->row;
     o->hit[i] = hit;
-    o->ready[i] = hd_max_u64(t, ch->floor);
+    o->ready[i] = t;
     o->arrived[i] = e->age;
     o->app[i] = d->reqs->v[e->req].app;
     o->klass[i] = e->klass;
@@ -60,6 +63,8 @@ static uint32_t dram_gather(const struct hd_dram *d,
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         const struct hd_drambank *k = &l->bank[b];
         uint32_t hit = hd_dram_hit(k), other = hd_dram_other(k);
+        if (l->ch->ref_due && l->ch->ref_bank == b)
+            continue;
         if (hit != NO_ENTRY && other != NO_ENTRY && v[hit].age < v[other].age)
             other = NO_ENTRY; /* the oldest is the hit */
         else if (other != NO_ENTRY && v[other].klass == GOLDEN)

@@ -6,18 +6,25 @@
  * as soon as each may be, then all banks are refreshed.  Those of an idle
  * channel with closed rows are counted at once, unless commands are watched.
  *
- * Left out: refresh of single banks, postponed refreshes.
+ * Refresh of one bank after the other is in drambankrefresh.c.  Left out:
+ * postponed refreshes.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramchan.h"
+#include "drambus.h"
 
 void hd_dram_plan_refresh(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
-    uint64_t shut = hd_max_u64(ch->floor, ch->ref_at), all = shut;
+    uint64_t shut = hd_dram_turn_at(
+        d, l, hd_max_u64(hd_dram_rows_from(d, l), ch->ref_at));
+    uint64_t all = shut;
     bool open = false;
 
+    if (d->cfg.refresh_by == HD_DRAM_REFRESH_BANK) {
+        hd_dram_plan_bank_refresh(d, l);
+        return;
+    }
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         const struct hd_drambank *k = &l->bank[b];
         open |= k->open;
@@ -41,7 +48,7 @@ void hd_dram_issue_refresh(struct hd_dram *d, const struct hd_dramlane *l)
     for (uint32_t b = 0; b < d->cfg.banks; b++) {
         struct hd_drambank *k = &l->bank[b];
         if (!close) {
-            k->row_ok[BANK_ACT] = ch->plan_at + d->cfg.trfc;
+            k->row_ok[BANK_ACT] = ch->plan_at + d->t.trfc;
         } else if (k->open) {
             count[ST_PRECHARGES]++;
             hd_dram_close_row(d, l, b, ch->plan_at);
@@ -60,6 +67,10 @@ void hd_dram_skip_refreshes(struct hd_dram *d, const struct hd_dramlane *l,
     struct hd_dramchan *ch = l->ch;
     uint64_t n;
 
+    if (d->cfg.refresh_by == HD_DRAM_REFRESH_BANK) {
+        hd_dram_skip_bank_refreshes(d, l, cycle);
+        return;
+    }
     if (d->watch != NULL || d->check != NULL ||
         cycle < ch->ref_at + 2ull * d->cfg.trefi)
         return;

@@ -21,7 +21,8 @@
  * before any other row command; ready-first: for any older request.  Golden
  * requests are never overtaken by golden ones of the same bank.
  *
- * A channel issues at most one command a cycle.  In the first cycle in which
+ * A channel issues at most one command a cycle, or one on each of two buses
+ * (drambus.h).  In the first cycle in which
  * any candidate is legal, the legal one with the smallest key issues.  The plan
  * is that command; it holds until something arrives or a command issues.
  * Nothing is done for the cycles in between.
@@ -43,7 +44,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "dramchan.h"
+#include "drambus.h"
 
 /* ---- the lists of a bank ----------------------------------------------- */
 
@@ -117,6 +118,8 @@ static void dram_work_out(const struct hd_dram *d, const struct hd_dramlane *l,
     *hit = hd_dram_hit(k);
     *other = hd_dram_other(k);
     *rank = d->row_rank;
+    if (HD_UNLIKELY(l->ch->ref_due) && l->ch->ref_bank == b)
+        *hit = *other = NO_ENTRY;
     if (*hit == NO_ENTRY || *other == NO_ENTRY)
         return;
     if (!dram_may_close(d, k, &v[*hit], &v[*other])) {
@@ -295,8 +298,8 @@ void hd_dram_plan(struct hd_dram *d, const struct hd_dramlane *l)
     if (HD_UNLIKELY(d->pick.bound)) {
         hd_dram_plan_question(d, l);
     } else {
-        column = hd_dram_choose_column(d, l, ch->floor);
-        row = hd_dram_choose_row(l, ch->floor);
+        column = hd_dram_choose_column(d, l, ch->floor, d->t.grouped);
+        row = hd_dram_choose_row(l, hd_dram_rows_from(d, l));
         hd_dram_set_plan(ch, column, row, hd_dram_first_of(l, column, row));
     }
     if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
@@ -406,6 +409,8 @@ static void dram_issue_column(struct hd_dram *d, const struct hd_dramlane *l,
 
     hd_dram_report(d, l, e, close);
     hd_dram_forbid(&d->t, l->ch, k, v->write, l->ch->plan_at);
+    if (HD_UNLIKELY(d->t.grouped) && v->write)
+        hd_dram_forbid_reads(&d->t, l->ch, k, l->ch->plan_at);
     if (--v->left != 0)
         return;
     hd_dram_end(d, l, e, l->ch->plan_at);
@@ -449,11 +454,18 @@ static void dram_issue(struct hd_dram *d, const struct hd_dramlane *l)
     case HD_DRAM_REF:
         hd_dram_issue_refresh(d, l);
         break;
+    case HD_DRAM_PREB:
+    case HD_DRAM_REFB:
+        hd_dram_issue_bank_refresh(d, l);
+        break;
+    case HD_DRAM_DUE: /* nor is this a command */
+        hd_dram_issue_bank_refresh(d, l);
+        return;
     default: /* HD_DRAM_ASK: this is no command yet */
         hd_dram_ask(d, l);
         return;
     }
-    ch->floor = ch->plan_at + 1;
+    hd_dram_held(d, l);
     ch->planned = 0;
     ch->column = ch->row = 0;
     ch->hold = 0;
@@ -475,7 +487,7 @@ static void dram_decide(struct hd_dram *d, const struct hd_dramlane *l,
             break;
         dram_issue(d, l);
     }
-    ch->floor = hd_max_u64(ch->floor, cycle + 1);
+    hd_dram_decided(d, l, cycle);
 }
 
 HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
@@ -485,12 +497,15 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
 
     hd_at_home(d->env, HD_SIDE_MEMORY);
     if (ch->inbox_n == 0 && ch->planned && ch->plan_at > cycle) {
-        ch->floor = hd_max_u64(ch->floor, cycle + 1);
+        hd_dram_decided(d, l, cycle);
         return;
     }
     if (HD_FAST && d->quiet && ch->klass[SILVER] + ch->klass[GOLDEN] == 0 &&
         (!d->cfg.refresh || cycle < ch->ref_at)) {
-        hd_fast_dram_advance(d, l, cycle);
+        if (HD_UNLIKELY(d->t.modern))
+            hd_fast_dram_advance_modern(d, l, cycle);
+        else
+            hd_fast_dram_advance(d, l, cycle);
         if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
             ch->planned = 0; /* the refresh may come before */
         return;

@@ -49,6 +49,17 @@ uint32_t hd_dram_trtw(const struct hd_dram_cfg *c)
     return c->cl + c->bl + 2 > c->wl ? c->cl + c->bl + 2 - c->wl : 1;
 }
 
+uint32_t hd_dram_twtr_l(const struct hd_dram_cfg *c)
+{
+    return c->twtr_l > c->twtr ? c->twtr_l : c->twtr;
+}
+
+uint32_t hd_dram_trefi(const struct hd_dram_cfg *c)
+{
+    return c->refresh_by == HD_DRAM_REFRESH_BANK ? c->trefi / c->banks
+                                                 : c->trefi;
+}
+
 /* ---- the address map --------------------------------------------------- */
 
 static const char *const field_name[HD_DRAM_FIELDS] = {"row", "bank", "group",
@@ -237,6 +248,22 @@ static int check_shape(const struct hd_dram_cfg *c, uint32_t line,
     return hd_drammap_init(&map, c, err);
 }
 
+/* A bank is closed and refreshed before the next is due. */
+static int check_bank_refresh(const struct hd_dram_cfg *c,
+                              struct heddle_error *err)
+{
+    uint32_t shut =
+        (uint32_t)hd_max_u64(c->tras, c->wl + c->bl + c->twr) + c->trp;
+
+    if (hd_dram_trefi(c) > hd_max_u64(c->trrefd, c->trc + shut))
+        return 0;
+    return hd_err_set(err, HEDDLE_ECONFIG,
+                      "dram.trefi: with dram.refresh_by=bank one of %u banks "
+                      "is refreshed every %u cycles, in which a row cannot be "
+                      "closed (%u)",
+                      c->banks, hd_dram_trefi(c), c->trc + shut);
+}
+
 int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
                       struct heddle_error *err)
 {
@@ -249,6 +276,13 @@ int hd_dram_cfg_check(const struct hd_dram_cfg *c, uint32_t line,
                           "least 1 is expected",
                           c->queue_golden == 0 ? "queue_golden"
                                                : "queue_silver");
+    if (c->pseudo == HD_DRAM_PSEUDO_PAIR && c->channels % 2 != 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "dram.channels: %u; pseudo-channels come in pairs, "
+                          "so an even number is expected",
+                          c->channels);
+    if (c->refresh && c->refresh_by == HD_DRAM_REFRESH_BANK)
+        return check_bank_refresh(c, err);
     if (c->refresh && c->trefi <= c->trfc + c->trc + c->trp)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "dram.trefi: %u leaves no time between refreshes "

@@ -19,6 +19,11 @@ enum hd_dram_scheduler {
     HD_DRAM_READY_FIRST, /* the oldest request with a legal command */
 };
 
+/* dram.refresh_by, dram.buses and dram.pseudo. */
+enum { HD_DRAM_REFRESH_ALL, HD_DRAM_REFRESH_BANK };
+enum { HD_DRAM_BUSES_KIND, HD_DRAM_BUSES_ONE, HD_DRAM_BUSES_SPLIT };
+enum { HD_DRAM_PSEUDO_KIND, HD_DRAM_PSEUDO_ALONE, HD_DRAM_PSEUDO_PAIR };
+
 enum { HD_DRAM_MAX_BANKS = 64, HD_DRAM_MAX_CHANNELS = 512 };
 
 struct hd_dram_cfg {
@@ -32,6 +37,10 @@ uint32_t hd_dram_piece(const struct hd_dram_cfg *c);
 
 /* Read to write, as set or CL + BL + 2 - WL. */
 uint32_t hd_dram_trtw(const struct hd_dram_cfg *c);
+/* Write to read in one bank group: twtr_l, or twtr where that is more. */
+uint32_t hd_dram_twtr_l(const struct hd_dram_cfg *c);
+/* Refresh to refresh of a channel: of all banks, or of one after the other. */
+uint32_t hd_dram_trefi(const struct hd_dram_cfg *c);
 
 /*
  * Checks what one setting alone cannot show.  `line` is the largest request,
