@@ -4,7 +4,8 @@
  * the commands of the engine, for all schedulers, page policies, refresh,
  * classes, maps and odd geometries, however the engine's decisions are cut
  * into events, and also when a policy answers dram_pick as the default does; so
- * with two command buses, pseudo-channels and refresh of single banks.
+ * with two command buses, pseudo-channels, refresh of single banks, and each
+ * dram.kind.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -269,6 +270,25 @@ static void buses_and_banks(void **state)
     }
 }
 
+/* The memories of dram.kind at cards' clocks. */
+static void kinds_of_memory(void **state)
+{
+    static const uint64_t hz[] = {877000000, 1593000000, 1309500000, 1750000000,
+                                  2800000000};
+
+    (void)state;
+    for (uint32_t i = 0; i < 10; i++) {
+        struct hd_dram_cfg c = base();
+        struct heddle_error err = {0};
+        c.kind = 1 + i % 5;
+        c.channels = 2;
+        c.refresh = 1;
+        c.refresh_by = i / 5;
+        assert_int_equal(hd_dram_kind_give(&c, hz[i % 5], &err), 0);
+        trial(&c, 300, 200 + i, i % 2 ? 4 : 12, i % 3 ? PLAIN : SYNCED);
+    }
+}
+
 static void cuts_change_nothing(void **state)
 {
     (void)state;
@@ -290,6 +310,7 @@ int main(void)
         cmocka_unit_test(odd_timing),
         cmocka_unit_test(cuts_change_nothing),
         cmocka_unit_test(buses_and_banks),
+        cmocka_unit_test(kinds_of_memory),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

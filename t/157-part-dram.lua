@@ -148,6 +148,28 @@ test("latency behind the controller", function()
     raises(-3, "512", part.dram, { channels = 513 })
 end)
 
+-- The clock says what a kind has in cycles: 14 ns of CL, and tRCD, of two channels.
+test("a kind of memory", function()
+    local function one(clock, more)
+        local d = part.dram { kind = "hbm2", channels = 2, clock = clock,
+            check = 1, more }
+        d:read(0, 1)
+        d:run()
+        local _, _, l = d:reads()()
+        return l
+    end
+    equal(one(1000000000), 1 + 14 + 14 + 2, "at 1 GHz")
+    equal(one(2000000000), 1 + 28 + 28 + 2, "at 2 GHz")
+    raises(-3, "dram.cl: 9 is set beside dram.kind=hbm2, which has 14 at "
+        .. "clock.dram=1000000000", function()
+        part.dram({ kind = "hbm2", channels = 2, clock = 1000000000, cl = 9 }):run()
+    end)
+    raises(-3, "come in pairs", function()
+        part.dram({ kind = "hbm3" }):run()
+    end)
+    raises(-3, "'hbm9' is none of none|hbm2|", part.dram, { kind = "hbm9" })
+end)
+
 test("errors of settings", function()
     raises(-3, "did you mean dram.banks", part.dram, { bank = 8 })
     raises(-3, "did you mean dram.trcdrd", part.dram, { trcd = 8 })

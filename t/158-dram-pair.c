@@ -206,6 +206,16 @@ static void modern(void **state)
         c.queue = i % 4 ? 192 : 12;
         trial(&c, 1200, &r, 2u << i % 5, i % 3 * 29);
     }
+    for (uint32_t i = 0; i < 20; i++) {
+        struct hd_dram_cfg c = default_cfg();
+        struct heddle_error err = {0};
+        c.channels = 2;
+        c.kind = 1 + i % 5;
+        c.refresh = i / 5 % 2;
+        c.refresh_by = HD_DRAM_REFRESH_BANK;
+        assert_int_equal(hd_dram_kind_give(&c, 1250000000, &err), 0);
+        trial(&c, 2000, &r, 2u << i % 4, i % 3 * 29);
+    }
 }
 
 /* A channel that is idle for longer than 32 bits can tell. */

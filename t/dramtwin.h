@@ -106,7 +106,7 @@ static uint64_t distance(const struct hd_dram_cfg *c, const struct past *p,
     return 0;
 }
 
-enum { LONG = 600 }; /* longer than any distance */
+enum { LONG = 1400 }; /* longer than any distance */
 
 /* First cycle at which a command would be legal. */
 static uint64_t from(const struct naive *t, uint32_t kind, uint32_t bank,

@@ -155,6 +155,8 @@ static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
 
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
+    struct hd_dram_cfg dram = m->dram;
+
     for (const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
          p < end; p++)
         if (p->check != NULL &&
@@ -180,7 +182,8 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "vm.entry_bytes: %u; entries of subregions "
                           "(l2tlb.sub_ways = %u) need those of 8 bytes",
                           m->vm.entry_bytes, m->l2tlb.sub_ways);
-    if (hd_dram_cfg_check(&m->dram, m->l2cache.line, err) != 0)
+    if (hd_dram_kind_give(&dram, m->clock.dram, err) != 0 ||
+        hd_dram_cfg_check(&dram, m->l2cache.line, err) != 0)
         return err->code;
     if (hd_compress_check(&m->compress, m->l2cache.line, err) != 0)
         return err->code;

@@ -51,7 +51,8 @@ static int build_base(heddle_sim *s)
     s->clk.hz[HD_CLK_L2] = m->clock.l2;
     s->clk.hz[HD_CLK_DRAM] = m->clock.dram;
     s->clk.hz[HD_CLK_LINK] = m->clock.link;
-    if (hd_clocks_init(&s->clk, &s->err) != 0)
+    if (hd_clocks_init(&s->clk, &s->err) != 0 ||
+        hd_dram_kind_give(&s->m.dram, m->clock.dram, &s->err) != 0)
         return s->err.code;
     s->run = hd_arena_take(&s->arena, 1, sizeof *s->run);
     if (s->run == NULL ||

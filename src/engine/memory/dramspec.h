@@ -43,6 +43,13 @@ uint32_t hd_dram_twtr_l(const struct hd_dram_cfg *c);
 uint32_t hd_dram_trefi(const struct hd_dram_cfg *c);
 
 /*
+ * Gives the settings what dram.kind has, at a command clock of so many Hz; those
+ * of none, or that have it, stay as they are.  0 or HEDDLE_ECONFIG.
+ */
+int hd_dram_kind_give(struct hd_dram_cfg *c, uint64_t hz,
+                      struct heddle_error *err);
+
+/*
  * Checks what one setting alone cannot show.  `line` is the largest request,
  * in bytes: it must be in one contiguous piece.  0 or HEDDLE_ECONFIG.
  */

@@ -9,8 +9,8 @@
  * a cycle can be taken in the same one.
  *
  * The engine is the GPU's own (memory/dram.c), with a clock of one tick a
- * cycle.  The driver posts an event only for a cycle in which its head could be
- * sent.
+ * cycle; `clock` only says what dram.kind has in cycles.  The driver posts an
+ * event only for a cycle in which its head could be sent.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,7 +45,8 @@ struct fifo {
 };
 
 struct heddle_part_dram {
-    struct hd_machine machine; /* only its group dram is used */
+    struct hd_machine machine; /* only dram and clock.dram are used */
+    struct hd_dram_cfg cfg;    /* while running: with what dram.kind gives */
     struct heddle_error err;
     uint32_t window, check;
     struct request *v;
@@ -116,13 +117,15 @@ static bool part_dram_alike(const char *a, const char *b)
     }
 }
 
-/* "tRRD" becomes "dram.trrd", "tCCDL" "dram.tccd_l". */
+/* "tRRD" becomes "dram.trrd", "tCCDL" "dram.tccd_l", "clock" "clock.dram". */
 static void full_name(const char *name, char *out, size_t room)
 {
     for (uint32_t i = 0; i < hd_rows_dram.n; i++)
         if (part_dram_alike(name, hd_rows_dram.settings[i].name))
             name = hd_rows_dram.settings[i].name;
     snprintf(out, room, "dram.%s", name);
+    if (part_dram_alike(name, "clock"))
+        snprintf(out, room, "clock.dram");
 }
 
 static int set_own(heddle_part_dram *d, const char *name, const char *value,
@@ -213,7 +216,7 @@ static void part_dram_send(heddle_part_dram *d, struct fifo *f, uint64_t now)
     q->pa.v = r->address;
     q->tag = index;
     q->kind = r->write ? HD_REQ_WRITE : HD_REQ_READ;
-    q->bytes = (uint16_t)hd_dram_burst(&d->machine.dram);
+    q->bytes = (uint16_t)hd_dram_burst(&d->cfg);
     f->sent += !r->write;
     f->free_at = now + 1;
     r->accepted = now;
@@ -299,7 +302,7 @@ static void watch(void *self, const struct hd_dramcmd *cmd)
     heddle_part_dram *d = self;
 
     if (cmd->kind == HD_DRAM_WR)
-        d->last_write = cmd->data + d->machine.dram.bl;
+        d->last_write = cmd->data + d->cfg.bl;
 }
 
 /* ---- running ------------------------------------------------------------- */
@@ -307,7 +310,7 @@ static void watch(void *self, const struct hd_dramcmd *cmd)
 /* Sorts the requests into one FIFO a channel, stably. */
 static int make_fifos(heddle_part_dram *d)
 {
-    const struct hd_dram_cfg *cfg = &d->machine.dram;
+    const struct hd_dram_cfg *cfg = &d->cfg;
     struct hd_drammap map;
     uint32_t at = 0;
 
@@ -343,10 +346,12 @@ static bool any_read(const heddle_part_dram *d)
 
 static int part_dram_build(heddle_part_dram *d)
 {
-    const struct hd_dram_cfg *cfg = &d->machine.dram;
+    const struct hd_dram_cfg *cfg = &d->cfg;
     uint32_t pool;
 
-    if (hd_dram_cfg_check(cfg, hd_dram_burst(cfg), &d->err) != 0 ||
+    d->cfg = d->machine.dram;
+    if (hd_dram_kind_give(&d->cfg, d->machine.clock.dram, &d->err) != 0 ||
+        hd_dram_cfg_check(cfg, hd_dram_burst(cfg), &d->err) != 0 ||
         make_fifos(d) != 0)
         return d->err.code;
     for (int i = 0; i < HD_CLK_COUNT; i++)
@@ -427,8 +432,8 @@ static int results(heddle_part_dram *d, struct heddle_part_dram_result *out)
         return d->err.code;
     out->cycles = out->reads != 0 ? d->last_read : d->last_write;
     if (out->cycles != 0)
-        out->bandwidth = (double)d->n * d->machine.dram.bl /
-                         ((double)out->cycles * d->machine.dram.channels);
+        out->bandwidth = (double)d->n * d->cfg.bl /
+                         ((double)out->cycles * d->cfg.channels);
     out->row_hits = total(d, ST_ROW_HITS);
     out->activates = total(d, ST_ACTIVATES);
     out->precharges = total(d, ST_PRECHARGES);
@@ -460,7 +465,7 @@ int heddle_part_dram_run(heddle_part_dram *d,
     if (hd_arena_open(&d->arena, (size_t)1 << 32) != 0)
         return hd_err_memory(&d->err);
     if (part_dram_build(d) == 0) {
-        for (uint32_t c = 0; c < d->machine.dram.channels; c++)
+        for (uint32_t c = 0; c < d->cfg.channels; c++)
             if (d->fifo[c].first != d->fifo[c].last)
                 pump_by(d, c, d->v[d->order[d->fifo[c].first]].cycle);
         hd_events_run(&d->ev, HD_NEVER, &stop);

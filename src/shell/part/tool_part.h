@@ -24,7 +24,8 @@
  * acceptance to its last datum.
  *
  * Settings are those of the group "dram" (heddle list settings), and `window`
- * (default 32) and `check` (1: verify every command).  Here `channels` is 1
+ * (default 32), `check` (1: verify every command) and `clock` (clock.dram, for
+ * `kind`).  Here `channels` is 1
  * and `interleave` is one burst unless they are set.  Capitals and
  * underlines in names do not matter (tRRD, CL, tCCD_L).
  */
