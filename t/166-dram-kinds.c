@@ -362,7 +362,12 @@ static void refused(void **state)
     assert_int_equal(hd_dram_kind_give(&c, 1309500000, &err), 0);
     assert_int_equal(hd_dram_cfg_check(&c, 32, &err), HEDDLE_ECONFIG);
     assert_text(err.text, "dram.channels: 3; pseudo-channels come in pairs");
-    /* geometry and buses that are set stay */
+    hd_err_clear(&err);
+    c.channels = 2;
+    c.bus_bytes = 64;
+    assert_int_equal(hd_dram_kind_give(&c, 1309500000, &err), HEDDLE_ECONFIG);
+    assert_text(err.text, "dram.bus_bytes: 64 is set beside dram.kind=hbm3");
+    /* banks and buses that are set stay */
     hd_err_clear(&err);
     c = default_cfg();
     c.kind = 3;

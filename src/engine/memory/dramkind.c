@@ -10,11 +10,12 @@
  * 16 bytes a CK at most; channels and clock are the card's and set apart.
  *
  * A timing that is set beside a kind is refused, unless it is what the kind
- * has anyway.  One in cycles is true at one clock; cycles of one clock beside
- * another, which come from a copied set of settings, are the commonest error
- * of published configurations.  For other timings set dram.kind=none and all of
- * them.  Geometry and buses that are set stay: they differ among parts of a kind
- * (banks with the stack), and are no times.
+ * has anyway, and so are other rows and bursts.  A timing in cycles is true at
+ * one clock; cycles of one clock beside another, which come from a copied set of
+ * settings, are the commonest error of published configurations.  For other
+ * timings set dram.kind=none and all of them.  Banks, groups and buses that are
+ * set stay: they differ among parts of a kind (with the stack), and no timing
+ * depends on them.
  *
  * Left out: what differs among parts of a kind, or with temperature and
  * voltage; stack IDs (a column to another stack of HBM3 waits 3 CK, not 2:
