@@ -152,6 +152,32 @@ tap.ok(not ok and tostring(why):find "l2tlb, 16%-way of 1024: give",
 tap.is(H.report.metric(r, "translation_energy"), nil, "and there is no metric")
 tap.ok(H.energy.of(r, { l2tlb = { read = 18, write = 21, leak = 14 } }),
     "unless it is given")
+
+-- ---- the memories of dram.kind: pJ/bit as published, or said to be missing --------------
+
+for kind, w in pairs { hbm2 = { 0.909, 3.48 }, hbm2e = { 0, 6.0 }, gddr6 = { 0, 7.5 },
+    gddr6x = { 0, 7.25 }, hbm3 = {} } do
+    local m = H.machine "maxwell" { ["dram.kind"] = kind,
+        ["dram.bus_bytes"] = 32, ["dram.row_bytes"] = kind:find "gddr" and 2048
+            or 1024 }
+    local result = run(m)
+    local data = row(H.energy.of(result), "dram")
+    if #w == 0 then
+        tap.ok(not data and H.energy.of(result).missing == kind
+            and H.energy.text(H.energy.of(result)):find("no coefficients for "
+                .. "dram.kind=hbm3", 1, true), kind .. ": there is no row, and words")
+        tap.ok(row(H.energy.of(result, { dram = { read = 1 } }), "dram").read == 1000,
+            "unless it is given")
+    else
+        local nj = count(result, "dram.activates") * w[1]
+            + count(result, "dram.data_bursts") * 256 * w[2] / 1000
+        tap.ok(math.abs(data.dynamic - 1000 * nj) < 1e-6 * data.dynamic,
+            kind .. ": data", data.dynamic)
+    end
+    tap.ok(H.report.metric(result, "translation_energy"), "translation as ever")
+end
+tap.ok(table.concat(H.energy.explain(), "\n"):find "dram.kind=hbm3: no numbers",
+    "explain says so")
 tap.ok(H.energy.chart(e):find "<svg" and H.energy.chart {
     { name = "a", energy = e }, { name = "b", energy = other } }:find "msc",
     "a chart, of one run and of two")

@@ -60,7 +60,19 @@ energy.DRAM = {
     gddr5 = { activate = 6.00, read = 1.26, write = 1.42, bytes = 32,
         page = 4096 },
     ddr3 = { activate = 1.23, read = 0.80, write = 0.59, bytes = 8 },
+    -- dram.kind: a channel is one chip.  Of HBM2 a row of 1 KB, and what moves data:
+    -- 1.51 + 1.17 pJ/bit on the die and 0.80 to the GPU.  Micron's are means of a
+    -- device at work, with its activations, so that these count nothing.
+    hbm2 = { activate = 0.909, read = 0.89088, write = 0.89088, bytes = 32,
+        source = "O'Connor et al., MICRO 2017, Table 3: 909 pJ, 3.48 pJ/bit" },
+    hbm2e = { activate = 0, read = 1.536, write = 1.536, bytes = 32,
+        source = "Micron, Ultra-Bandwidth Solutions: 6.0 pJ/bit in all" },
+    gddr6 = { activate = 0, read = 1.92, write = 1.92, bytes = 32,
+        source = "Micron, Ultra-Bandwidth Solutions: 7.5 pJ/bit in all" },
+    gddr6x = { activate = 0, read = 1.856, write = 1.856, bytes = 32,
+        source = "Micron, Ultra-Bandwidth Solutions: 7.25 pJ/bit in all" },
 }
+local KINDS = { "hbm2", "hbm2e", "hbm3", "gddr6", "gddr6x" }
 
 --- One coefficient (3 read, 4 write, 5 leakage) of a size of an organisation; true
 -- if it is not the table's own.  nil: there are no two sizes to go by.
@@ -201,6 +213,39 @@ local function priced(s, given, seconds)
     return s
 end
 
+--- Adds the row of DRAM for data, in nJ of `given` or the table's; nil where the
+-- table has no numbers for dram.kind.
+local function data_row(e, r, n, given)
+    if r.config["dram.mode"] ~= "full" then
+        return true
+    end
+    local kind = r.config["dram.kind"] or "none"
+    if kind == "none" then -- 2 transfers a cycle are DDR's, 4 GDDR5's
+        kind = n "dram.bl" >= 4 and "ddr3" or "gddr5"
+    end
+    local chip = energy.DRAM[kind] or { activate = 0, bytes = 32 }
+    given = given or {}
+    local activate, read_nj = given.activate or chip.activate, given.read or chip.read
+    local write_nj = given.write or chip.write or read_nj
+    if not read_nj then
+        return nil
+    end
+    local bus = n "dram.bus_bytes"
+    local chips = (bus <= 8 and 8 * bus or bus) / chip.bytes
+    local opened = chip.page and math.min(chips,
+        math.max(1, n "dram.row_bytes" / chip.page)) or chips
+    local bursts, all = r.c("dram", "data_bursts"),
+        r.c("dram", "reads") + r.c("dram", "writes")
+    local read = all > 0 and bursts * r.c("dram", "reads") / all or 0
+    local own = r.c("dram", "activates") -- of walks, too, where they miss
+    e.rows[#e.rows + 1] = { name = "dram", scope = "data", reads = read,
+        writes = bursts - read, read = 1000 * read_nj * chips,
+        write = 1000 * write_nj * chips, leak = 0, static = 0,
+        dynamic = 1000 * (opened * own * activate + chips * (read * read_nj
+            + (bursts - read) * write_nj)) }
+    return true
+end
+
 --- The energy of a reader (metrics.lua) over so many seconds; nil and why not.
 function energy.count(r, seconds, given)
     local function n(name) return math.tointeger(tonumber(r.config[name])) end
@@ -216,23 +261,8 @@ function energy.count(r, seconds, given)
             e.static = e.static + row.static
         end
     end
-    if r.config["dram.mode"] == "full" then
-        -- 2 transfers a cycle are DDR's, 4 GDDR5's
-        local chip = energy.DRAM[n "dram.bl" >= 4 and "ddr3" or "gddr5"]
-        local bus = n "dram.bus_bytes"
-        local chips = (bus <= 8 and 8 * bus or bus) / chip.bytes
-        local opened = chip.page and math.min(chips,
-            math.max(1, n "dram.row_bytes" / chip.page)) or chips
-        local bursts, all = r.c("dram", "data_bursts"),
-            r.c("dram", "reads") + r.c("dram", "writes")
-        local read = all > 0 and bursts * r.c("dram", "reads") / all or 0
-        local own = r.c("dram", "activates") -- of walks, too, where they miss
-        e.rows[#e.rows + 1] = { name = "dram", scope = "data", reads = read,
-            writes = bursts - read, read = 1000 * chip.read * chips,
-            write = 1000 * chip.write * chips, leak = 0, static = 0,
-            dynamic = 1000 * (opened * own * chip.activate + chips * (read
-                * chip.read + (bursts - read) * chip.write)) }
-    end
+    e.missing = not data_row(e, r, n, given and given.dram) and r.config["dram.kind"]
+        or nil
     local references = r.c("dram", "walk_reads")
     local given_dram = given and given["dram.walks"] or {}
     local high = 1000 * (given_dram.reference or energy.REFERENCE)
@@ -248,7 +278,9 @@ function energy.count(r, seconds, given)
 end
 
 --- The energy of a run; `given`: coefficients of structures by name, and {
--- ["dram.walks"] = { reference =, low = } } in nJ.
+-- ["dram.walks"] = { reference =, low = }, dram = { activate =, read =, write = } }
+-- in nJ.  Where there are none for dram.kind, e.missing is its name, and there is no
+-- row `dram`.
 function energy.of(result, given)
     local report = require "heddle.report"
     require("heddle.metrics").result(result, "H.energy.of")
@@ -282,6 +314,9 @@ function energy.text(e)
             share(e.dram_share), energy.REFERENCE, nj(e.total_low),
             share(e.dram_share_low), 1000 * energy.REFERENCE_LOW, nj(e.static))
         .. "* by a power law between sizes of the table\n"
+        .. (e.missing and ("no row for data in DRAM: there are no coefficients for "
+            .. "dram.kind=%s; give { dram = { activate =, read =, write = } }, in nJ\n")
+            :format(e.missing) or "")
 end
 
 --- A chart of runs side by side: { { name =, energy = }, ... }, or of one.
@@ -336,6 +371,12 @@ function energy.explain()
         out[#out + 1] = ("  data, %s: %.2f nJ an activation, %.2f a read, %.2f "
             .. "a write burst of a chip with %d bytes a burst (IDD of DRAMsim3's "
             .. "files)"):format(name, d.activate, d.read, d.write, d.bytes)
+    end
+    for _, name in ipairs(KINDS) do
+        local d = energy.DRAM[name]
+        out[#out + 1] = d and ("  data, dram.kind=%s: %.3f nJ an activation, %.3f a "
+            .. "burst of 32 bytes (%s)"):format(name, d.activate, d.read, d.source)
+            or ("  data, dram.kind=%s: no numbers"):format(name)
     end
     return out
 end
