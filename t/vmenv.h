@@ -40,6 +40,7 @@ struct vm {
     struct hd_bypass_cfg bypass;
     struct hd_msc_cfg msc;
     struct hd_prefetch_cfg prefetch;
+    struct hd_level_cfg level[HD_LEVELS]; /* no entries: no such level */
     struct hd_link_cfg link_cfg; /* with vm_cfg.paging = HD_PAGING_FAULT: */
     struct hd_fault_cfg fault_cfg;
     struct hd_driver_cfg driver_cfg;
@@ -201,6 +202,8 @@ static void vm_open(struct vm *v, uint32_t apps)
                               .bypass = &v->bypass,
                               .msc = &v->msc,
                               .prefetch = &v->prefetch,
+                              .levels = {&v->level[0], &v->level[1],
+                                         &v->level[2]},
                               .cores = VM_CORES,
                               .line = 128,
                               .treqs = &v->treqs,

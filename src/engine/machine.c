@@ -121,12 +121,29 @@ static int check_translation(const struct hd_machine *m,
 
 /* What takes part in events: a core and its way to the MMU, the three stations
  * of an MMU, an L2 slice, and few others. */
-static uint32_t components_of(const struct hd_machine *m)
+static uint32_t components_of(const struct hd_machine *m, uint32_t levels)
 {
     enum { OTHERS = 64 };
     uint32_t units = m->walk.per_core ? m->core.count : 1;
 
-    return 2 * m->core.count + 3 * units + m->l2cache.slices + OTHERS;
+    return 2 * m->core.count + 3 * units + m->l2cache.slices + levels + OTHERS;
+}
+
+/* Levels of uTLBs; *n: their instances. */
+static int check_levels(const struct hd_machine *m, uint32_t *n,
+                        struct heddle_error *err)
+{
+    const struct hd_level_cfg *levels[HD_LEVELS] = {&m->utlb1, &m->utlb2,
+                                                    &m->utlb3};
+
+    if (hd_levels_check(levels, m->core.count, n, err) != 0)
+        return err->code;
+    if (*n != 0 && m->walk.per_core)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walk.per_core: true; levels that cores share "
+                          "(utlb1.entries and others) are above walkers that "
+                          "all share: false is expected");
+    return 0;
 }
 
 static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
@@ -156,15 +173,21 @@ static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     struct hd_dram_cfg dram = m->dram;
+    uint32_t levels;
 
     for (const struct hd_part_info *p = hd_parts, *end = p + hd_part_count;
          p < end; p++)
         if (p->check != NULL &&
             p->check((const char *)m + p->offset, p->rows->name, err) != 0)
             return err->code;
-    if (check_translation(m, err) != 0)
+    if (check_translation(m, err) != 0 || check_levels(m, &levels, err) != 0)
         return err->code;
-    if (components_of(m) > HD_MAX_COMPONENTS)
+    if (levels != 0 && components_of(m, levels) > HD_MAX_COMPONENTS)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "core.count: %u cores and %u instances of utlb1 to "
+                          "utlb3 are too many; larger utlb1.share is expected",
+                          m->core.count, levels);
+    if (components_of(m, levels) > HD_MAX_COMPONENTS)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.count: %u cores, each with an L2 TLB and "
                           "walkers of its own (walk.per_core), are too many; "

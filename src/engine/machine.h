@@ -50,6 +50,7 @@ struct hd_machine {
     struct hd_tlb_cfg l1tlb, l1side;
     struct hd_cache_cfg l1cache;
     struct hd_xbar_cfg xbar;
+    struct hd_level_cfg utlb1, utlb2, utlb3;
     struct hd_tlb_cfg l2tlb;
     struct hd_bypass_cfg bypass;
     struct hd_walk_cfg walk;

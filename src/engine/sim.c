@@ -282,6 +282,9 @@ static int build_translation(heddle_sim *s)
     w.msc = &m->msc;
     w.bypass = &m->bypass;
     w.prefetch = &m->prefetch;
+    w.levels[0] = &m->utlb1;
+    w.levels[1] = &m->utlb2;
+    w.levels[2] = &m->utlb3;
     w.room[HEDDLE_TRANSLATE_TO_L1TLB] = m->l1tlb.mode.kind == HD_FULL;
     w.room[HEDDLE_TRANSLATE_TO_L1SIDE] =
         m->l1tlb.mode.kind == HD_FULL && m->l1side.entries != 0;

@@ -108,7 +108,9 @@ static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
         q->x.pfn = hd_xlate_frame(x, q->x.vpn);
         q->x.pages = 16;
     }
-    c->reply(c->self, at, treq);
+    if (HD_LIKELY(u->m->levels == NULL) ||
+        !hd_levels_answer(u->m->levels, at, treq, u->rank))
+        c->reply(c->self, at, treq);
 }
 
 /* A request that needs no walk: it hits with x at `at`, or its page is not

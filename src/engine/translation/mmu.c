@@ -54,6 +54,8 @@ static void no_events(void *self, hd_time now, uint32_t what, uint32_t a,
 
 struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
+    if (m->levels != NULL)
+        return hd_levels_below(m->levels, core);
     return (struct hd_tbelow){hd_l2tlb_take, hd_requesters_notified,
                               &m->unit[m->units > 1 ? core : 0], hd_l2tlb_warm};
 }
@@ -111,6 +113,8 @@ void hd_mmu_shoot(struct hd_mmu *m, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until)
 {
     hd_cross(m->env, HD_BORDER_shoot_mmu);
+    if (m->levels != NULL)
+        hd_levels_shoot(m->levels, app, vpn, pages, until);
     for (uint32_t i = 0; i < m->units; i++) {
         struct hd_unit *u = &m->unit[i];
         if (m->tlb_cfg.mode.kind == HD_FULL) {
@@ -375,6 +379,15 @@ static int mmu_open_units(struct hd_mmu *m)
     return rc;
 }
 
+/* There is a level of uTLBs. */
+static bool mmu_has_levels(const struct hd_mmu_wiring *w)
+{
+    for (uint32_t k = 0; k < HD_LEVELS; k++)
+        if (w->levels[k] != NULL && w->levels[k]->entries != 0)
+            return true;
+    return false;
+}
+
 struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
 {
     struct hd_part parts[] = {
@@ -403,6 +416,9 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         return NULL;
     m = mmu_make(env, w);
     if (m == NULL || mmu_open_units(m) < 0)
+        return NULL;
+    if (mmu_has_levels(w) &&
+        (m->levels = hd_levels_open(env, m, w->levels)) == NULL)
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
                    hd_bypass_default, m);

@@ -16,6 +16,7 @@
 #include "memory/request.h"
 #include "paging/fault.h"
 #include "pages/ptable.h"
+#include "level.h"
 #include "tlb.h"
 #include "translate.h"
 
@@ -67,6 +68,7 @@ struct hd_mmu_wiring {
     const struct hd_msc_cfg *msc;
     const struct hd_bypass_cfg *bypass;
     const struct hd_prefetch_cfg *prefetch;
+    const struct hd_level_cfg *levels[HD_LEVELS]; /* NULL: none */
     bool room[3]; /* L1 TLBs, and the buffers next to them, take translations
                      that policies start: [enum heddle_translate_to] */
 };

@@ -64,6 +64,8 @@ void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
 
             q->walk = began;
             hd_l2tlb_account(u, q, NULL, joined, hd_max_u64(now, q->looked));
+            if (HD_UNLIKELY(u->m->levels != NULL))
+                hd_levels_leave(u->m->levels, now, t);
         }
         hd_faults_enter(f, now, first, n);
     }

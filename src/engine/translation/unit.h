@@ -14,6 +14,7 @@
 #include "kit/recip.h"
 #include "memory/mshr.h"
 #include "subregions.h"
+#include "level.h"
 #include "mmu.h"
 #include "pwc.h"
 
@@ -161,6 +162,7 @@ struct hd_mmu {
     struct hd_bypass_cfg bypass_cfg;
     struct hd_prefetch_cfg prefetch_cfg;
     struct hd_stat prefetch_stat;
+    struct hd_levels *levels; /* of uTLBs above the unit; NULL: none */
     hd_time never;
     uint64_t *who; /* scratch for questions: [treqs->room] and more */
     uint32_t units;
