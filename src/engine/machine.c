@@ -170,6 +170,23 @@ static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
     return 0;
 }
 
+static int check_virtual(const struct hd_machine *m, struct heddle_error *err)
+{
+    if (m->l1cache.order != HD_L1_VIRTUAL)
+        return 0;
+    if (m->l1cache.write == HD_WRITE_BACK)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l1cache.write: back; evictions of a virtual L1 "
+                          "(l1cache.order) would need translations: through or "
+                          "evict is expected");
+    if (m->l1tlb.overlap != HD_OVERLAP_LINE)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "l1tlb.overlap: pages are looked up after the lines of "
+                          "a virtual L1 (l1cache.order) have missed: line is "
+                          "expected");
+    return 0;
+}
+
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     struct hd_dram_cfg dram = m->dram;
@@ -198,7 +215,7 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
-    if (check_sectors(m, err) != 0)
+    if (check_sectors(m, err) != 0 || check_virtual(m, err) != 0)
         return err->code;
     if (m->vm.entry_bytes != 8 && m->l2tlb.sub_ways != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,

@@ -493,6 +493,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->ahead = m->l1tlb.overlap != HD_OVERLAP_LINE;
     c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
+    c->virtual_l1 = m->l1cache.order == HD_L1_VIRTUAL && g->translate != 0;
     c->s = core_alloc(g, 1, sizeof *c->s, &bad);
     c->warp = core_alloc(g, m->core.warps, sizeof *c->warp, &bad);
     c->age = core_alloc(g, m->core.warps, sizeof *c->age, &bad);
@@ -584,7 +585,7 @@ int hd_gpu_open(struct hd_gpu *g)
     g->tlb_ticks = core_ticks(g, &g->m->l1tlb.mode, g->m->l1tlb.latency);
     g->tlb_ticks = g->translate ? g->tlb_ticks : 0;
     g->l1_ticks = core_ticks(g, &g->m->l1cache.mode, g->m->l1cache.latency);
-    g->both_ticks = g->m->l1cache.order == 0
+    g->both_ticks = g->m->l1cache.order == HD_L1_BESIDE
                         ? hd_max_u64(g->l1_ticks, g->tlb_ticks)
                         : g->l1_ticks + g->tlb_ticks;
     g->alu = g->m->core.alu_latency * g->cycle;

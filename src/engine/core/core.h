@@ -285,6 +285,7 @@ struct hd_core {
     bool lrr;     /* the scheduler is loose round robin */
     bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
     bool whole;   /* .. and no line proceeds before all of them are */
+    bool virtual_l1; /* loads look up the L1 first (l1cache.order) */
     bool unobserved; /* a load's hits concern the load alone, its ports and
                      the arrays' order of use */
 
@@ -553,6 +554,13 @@ void hd_blocking_again(struct hd_core *c, hd_time t);
  * t. */
 bool hd_overlap_pages(struct hd_core *c, struct hd_lines *op, hd_time t);
 
+/* virtual.c: whether a line of a load, at `place' of a page, hits in a virtual L1
+ * or is in flight to it; its name there.  A shootdown (hd_tlb_shoot; all: of every
+ * page) takes lines out of it. */
+bool hd_virtual_holds(const struct hd_core *c, uint64_t vpn, uint64_t place,
+                      uint32_t bytes, uint64_t *line);
+void hd_virtual_shoot(struct hd_core *c, bool all, hd_vpn vpn, uint64_t pages);
+
 /* l1side.c: what is below the L1 TLB, and the buffer next to it. */
 void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below);
 /* HD_MSG_PREFETCHED */
@@ -623,6 +631,8 @@ void hd_l1sector_find(struct hd_core *c, struct hd_lines *op,
 bool hd_l1sector_take(struct hd_core *c, uint32_t memop, uint64_t line,
                       uint32_t what, hd_time t, hd_time ticks, uint16_t *guess);
 void hd_l1sector_answer(struct hd_core *c, uint32_t req, hd_time t);
+/* Whether the sectors that a load asks of a line are valid or in flight. */
+bool hd_l1sector_holds(const struct hd_core *c, uint64_t line, uint32_t asked);
 void hd_l1sector_name(const struct hd_core *c, struct hd_req *q);
 /* For warm.c: what an access of q.bytes leaves, and what comes later. */
 bool hd_l1sector_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,

@@ -306,6 +306,18 @@ static bool sector_miss(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
+bool hd_l1sector_holds(const struct hd_core *c, uint64_t line, uint32_t asked)
+{
+    uint32_t e = hd_cache_find(&c->l1, line);
+    uint32_t m = hd_mshr_find(&c->l1_mshr, line);
+
+    if (e != HD_NONE)
+        asked &= ~(uint32_t)c->l1.sector[e].valid;
+    if (m != HD_NONE)
+        asked &= ~(c->l1_mshr.v[m].live >> IN_FLIGHT);
+    return asked == 0;
+}
+
 static HD_HOT bool sector_load(struct hd_core *c, uint32_t memop, uint64_t line,
                                uint32_t asked, hd_time t, hd_time ticks,
                                uint16_t *guess)

@@ -36,7 +36,7 @@ void hd_lsu_bound(struct hd_core *c)
                     m->l1tlb.blocking != HD_UNDER_NONE &&
                     m->core.translate_textures && c->l1tlb.quiet &&
                     (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
-                    c->sector == NULL &&
+                    c->sector == NULL && !c->virtual_l1 &&
                     !c->gpu->env->check;
     if (!c->limit.bound &&
         c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
@@ -245,7 +245,13 @@ static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
     const struct hd_lsu_line *x = hd_lines_at(op, op->at);
     const struct hd_lsu_page *page = &op->page[x->page];
     struct hd_guess *guess = &c->guess[op->warp];
+    uint64_t line;
 
+    if (HD_UNLIKELY(c->virtual_l1) &&
+        c->memop[op->memop].kind == HEDDLE_OP_LOAD &&
+        hd_virtual_holds(c, page->vpn, x->place, x->bytes, &line))
+        return hd_l1d_take(c, op->memop, line, x->bytes, t, g->l1_ticks,
+                           &guess->line[op->at]);
     if (page->frame == HD_PAGE_UNKNOWN &&
         !hd_l1tlb_take(c, op, x->page, t, &guess->page[x->page]))
         return false;

@@ -38,13 +38,18 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
                   hd_time until)
 {
     struct hd_gpu *g = self;
+    bool full = g->m->l1tlb.mode.kind == HD_FULL;
 
     hd_cross(g->env, HD_BORDER_shoot_core);
-    if (g->translate == 0 || g->m->l1tlb.mode.kind != HD_FULL)
+    if (g->translate == 0 || (!full && !g->core[0].virtual_l1))
         return; /* nothing is held that could be wrong */
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
         if (app != HD_APP_NONE && c->app != app)
+            continue;
+        if (HD_UNLIKELY(c->virtual_l1) && pages != 0)
+            hd_virtual_shoot(c, app == HD_APP_NONE, vpn, pages);
+        if (!full)
             continue;
         c->tlb_count[HD_L1TLB_INVALIDATIONS] +=
             hd_tlb_shoot(&c->l1tlb, app, vpn, pages);

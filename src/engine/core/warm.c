@@ -171,12 +171,18 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
     for (uint32_t i = 0; i < op.n; i++) {
         const struct hd_lsu_line *x = hd_lines_at(&op, i);
         struct hd_lsu_page *page = &op.page[x->page];
+        uint64_t line;
 
+        q.bytes = x->bytes;
+        if (HD_UNLIKELY(c->virtual_l1) && q.kind == HD_REQ_READ &&
+            hd_virtual_holds(c, page->vpn, x->place, x->bytes, &line)) {
+            hits &= warm_l1d(c, &q, line, &guess->line[i]);
+            continue;
+        }
         if (page->frame == HD_PAGE_UNKNOWN) {
             t.vpn.v = page->vpn;
             page->frame = warm_l1tlb(c, &t, direct, &guess->page[x->page]);
         }
-        q.bytes = x->bytes;
         hits &=
             warm_l1d(c, &q, page->frame << shift | x->place, &guess->line[i]);
     }

@@ -20,6 +20,8 @@ enum hd_write_policy {
     HD_WRITE_BACK     /* a store allocates and dirties the line */
 };
 
+enum hd_l1_order { HD_L1_BESIDE, HD_L1_AFTER, HD_L1_VIRTUAL };
+
 struct hd_cache_cfg {
     struct hd_mode mode;
     uint64_t bytes; /* capacity of one cache (L2: of all slices) */
@@ -27,7 +29,7 @@ struct hd_cache_cfg {
     uint32_t mshrs;     /* lines in flight (L2: a slice) */
     uint32_t merges;    /* requests merged into one MSHR, itself included */
     uint32_t write;     /* enum hd_write_policy */
-    uint32_t order;     /* L1: 0 beside the TLB (VIPT), 1 after it */
+    uint32_t order;     /* L1: enum hd_l1_order: when it is looked up */
     uint32_t slices;    /* L2 only: banks in all */
     uint32_t slice_hash, set_hash; /* L2 only: HD_HASH_ (addrhash.h) */
     uint32_t partition; /* L2 only: 1: applications have ways of their own */
