@@ -362,6 +362,7 @@ local function listen_to(app, settings, ...)
     end
 end
 listen_to(whole.any(20, 1, 12), {}, "host_call")
+listen_to(whole.any(20, 1, 12), { ["utlb1.entries"] = 4 }, "utlb_lookup")
 listen_to(whole.to_and_fro(2, 60), { ["fault.thrashing"] = "driver",
     ["uvm.perf_thrashing_lapse_usec"] = 50 }, "page_throttled", "page_remote")
 for _, n in ipairs(core.notes()) do

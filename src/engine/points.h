@@ -199,6 +199,13 @@ enum heddle_throttle_cause {
     HEDDLE_THROTTLE_CAUSE_SERVED, /* "served" */
 };
 
+/* utlb_lookup.found */
+enum heddle_utlb_found {
+    HEDDLE_UTLB_FOUND_MISS, /* "miss" */
+    HEDDLE_UTLB_FOUND_TAG, /* "tag" */
+    HEDDLE_UTLB_FOUND_HIT, /* "hit" */
+};
+
 /* ---- points: the questions ------------------------------------------- */
 
 enum heddle_point {
@@ -935,6 +942,7 @@ enum heddle_note {
     HEDDLE_NOTE_host_call,
     HEDDLE_NOTE_page_throttled,
     HEDDLE_NOTE_page_remote,
+    HEDDLE_NOTE_utlb_lookup,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1307,6 +1315,21 @@ struct heddle_n_page_remote {
     uint64_t vpn; /* first virtual page */
     uint64_t pages; /* base pages */
     uint64_t cause; /* why; enum heddle_map_cause */
+};
+
+/* utlb_lookup (utlb1, utlb2, utlb3): a request was looked up in a level of
+ * uTLBs; reported once. */
+struct heddle_n_utlb_lookup {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t level; /* 1: utlb1, to 3: utlb3 */
+    uint64_t instance; /* which of the level */
+    uint64_t core; /* core */
+    uint64_t app; /* application */
+    uint64_t warp; /* warp in its core */
+    uint64_t vpn; /* virtual page */
+    uint64_t found; /* what it found; enum heddle_utlb_found */
+    uint64_t pc; /* program counter of the instruction */
 };
 
 #ifdef __cplusplus

@@ -27,6 +27,12 @@ follow.STATIONS = {
     ["far faults"] = "src/engine/paging/fault.c",
 }
 
+--- Those that only some machines have.
+local MORE = {}
+for level = 1, 3 do
+    MORE["uTLB " .. level] = "src/engine/translation/level.c"
+end
+
 local ANY = 65535 -- core
 local KINDS = { read = "load", write = "store", atomic = "atomic" }
 
@@ -99,6 +105,17 @@ local function tlb(what)
     end
 end
 watch.tlb_hit, watch.tlb_miss = tlb "hit", tlb "miss"
+
+local FOUND = { miss = "miss", tag = "miss, its tag is there", hit = "hit" }
+
+function watch.utlb_lookup(note, s) -- which a core without a TLB asks at once
+    if s.begin and not s.done and note.core == s.core
+        and (s.pages[note.vpn] == "miss" or note.warp == s.warp
+            and looked(s, "pages", note.vpn, "miss")) then
+        add(s, note, "uTLB " .. note.level, "page %#x, instance %d: %s",
+            note.vpn, note.instance, FOUND[note.found])
+    end
+end
 
 function watch.walk_read(note, s)
     if related(note, s) and s.pages[note.vpn] then
@@ -286,7 +303,7 @@ local function describe(sim)
     local rows = { { "cycle", "after", "station", "what happens", "file" } }
     for _, e in ipairs(state.events) do
         rows[#rows + 1] = { e[1], e[1] - state.begin, e[2], e[3],
-            follow.STATIONS[e[2]] }
+            follow.STATIONS[e[2]] or MORE[e[2]] }
     end
     out[#out + 1] = require("heddle.report").table(rows)
     return table.concat(out), state.done

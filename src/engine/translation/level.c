@@ -207,6 +207,25 @@ static enum hd_subtlb_found level_find(struct hd_level *l,
     return f;
 }
 
+static HD_APART void level_tell(const struct hd_level *l,
+                                const struct hd_treq *q,
+                                enum hd_subtlb_found found)
+{
+    struct heddle_n_utlb_lookup n = {
+        .level = l->k + 1u,
+        .instance = l->instance,
+        .core = q->core,
+        .app = q->app,
+        .warp = q->warp,
+        .vpn = q->vpn.v,
+        .found = found == HD_SUBTLB_HIT   ? HEDDLE_UTLB_FOUND_HIT
+                 : found == HD_SUBTLB_TAG ? HEDDLE_UTLB_FOUND_TAG
+                                          : HEDDLE_UTLB_FOUND_MISS,
+        .pc = q->pc};
+
+    hd_slots_note(l->of->env->slots, HEDDLE_NOTE_utlb_lookup, &n);
+}
+
 /* A request hits with x, for `at`. */
 static void level_hit(struct hd_level *l, hd_time at, uint32_t treq,
                       const struct hd_xlate *x)
@@ -279,6 +298,8 @@ static bool level_admit(struct hd_level *l, hd_time now, uint32_t treq)
     n[HD_LEVEL_INPUT_CYCLES] += hd_unit_cycles(v->m, begin - r->arrived);
     n[HD_LEVEL_LOOKUP_CYCLES] += hd_unit_cycles(v->m, v->lookup[l->k]);
     found = level_find(l, q, false, &x);
+    if (HD_UNLIKELY(v->m->watched[HEDDLE_NOTE_utlb_lookup] != 0))
+        level_tell(l, q, found);
     if (found == HD_SUBTLB_HIT) {
         n[HD_LEVEL_HITS]++;
         level_hit(l, r->looked, treq, &x);
