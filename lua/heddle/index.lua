@@ -283,6 +283,9 @@ index.needs = {
     ["l2tlb.large_ways"] = "l2tlb.large_entries above 0",
     ["l2tlb.serial"] = "l2tlb.large_entries above 0",
     msc = "l2tlb.sub_ways above 0",
+    utlb1 = "utlb1.entries above 0",
+    utlb2 = "utlb2.entries above 0",
+    utlb3 = "utlb3.entries above 0",
     shared = "core.classes = true",
     ["vm.round"] = "vm.page = 64K or 2M",
 }
@@ -317,6 +320,9 @@ function explain.settings(name)
         local group, key = s.name:match "^(.-)%.(.*)$"
         local needs = index.needs[s.name]
             or key ~= "mode" and index.needs[group]
+        if needs == s.name .. " above 0" then -- of the others of its group
+            needs = nil
+        end
         local out = {
             ("%s (setting)"):format(s.name),
             "  " .. s.meaning,

@@ -59,6 +59,17 @@ local function miss(component, hits, lookups)
     end
 end
 
+--- Of a level of uTLBs, where there is such a one.
+local function level_miss(name)
+    local rate = miss(name, "hits", "requests")
+    return function(r)
+        if (tonumber(r.config[name .. ".entries"]) or 0) == 0 then
+            error(ABSENT, 0)
+        end
+        return rate(r)
+    end
+end
+
 -- ---- far faults -----------------------------------------------------------
 
 local MB = 1e6
@@ -150,6 +161,13 @@ local LIST = {
             local misses = r.c("mmu", "misses")
             return ratio(misses, misses + r.c("mmu", "hits"))
         end },
+    { "translation", "utlb1_miss_rate", "",
+        "misses of the first level of uTLBs a request, merged ones included",
+        level_miss "utlb1" },
+    { "translation", "utlb2_miss_rate", "", "likewise of the second level",
+        level_miss "utlb2" },
+    { "translation", "utlb3_miss_rate", "", "likewise of the third level",
+        level_miss "utlb3" },
     { "translation", "bypass_hit_rate", "",
         "bypass cache hits, of the L2 TLB's requests",
         share_of("mmu", "bypass_hits", "requests") },
