@@ -46,7 +46,8 @@ local function walk(steps)
         end })
 end
 
-local ARRAYS = { "l1tlb", "l1side", "l1cache", "l2tlb", "bypass", "pwc", "l2cache" }
+local ARRAYS = { "l1tlb", "l1side", "l1cache", "utlb1", "utlb2", "l2tlb", "bypass",
+    "pwc", "l2cache" }
 
 --- All entries of all arrays, and the order of their use, as lines.
 local function held(sim)
@@ -112,6 +113,10 @@ paired("2 MB pages", { ["vm.page"] = "2M", ["l1tlb.large_entries"] = 2,
     ["l2tlb.large_entries"] = 4 }, nil, 90)
 paired("no L2 TLB", { ["l2tlb.mode"] = "off" })
 paired("an ideal L1 TLB", { ["l1tlb.mode"] = "ideal" }, nil, 90)
+paired("levels of uTLBs", { ["l1tlb.mode"] = "off", ["utlb1.entries"] = 4,
+    ["utlb2.entries"] = 8, ["utlb2.ways"] = 2, ["utlb2.sub_4k"] = 4,
+    ["utlb2.fill"] = "line" })
+paired("a virtual L1", { ["l1cache.order"] = "virtual" })
 paired("no L1", { ["l1cache.mode"] = "off" })
 paired("no translation", { ["sim.translation"] = "off" }, nil, 90)
 paired("atomics untranslated", { ["core.translate_atomics"] = false })
