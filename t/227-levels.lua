@@ -160,6 +160,29 @@ tap.ok(math.min(table.unpack(hits)) > 100, "all levels hit",
 tap.ok(passed > 0, "some had joined a miss of a page on the host", passed)
 tap.ok(cleared > 0, "pages that left the memory left the levels", cleared)
 
+do -- what is looked into, and what waits
+    local sim <close> = whole.sim({ "GUP" }, whole.join(SMALL,
+        { ["l2tlb.mode"] = "off", ["l1tlb.mode"] = "off" }), { check = true })
+    local waits, misses, entries = {}, 0, 0
+    while sim:run(211) == "ok" do
+        for _, row in ipairs(sim:stuck()) do
+            waits[row.who .. " for " .. row["for"]] = true
+        end
+        for _, row in ipairs(sim:look("utlb2", 0)) do
+            misses = misses + (row.kind == "miss" and row.requesters > 0
+                and 1 or 0)
+            entries = entries + (row.kind == "entry" and row.pages == 1
+                and row.set < 4 and 1 or 0)
+        end
+    end
+    for _, wait in ipairs { "utlb1 for utlb2", "utlb2 for utlb3",
+        "utlb3 for l2tlb", "utlb1 for a free MSHR" } do
+        tap.ok(waits[wait], wait)
+    end
+    tap.ok(misses > 0 and entries > 0, "misses and sub-entries are shown",
+        misses .. " " .. entries)
+end
+
 -- ---- words ----------------------------------------------------------------------
 
 for _, case in ipairs {

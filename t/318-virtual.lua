@@ -155,6 +155,34 @@ do
     tap.is(sim:counters().l1tlb.lookups, 1, "the second kernel's line hits")
 end
 
+--- Lines in the L1s after a kernel has read a buffer, which is then given back,
+-- and another one has read a line of its own.
+local function left(order)
+    local app = k.app { name = "left", source = "this test",
+        buffers = function() return { k.i32("a", 4096), k.i32("o", 4096) } end,
+        kernels = function(_, b)
+            return { { k.kernel("first", { block = 32 }, function(t)
+                t:loop(20, function(j) t:load(b.a, j * 32) end)
+            end), free = { b.a } },
+                k.kernel("second", { block = 32 }, function(t)
+                    t:load(b.o, 0)
+                end) }
+        end }
+    local sim <close> = H.sim { machine = "maxwell", apps = { H.program(app) },
+        settings = whole.join(ROOM, { ["vm.page"] = "4K",
+            ["l1cache.order"] = order }), check = true }
+    sim:run()
+    local n = 0
+    for i = 0, 1 do
+        for _, row in ipairs(sim:look("l1cache", i)) do
+            n = n + (row.set and 1 or 0)
+        end
+    end
+    return n
+end
+tap.is(left "beside", 21, "lines of a page that is given back stay")
+tap.is(left "virtual", 1, "and leave a virtual L1 with its translation")
+
 -- ---- words ----------------------------------------------------------------------
 
 for setting, case in pairs {
