@@ -42,11 +42,11 @@ extern "C" {
  * (.hdt, `heddle trace convert`), so both give the same results.
  */
 
-enum { /* what headers can say */
-    HEDDLE_TRACE_REGISTERS = 255,  /* of a thread, at most */
-    HEDDLE_TRACE_SHARED = 1 << 24, /* bytes of a block, at most */
-    HEDDLE_TRACE_BINARY = 35,      /* version, at least: sm_35 */
-    HEDDLE_TRACE_BINARY_MOST = 999
+enum {                                /* what headers can say */
+       HEDDLE_TRACE_REGISTERS = 255,  /* of a thread, at most */
+       HEDDLE_TRACE_SHARED = 1 << 24, /* bytes of a block, at most */
+       HEDDLE_TRACE_BINARY = 35,      /* version, at least: sm_35 */
+       HEDDLE_TRACE_BINARY_MOST = 999
 };
 
 struct heddle_trace_options {
@@ -60,7 +60,7 @@ struct heddle_trace_options {
     uint32_t registers, binary_version;
     uint32_t shared_bytes; /* where repair_shared is set, too: 0 is a size */
     int repair_shared;
-    int strict; /* what is most likely wrong (heddle_trace.h) is an error */
+    int strict;  /* what is most likely wrong (heddle_trace.h) is an error */
     int classes; /* a text is read with the classes of its instructions, what
                     depends on what, and addresses in shared memory: for
                     core.classes */
@@ -97,7 +97,7 @@ enum {
  * as those of kernel programs, and each application has its own addresses. */
 struct heddle_work_buffer {
     char name[32];  /* of no other one */
-    uint64_t bytes; /* at least 1, less than 512 GB in all */
+    uint64_t bytes; /* at least 1, less than 16 TB in all */
     uint64_t align; /* of its address: a power of two up to 2^30; 0: 256 */
 };
 

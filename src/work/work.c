@@ -224,7 +224,7 @@ static int work_place(struct work *w, const struct heddle_work_buffer *b,
         va + b->bytes > HD_VA_FIRST + HD_VA_BYTES)
         return hd_err_set(err, HEDDLE_EPROGRAM,
                           "workload %s, buffer %s: %llu bytes; expected at "
-                          "least 1 and less than 512 GB in all",
+                          "least 1 and less than 16 TB in all",
                           w->source.name, b->name,
                           (unsigned long long)b->bytes);
     memcpy(to->name, b->name, sizeof to->name);

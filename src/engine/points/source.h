@@ -75,8 +75,9 @@ struct hd_op {
  * or the first of a run, depends on: bit d is the (d + 1)-th instruction before
  * it in its warp, bit 31 that one or any before. */
 struct hd_detail {
-    uint8_t kind;   /* enum heddle_class */
-    bool addressed; /* of shared memory: access() says where, `bytes` how much */
+    uint8_t kind; /* enum heddle_class */
+    bool
+        addressed; /* of shared memory: access() says where, `bytes` how much */
     uint32_t first;
     uint32_t each; /* what the others of a run depend on, each */
 };
@@ -111,11 +112,11 @@ static inline uint64_t hd_access_lane(const struct hd_access *a, unsigned lane)
 
 /* Where the buffers of programs and works are, one after the other. */
 #define HD_VA_FIRST UINT64_C(0x7f0000000000)
-#define HD_VA_BYTES UINT64_C(0x8000000000) /* room: 512 GB */
+#define HD_VA_BYTES UINT64_C(0x100000000000) /* room: 16 TB */
 
 /* Streams of an application beside the default one, which is number 0, and
- * events.  A block is numbered in its launch, and has the number of the launch's
- * stream above that. */
+ * events.  A block is numbered in its launch, and has the number of the
+ * launch's stream above that. */
 enum {
     HD_STREAMS = 32,
     HD_STREAM_EVENTS = 64,
@@ -275,7 +276,7 @@ struct hd_source {
     void *self;
     uint64_t hash; /* xxh3 of everything that defines it */
     char name[64];
-    uint32_t users; /* simulations that have it, beside its owner */
+    uint32_t users;   /* simulations that have it, beside its owner */
     uint32_t streams; /* that its launches name, beside the default one */
     /* What the launches before number `ahead` left in warps of so many lanes
      * (heddle_ahead), as save() gives it; NULL: nothing. */

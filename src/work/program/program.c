@@ -128,7 +128,7 @@ int heddle_program_buffer(heddle_program *p, const char *name,
         va + count * width > HD_VA_FIRST + HD_VA_BYTES)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
                           "program %s, buffer %s: %llu elements; expected at "
-                          "least 1 and less than 512 GB in all",
+                          "least 1 and less than 16 TB in all",
                           p->name, name, (unsigned long long)count);
     if (p->nbuf > 0 && p->buf[p->nbuf - 1].scratch && !(flags & HEDDLE_SCRATCH))
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
@@ -215,8 +215,7 @@ static int program_name(heddle_program *p, char (*list)[32], uint32_t *n,
 
 int heddle_program_stream(heddle_program *p, const char *name)
 {
-    int i =
-        program_name(p, p->stream, &p->nstream, HD_STREAMS, "stream", name);
+    int i = program_name(p, p->stream, &p->nstream, HD_STREAMS, "stream", name);
 
     return i < 0 ? i : i + 1;
 }
