@@ -79,6 +79,7 @@ local DRAWN = {
     { "dram.trefi", 500, 6529 }, { "dram.queue", 1, 2, 192 },
     { "dram.tfaw", 0, 30 }, { "vm.page", "4K", "64K", "2M" },
     { "vm.entry_bytes", 8, 8, 8, 64, 128 },
+    { "vm.format", "x86-64", "x86-64", "x86-64", "volta", "hopper" },
     { "vm.round", true, false }, { "vm.memory_bytes", 3 << 30, 1 << 30 },
     { "vm.paging", "none", "none", "launch", "fault", "fault" },
     { "memory.fragment_index", 0, 0, 30, 100 },

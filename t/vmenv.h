@@ -130,7 +130,7 @@ static void vm_memory_send(void *self, hd_time now, uint32_t req)
     const struct hd_req *q = &v->reqs.v[req];
 
     assert_int_equal(q->kind, HD_REQ_WALK);
-    assert_int_equal(q->bytes, 8);
+    assert_int_equal(q->bytes, v->vm_cfg.format != 0 && q->level == 3 ? 16 : 8);
     assert_in_range(q->client, VM_MEMORY_CLIENT, VM_MEMORY_CLIENT + 1);
     if (v->reads < VM_LOG)
         v->read[v->reads++] =
@@ -153,7 +153,7 @@ static struct vm *vm_new(void)
 {
     struct vm *v = calloc(1, sizeof *v);
 
-    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0, 0, 0, 0, 0, 0};
+    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0, 0, 0, 0, 0, 0, 0};
     v->l2tlb = (struct hd_tlb_cfg){.mode = {HD_FULL, 0},
                                    .entries = 512,
                                    .ways = 16,

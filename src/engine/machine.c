@@ -104,18 +104,18 @@ static int check_translation(const struct hd_machine *m,
                           "uvm.mode: the driver has batches, transfers and "
                           "replays of its own; %s is expected with it",
                           against_driver(&m->fault));
-    if (m->uvm.mode == HD_DRIVER_DRIVER &&
-        m->uvm.batch_count > m->uvm.buffer)
+    if (m->uvm.mode == HD_DRIVER_DRIVER && m->uvm.batch_count > m->uvm.buffer)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "uvm.perf_fault_batch_count: a batch of %u faults is "
                           "more than uvm.fault_buffer holds (%u)",
                           m->uvm.batch_count, m->uvm.buffer);
     if (m->l1tlb.overlap == HD_OVERLAP_OFF && m->core.parked < HD_MAX_LINES)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "core.parked: %u; with l1tlb.overlap=off all lines of "
-                          "an instruction wait together, so at least %d are "
-                          "expected",
-                          m->core.parked, HD_MAX_LINES);
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "core.parked: %u; with l1tlb.overlap=off all lines of "
+            "an instruction wait together, so at least %d are "
+            "expected",
+            m->core.parked, HD_MAX_LINES);
     return 0;
 }
 
@@ -222,6 +222,12 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "vm.entry_bytes: %u; entries of subregions "
                           "(l2tlb.sub_ways = %u) need those of 8 bytes",
                           m->vm.entry_bytes, m->l2tlb.sub_ways);
+    if (m->vm.format != HD_FORMAT_X86_64 && m->l2tlb.sub_ways != 0)
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "l2tlb.sub_ways: %u; entries of vm.format = %s have no "
+            "contiguity bits; 0 is expected",
+            m->l2tlb.sub_ways, hd_format_of(m->vm.format)->name);
     if (hd_dram_kind_give(&dram, m->clock.dram, err) != 0 ||
         hd_dram_cfg_check(&dram, m->l2cache.line, err) != 0)
         return err->code;
@@ -296,8 +302,8 @@ static bool shape(const struct hd_machine *m, uint32_t k,
     case 4:
         return of_entries(out, l2, m->bypass.entries, 0, units);
     case 5:
-        return of_entries(out, m->pwc.mode.kind != HD_OFF, m->pwc.entries,
-                          m->pwc.ways, units);
+        return of_entries(out, m->pwc.mode.kind != HD_OFF,
+                          hd_pwc_entries(&m->pwc), m->pwc.ways, units);
     case 6:
         return of_entries(out, l1, m->l1side.entries, 0, cores);
     case 7:

@@ -79,8 +79,9 @@ static int build_base(heddle_sim *s)
     place.l2tlbs = m->l2tlb.mode.kind != HD_FULL ? 0
                    : m->walk.per_core            ? m->core.count
                                                  : 1;
-    place.frames = (m->vm.memory_bytes / HD_PAGE_BYTES - m->vm.table_frames) *
-                   frame_names(m);
+    place.frames =
+        (m->vm.memory_bytes / HD_PAGE_BYTES - hd_vm_table_frames(&m->vm)) *
+        frame_names(m);
     place.seed = m->sim.seed;
     if (hd_slots_open(&s->slots, env, s, &place) != 0 ||
         hd_tokens_open(&s->tokens, env, s, place.cores) != 0 ||
@@ -132,19 +133,20 @@ static int build_memory(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
     struct hd_l2_wiring w = {0};
-    struct hd_compress_wiring c = {.cfg = &m->compress,
-                                   .line = m->l2cache.line,
-                                   .bytes = m->vm.memory_bytes -
-                                            m->vm.table_frames * HD_PAGE_BYTES,
-                                   .contents = contents,
-                                   .source = s};
+    struct hd_compress_wiring c = {
+        .cfg = &m->compress,
+        .line = m->l2cache.line,
+        .bytes = m->vm.memory_bytes -
+                 (uint64_t)hd_vm_table_frames(&m->vm) * HD_PAGE_BYTES,
+        .contents = contents,
+        .source = s};
 
     if (hd_reqs_open(&s->reqs, &s->arena, most_requests(m)) != 0 ||
         hd_treqs_open(&s->treqs, &s->arena, most_translations(m)) != 0)
         return no_memory(s);
     if (m->l2cache.sector_bytes != 0) {
-        s->reqs.written = hd_arena_take(&s->arena, most_requests(m),
-                                        sizeof *s->reqs.written);
+        s->reqs.written =
+            hd_arena_take(&s->arena, most_requests(m), sizeof *s->reqs.written);
         w.burst = hd_dram_burst(&m->dram);
         if (s->reqs.written == NULL)
             return no_memory(s);
@@ -207,8 +209,8 @@ static int build_paging(heddle_sim *s)
                                  .clients = s->client,
                                  .manager = manager};
     bool driver = m->uvm.mode == HD_DRIVER_DRIVER;
-    bool thrashes = driver && m->uvm.thrashing &&
-                    m->fault.thrashing == HD_THRASH_NONE;
+    bool thrashes =
+        driver && m->uvm.thrashing && m->fault.thrashing == HD_THRASH_NONE;
     struct hd_thrash_wiring t = {.cfg = &m->uvm.thrash,
                                  .how = thrashes ? HD_THRASH_DRIVER
                                                  : m->fault.thrashing,
@@ -297,8 +299,8 @@ static int build_translation(heddle_sim *s)
     w.reqs = &s->reqs;
     w.memory = hd_l2_below(s->l2);
     if (m->walk.port != 0)
-        w.memory = (struct hd_below){hd_core_walk_read, &s->gpu,
-                                     hd_core_walk_warm};
+        w.memory =
+            (struct hd_below){hd_core_walk_read, &s->gpu, hd_core_walk_warm};
     w.memory_back = hd_l2_walk_back(s->l2);
     w.memory_client = HD_CLIENT_WALK;
     w.clients = s->tclient;

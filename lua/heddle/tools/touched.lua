@@ -231,8 +231,15 @@ function touched.machine(o, machine)
     end
     local share = o.memory:gsub("%s", "")
     local pages = math.max(1, math.ceil(of * percent / 100 / unit - 1e-9)) * unit
-    local bytes = pages + BASE * math.tointeger(c:get "vm.table_frames")
-    return machine:with({ ["vm.memory_bytes"] = bytes },
+    local tables = math.tointeger(c:get "vm.table_frames")
+    local set = {}
+    if tables == 0 then -- as the engine sizes them, of what is for pages
+        tables = math.max(TABLES, pages // (480 * BASE) + 64)
+        set["vm.table_frames"] = tables > TABLES and tables or nil
+    end
+    local bytes = pages + BASE * tables
+    set["vm.memory_bytes"] = bytes
+    return machine:with(set,
         ("%s of the %d bytes that the applications touch, and page tables")
         :format(share, of)), { share = share, touched = of, for_pages = pages,
         bytes = bytes }

@@ -138,8 +138,8 @@ static void coalesced_mark(struct hd_ptables *t, const struct hd_pt_slot *h,
                            uint64_t vpn, bool joined)
 {
     uint64_t *e = hd_pt_entry(t, h->at);
-    uint64_t *up =
-        hd_pt_entry(t, t->table[h->t[2]].at) + hd_pt_index_of(t, vpn, 3);
+    uint64_t *up = hd_pt_entry(t, t->table[h->t[2]].at) +
+                   hd_pt_index_of(t, vpn, t->dir) + t->dual; /* its 4 KB half */
 
     for (uint32_t i = 0; i < HD_LARGE_PAGES; i++)
         if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))

@@ -32,7 +32,7 @@
  */
 static const char *against_entries(const struct hd_vm_cfg *cfg)
 {
-    return cfg->page == 2 ? "vm.page=4K or 64K"
+    return cfg->page >= 2 ? "vm.page=4K or 64K"
            : cfg->scan    ? "vm.scan=false"
                           : NULL;
 }
@@ -52,7 +52,7 @@ int hd_ptables_cfg_check(const void *settings, const char *name,
                           "%s.entry_bytes: %u; an entry of level 3 does not "
                           "stand for 2 MB with it, so %s is expected",
                           name, bytes, against_entries(cfg));
-    return 0;
+    return hd_format_check(cfg, name, err);
 }
 
 uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t)
@@ -65,6 +65,8 @@ int hd_pt_in_reach(struct hd_ptables *t, const struct hd_pt_job *j,
 {
     uint32_t bits = 4 * t->bits;
 
+    if (t->dual)
+        return 0;
     if (t->s->root[j->app] == HD_NONE)
         t->s->window[j->app] = first >> bits;
     if (first >> bits == t->s->window[j->app] &&

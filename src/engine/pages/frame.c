@@ -35,7 +35,10 @@
 
 #include "kit/bits.h"
 
-enum { PIECE = 16384 }; /* owners in a piece */
+enum {
+    PIECE = 16384,       /* owners in a piece */
+    HUGE_FRAMES = 131072 /* of 512 MB */
+};
 
 static const uint32_t SIZE[3] = {1, 16, 512};
 
@@ -102,6 +105,14 @@ uint64_t hd_frames_next(struct hd_frames *f, uint32_t n)
         at += n;
     }
     f->count[1 + k] = at;
+    return HD_NO_FRAME;
+}
+
+uint64_t hd_frames_huge(const struct hd_frames *f)
+{
+    for (uint64_t at = 0; at + HUGE_FRAMES <= f->frames; at += HUGE_FRAMES)
+        if (frames_clear(f, at, HUGE_FRAMES))
+            return at;
     return HD_NO_FRAME;
 }
 

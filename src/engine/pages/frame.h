@@ -37,6 +37,9 @@ int hd_frames_open(struct hd_frames *f, struct hd_arena *arena,
 /* The lowest aligned group of n (1, 16 or 512) free frames, or HD_NO_FRAME. */
 uint64_t hd_frames_next(struct hd_frames *f, uint32_t n);
 
+/* The lowest aligned 512 MB of free frames, or HD_NO_FRAME. */
+uint64_t hd_frames_huge(const struct hd_frames *f);
+
 /* True when all n frames from `first` exist and are free. */
 bool hd_frames_free(const struct hd_frames *f, uint64_t first, uint32_t n);
 

@@ -62,7 +62,7 @@
 #include "kit/bits.h"
 #include "ptstate.h"
 
-enum { FIRST_ROOM = 64, HASH_BITS = 7 };
+enum { FIRST_ROOM = 64, HASH_BITS = 7, LEAST_TABLES = 4096 };
 
 #define HD_PART    vm
 #define HD_CFG     struct hd_vm_cfg
@@ -92,10 +92,12 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
     bool large = pages == HD_LARGE_PAGES;
     uint32_t n = large ? 1 : pages;
     uint32_t table = large ? h->t[2] : h->t[3] + hd_pt_leaf_of(t, vpn);
-    uint32_t *used = &t->table[table].used;
     uint64_t *sized = &t->s->large[app][large];
 
-    *used = present ? *used + n : *used - n;
+    if (HD_LIKELY(!t->dual || pages != 16)) {
+        uint32_t *used = &t->table[table].used;
+        *used = present ? *used + n : *used - n;
+    }
     if (pages > 1)
         *sized = present ? *sized + 1 : *sized - 1;
     t->s->pages[app] =
@@ -138,19 +140,25 @@ static int grow_hash(struct hd_ptables *t)
 
 /* `count` fresh tables of a level in frames that follow one another, and their
  * entries likewise: the first, or HD_NONE (out of table frames or of memory).
- * A table that was freed is taken where one is asked for. */
+ * A table that was freed is taken where one is asked for.  With words at `at`
+ * it is one, and has these. */
 static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
-                          uint32_t count)
+                          uint32_t count, hd_ref at)
 {
     struct hd_pt_state *s = t->s;
     uint32_t n = count == 1 ? s->free_tables : HD_NONE, words = 1u << t->bits;
 
     if (n != HD_NONE) {
         s->free_tables = t->table[n].used;
-        memset(hd_pt_entry(t, t->table[n].at), 0, words * sizeof(uint64_t));
+        if (at == HD_NONE)
+            memset(hd_pt_entry(t, t->table[n].at), 0, words * sizeof(uint64_t));
+    } else if (at != HD_NONE) {
+        if (s->tables == t->table_frames)
+            return HD_NONE;
+        n = s->tables++;
     } else {
         uint64_t *p =
-            s->tables + count <= t->cfg.table_frames
+            s->tables + count <= t->table_frames
                 ? hd_arena_take(t->env->arena, (size_t)count * words, sizeof *p)
                 : NULL;
         if (p == NULL)
@@ -161,7 +169,10 @@ static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
             t->table[n + i].at = hd_arena_ref(t->env->arena, p);
     }
     for (uint32_t i = n; i < n + count; i++) {
+        if (at != HD_NONE)
+            t->table[i].at = at;
         t->table[i].used = 0;
+        t->table[i].above = HD_NONE;
         t->table[i].app = (uint8_t)app;
         t->table[i].level = (uint8_t)level;
     }
@@ -170,7 +181,21 @@ static uint32_t table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
     return n;
 }
 
-static void table_free(struct hd_ptables *t, uint32_t n)
+/* A table with words of its own, or none. */
+static uint32_t table_one(struct hd_ptables *t, uint32_t app, uint32_t level)
+{
+    hd_ref at = t->dual ? hd_format_words(t) : HD_NONE;
+
+    return t->dual && at == HD_NONE ? HD_NONE : table_new(t, app, level, 1, at);
+}
+
+uint32_t hd_pt_table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
+                         hd_ref at)
+{
+    return table_new(t, app, level, 1, at);
+}
+
+void hd_pt_table_free(struct hd_ptables *t, uint32_t n)
 {
     struct hd_pt_table *x = &t->table[n];
 
@@ -192,11 +217,15 @@ static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index,
 
     if (*e & HD_PT_PRESENT)
         return (uint32_t)((*e & HD_PT_FRAME) / HD_PAGE_BYTES - t->first_table);
-    below = table_new(t, t->table[n].app, t->table[n].level + 1u, count);
+    below = count == 1 ? table_one(t, t->table[n].app, t->table[n].level + 1u)
+                       : table_new(t, t->table[n].app, t->table[n].level + 1u,
+                                   count, HD_NONE);
     if (below == HD_NONE)
         return HD_NONE;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         e[i] = (t->first_table + below + i) * HD_PAGE_BYTES | HD_PT_PRESENT;
+        t->table[below + i].above = n;
+    }
     t->table[n].used += count;
     return below;
 }
@@ -206,7 +235,7 @@ static uint32_t table_below(struct hd_ptables *t, uint32_t n, uint32_t index,
 /* The entry of level 3 above a region's leaf table, or above the first. */
 static uint32_t region_index(const struct hd_ptables *t, uint64_t vpn)
 {
-    return hd_pt_index_of(t, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), 3);
+    return hd_pt_index_of(t, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), t->dir);
 }
 
 /* The slot of a region, entered with its tables down to level 3 if it is new;
@@ -216,6 +245,7 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
 {
     struct hd_pt_state *s = t->s;
     struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn), new;
+    uint32_t n, up = HD_NONE;
 
     if (h->key != 0)
         return h;
@@ -229,12 +259,17 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
     if (2 * (s->regions + 1) > 1u << s->hash_bits && grow_hash(t) < 0)
         return NULL;
     if (s->root[app] == HD_NONE)
-        s->root[app] = table_new(t, app, 1, 1);
-    new.t[0] = s->root[app];
-    for (uint32_t l = 1; l < 3 && new.t[l - 1] != HD_NONE; l++)
-        new.t[l] = table_below(t, new.t[l - 1], hd_pt_index_of(t, vpn, l), 1);
-    if (new.t[0] == HD_NONE || new.t[1] == HD_NONE || new.t[2] == HD_NONE)
+        s->root[app] = table_one(t, app, 1);
+    n = s->root[app];
+    new.t[0] = t->dual ? HD_NONE : n; /* no table of 64 KB pages */
+    for (uint32_t l = 1; l < t->dir && n != HD_NONE; l++) {
+        up = n;
+        n = table_below(t, n, hd_pt_index_of(t, vpn, l), 1);
+    }
+    if (n == HD_NONE)
         return NULL;
+    new.t[1] = up;
+    new.t[2] = n;
     new.t[3] = HD_NONE;
     new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
     new.at = t->table[new.t[2]].at + region_index(t, vpn);
@@ -254,9 +289,11 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     uint32_t i = region_index(t, vpn);
 
     t->s->sized |= pages > 1;
+    if (HD_UNLIKELY(t->dual))
+        return hd_format_shape(t, h, (uint32_t)((h->key - 1) & 15), vpn, pages);
     if (pages == HD_LARGE_PAGES) {
         if (h->t[3] != HD_NONE) {
-            table_free(t, h->t[3]);
+            hd_pt_table_free(t, h->t[3]);
             h->t[3] = HD_NONE;
             hd_pt_entry(t, t->table[h->t[2]].at)[i] = 0;
             t->table[h->t[2]].used--;
@@ -309,7 +346,7 @@ bool hd_ptables_resident(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
 }
 
 HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
-                                hd_vpn vpn, hd_pa pte[4])
+                                hd_vpn vpn, hd_pa *pte)
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
     uint32_t levels = h->region_bits & HD_PT_LARGE ? 3 : 4;
@@ -319,6 +356,8 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
         return 0;
     if (HD_UNLIKELY(h->region_bits & HD_PT_JOINED))
         vpn.v &= ~(uint64_t)(HD_LARGE_PAGES - 1); /* the first stands for all */
+    if (HD_UNLIKELY(t->dual))
+        return hd_format_path(t, h, vpn.v, pte);
     HD_PREFETCH(hd_pt_leaf(t, h, vpn.v));
     for (uint32_t i = 0; i < levels; i++, shift -= t->bits)
         pte[i].v = t->first_pa + (uint64_t)h->t[i] * HD_PAGE_BYTES +
@@ -329,7 +368,7 @@ HD_HOT uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app,
 }
 
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                         hd_pa pte[4])
+                         hd_pa *pte)
 {
     return hd_ptables_resident(t, app, vpn) ? hd_ptables_path(t, app, vpn, pte)
                                             : 0;
@@ -371,6 +410,8 @@ uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)
 
     if (n >= t->s->tables)
         return 0;
+    if (t->dual)
+        return hd_format_entry(t, (uint32_t)n, pte.v % HD_PAGE_BYTES);
     return hd_pt_entry(t,
                        t->table[n].at)[pte.v % HD_PAGE_BYTES >> t->entry_shift];
 }
@@ -399,6 +440,18 @@ static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
 
 /* ---- mapping ---------------------------------------------------------- */
 
+/* Makes the entries of a page in free frames. */
+static int enter_frame(struct hd_ptables *t, const struct hd_pt_job *j,
+                       const struct hd_pt_slot *h, uint64_t vpn, uint32_t pages,
+                       uint64_t f)
+{
+    if (hd_pt_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
+        return j->err->code;
+    hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
+    hd_pt_count_present(t, h, j->app, vpn, pages, true);
+    return 0;
+}
+
 /* Makes the entries of a page of an allocation. */
 static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
                       uint64_t vpn, uint32_t pages)
@@ -414,12 +467,18 @@ static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
         return 0;
     }
     f = hd_pt_frame_for(t, j, h, vpn, pages);
-    if (f == HD_NO_FRAME ||
-        hd_pt_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
-        return j->err->code;
-    hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
-    hd_pt_count_present(t, h, j->app, vpn, pages, true);
-    return 0;
+    return f == HD_NO_FRAME ? j->err->code
+                            : enter_frame(t, j, h, vpn, pages, f);
+}
+
+int hd_pt_enter_at(struct hd_ptables *t, const struct hd_pt_job *j,
+                   uint64_t vpn, uint32_t pages, uint64_t f)
+{
+    struct hd_pt_slot *h = region_get(t, j->app, vpn);
+
+    if (h == NULL || region_shape(t, h, vpn, pages) < 0)
+        return hd_pt_fail(t, j, "out of frames for page tables", pages);
+    return enter_frame(t, j, h, vpn, pages, f);
 }
 
 /* Whether a page of [vpn, vpn + n) can be made: none in it is mapped or
@@ -488,19 +547,20 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
                                    .free_frames = t->frames.frames -
                                                   hd_frames_used(&t->frames)};
     uint32_t n;
+    bool huge;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    if (app >= HD_MAX_APPS || base.v + bytes < base.v || end > 1ull << 36)
-        return hd_err_set(j->err, HEDDLE_EINVAL,
-                          "application %u, allocation %u: %llu bytes at "
-                          "0x%llx are not in an address space of 48 bits",
-                          app, index, (unsigned long long)bytes,
-                          (unsigned long long)base.v);
+    if (app >= HD_MAX_APPS || base.v + bytes < base.v)
+        end = UINT64_MAX; /* it is in none */
+    if (hd_format_in_reach(t, j, end) != 0)
+        return j->err->code;
     if (end == first)
         return 0;
     if (hd_pt_in_reach(t, j, first, end) != 0)
         return j->err->code;
     n = SIZE[hd_pt_page_size(t, &q, j->err)];
+    huge = t->cfg.page == HD_VM_PAGE_512M && n == HD_LARGE_PAGES &&
+           !j->nonresident && !t->place.bound && t->compress == NULL;
     for (uint64_t vpn = first; vpn < end;) {
         uint64_t at = vpn & ~(uint64_t)(n - 1);
         bool inside = at >= first && at + n <= end;
@@ -510,6 +570,15 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
         if (hd_pt_taken(t, app, vpn, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
+        }
+        if (HD_UNLIKELY(huge) && vpn % HD_HUGE_PAGES == 0 &&
+            end - vpn >= HD_HUGE_PAGES) {
+            rc = hd_format_map_huge(t, j, vpn);
+            if (rc < 0)
+                return rc;
+            vpn += rc * HD_HUGE_PAGES;
+            if (rc > 0)
+                continue;
         }
         if (n > 1 && (inside || t->cfg.round) &&
             ptable_all_free(t, app, at, n)) {
@@ -571,6 +640,7 @@ static void unmap_page(struct hd_ptables *t, uint32_t app,
     struct hd_pt_slot *h = hd_pt_slot_of(t, app, x->vpn.v);
     uint64_t *e = hd_pt_leaf(t, h, x->vpn.v), bits = *e;
 
+    hd_format_split(t, h, app, x->vpn.v);
     memset(e, 0, (x->pages == HD_LARGE_PAGES ? 1 : x->pages) * sizeof *e);
     hd_pt_rescan(t, app, x->vpn.v, x->pages);
     if (HD_UNLIKELY(t->compress != NULL))
@@ -674,7 +744,7 @@ void hd_ptables_move(struct hd_ptables *t, hd_pfn from, hd_pfn to)
 static int64_t alloc_default(void *self, const void *q)
 {
     (void)q;
-    return ((struct hd_ptables *)self)->cfg.page;
+    return hd_min_u64(((struct hd_ptables *)self)->cfg.page, 2);
 }
 
 static int64_t free_default(void *self, const void *q)
@@ -699,7 +769,7 @@ static int ptable_take_state(struct hd_ptables *t, uint64_t frames)
     void *range = hd_arena_take(a, FIRST_ROOM, sizeof(struct hd_pt_range));
     void *hash = hd_arena_take(a, 1u << HASH_BITS, sizeof(struct hd_pt_slot));
 
-    t->table = hd_arena_take(a, t->cfg.table_frames, sizeof *t->table);
+    t->table = hd_arena_take(a, t->table_frames, sizeof *t->table);
     t->s = s;
     if (s == NULL || region == NULL || range == NULL || hash == NULL ||
         t->table == NULL || hd_frames_open(&t->frames, a, frames) < 0 ||
@@ -707,14 +777,25 @@ static int ptable_take_state(struct hd_ptables *t, uint64_t frames)
         (t->cfg.paging == HD_PAGING_FAULT && hd_frames_watch(&t->frames) < 0))
         return -1;
     s->free_tables = HD_NONE;
+    s->free_words = HD_NONE;
     s->region = hd_arena_ref(a, region);
     s->range = hd_arena_ref(a, range);
     s->hash = hd_arena_ref(a, hash);
     s->region_room = s->range_room = FIRST_ROOM;
     s->hash_bits = HASH_BITS;
     for (uint32_t i = 0; i < HD_MAX_APPS; i++)
-        s->root[i] = HD_NONE;
+        s->root[i] = s->free_bigs[i] = HD_NONE;
     return 0;
+}
+
+uint32_t hd_vm_table_frames(const struct hd_vm_cfg *cfg)
+{
+    uint64_t leaves = cfg->memory_bytes / HD_PAGE_BYTES / HD_LARGE_PAGES;
+
+    if (cfg->table_frames != 0)
+        return cfg->table_frames;
+    return (uint32_t)hd_max_u64(LEAST_TABLES,
+                                leaves + leaves / 16 + leaves / 64 + 64);
 }
 
 static int ptable_check_memory(const struct hd_vm_cfg *cfg,
@@ -728,11 +809,12 @@ static int ptable_check_memory(const struct hd_vm_cfg *cfg,
                           "vm.memory_bytes: %llu is not a multiple of the %u "
                           "bytes of a frame",
                           bytes, (unsigned)HD_PAGE_BYTES);
-    if (cfg->table_frames >= frames)
+    if (hd_vm_table_frames(cfg) >= frames)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "vm.memory_bytes: %llu are %llu frames; more than "
                           "vm.table_frames = %u are expected",
-                          bytes, (unsigned long long)frames, cfg->table_frames);
+                          bytes, (unsigned long long)frames,
+                          hd_vm_table_frames(cfg));
     if (cfg->paging == HD_PAGING_FAULT && frames > HD_HOST_FRAME)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "vm.memory_bytes: %llu; with vm.paging=fault at most "
@@ -757,7 +839,8 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->base = env->arena->base;
     t->env = env;
     t->cfg = *cfg;
-    frames = cfg->memory_bytes / HD_PAGE_BYTES - cfg->table_frames;
+    t->table_frames = hd_vm_table_frames(cfg);
+    frames = cfg->memory_bytes / HD_PAGE_BYTES - t->table_frames;
     names = frames * hd_max_u64(cfg->names, 1);
     /* Tables follow the data; where frames have more names than there are, they
      * follow these, on the slices, channels and banks where they would be. */
@@ -767,6 +850,7 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->entry_shift = hd_log2(cfg->entry_bytes == 0 ? 8 : cfg->entry_bytes);
     t->bits = HD_PAGE_SHIFT - t->entry_shift;
     t->leaves = HD_LARGE_PAGES >> t->bits;
+    hd_format_open(t);
     if (ptable_take_state(t, names) < 0)
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,

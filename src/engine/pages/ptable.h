@@ -1,5 +1,6 @@
 /*
- * ptable.h - four-level x86-64 page tables in real frames, and the frames.
+ * ptable.h - page tables in real frames, four-level x86-64 ones or in another
+ * format (format.c), and the frames.
  *
  * Each application has a root; tables are 4 KB frames of 512 eight-byte
  * entries (vm.entry_bytes: of 64 or 32 larger ones), taken from a pool of
@@ -17,6 +18,7 @@
 
 #include "kit/config.h"
 #include "kit/env.h"
+#include "pages/format.h"
 #include "points/slots.h"
 #include "translation/translate.h"
 
@@ -30,6 +32,12 @@ struct hd_vm_cfg {
                         compressed; 0: one */
     uint32_t chunks; /* 1: whole 2 MB take all at once */
 };
+
+/* vm.page, where it is not 4K, 64K or 2M. */
+enum { HD_VM_PAGE_512M = 3 };
+
+/* Frames of page tables: vm.table_frames, or what memory_bytes come to. */
+uint32_t hd_vm_table_frames(const struct hd_vm_cfg *cfg);
 
 /* When pages come from the host: they are there before cycle 0; they are
  * copied before an application's first launch; each is when it is touched. */
@@ -162,8 +170,8 @@ uint32_t hd_ptables_preferred(const struct hd_ptables *t, uint32_t app,
 bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,
                                hd_vpn vpn);
 
-/* The program's host touches so many pages from vpn on: it has those mapped that
- * are not in the GPU's memory; whether it has one, until that migrates. */
+/* The program's host touches so many pages from vpn on: it has those mapped
+ * that are not in the GPU's memory; whether it has one, until that migrates. */
 void hd_ptables_touch(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                       uint64_t pages);
 bool hd_ptables_touched(const struct hd_ptables *t, uint32_t app, hd_vpn vpn);
@@ -200,15 +208,31 @@ uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t);
 int hd_ptables_may_join(const struct hd_ptables *t, struct heddle_error *err);
 
 /* Physical addresses of the entries that a walk of vpn reads, pte[0] the
- * root's.  Returns how many: 4, or 3 for a 2 MB page; 0: unmapped. */
+ * root's, HD_WALK_STEPS at most.  Returns how many: in x86-64 4, or 3 for a 2
+ * MB page; 0: unmapped. */
 uint32_t hd_ptables_walk(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                         hd_pa pte[4]);
+                         hd_pa *pte);
 
 /* hd_ptables_walk without a look at the leaf entry, which is only prefetched
  * into the simulator's cache: a walker finds out at the end whether the page is
  * mapped. 0: there are no tables for it. */
 uint32_t hd_ptables_path(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
-                         hd_pa pte[4]);
+                         hd_pa *pte);
+
+/* What a read of a walk is, by its number, the root's 1: the level that it
+ * reads, which the two reads of a region's leaf tables share (format.c); the
+ * level that memory sees, of 4 as in x86-64, 1 being all above the last three;
+ * and its bytes.  Number 0: of no level. */
+struct hd_walk_step {
+    uint8_t level, memory, bytes;
+};
+void hd_ptables_step(const struct hd_ptables *t, uint32_t step,
+                     struct hd_walk_step *s);
+
+/* The level whose entries stand for 2 MB; how many bits of a virtual page
+ * number are below the index of a level. */
+uint32_t hd_ptables_dir(const struct hd_ptables *t);
+uint32_t hd_ptables_level_shift(const struct hd_ptables *t, uint32_t level);
 
 /* Base pages for which there is memory now, and would be if none were there:
  * those of free frames, or where pages are compressed that many whole ones. */
@@ -278,7 +302,8 @@ uint32_t hd_ptables_remaining(const struct hd_ptables *t, uint32_t app,
 void hd_ptables_join(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 void hd_ptables_split(struct hd_ptables *t, uint32_t app, hd_vpn vpn);
 
-/* Address of the entry of vpn in its table of a level, which must exist. */
+/* Address of the entry of vpn in a table, which must exist: level 3 is that
+ * whose entries stand for 2 MB, level 4 that of 4 KB pages. */
 hd_pa hd_ptables_table(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        uint32_t level);
 

@@ -44,7 +44,38 @@ static void extend(struct heddle_visitor *v, struct hd_xlate *run, uint64_t vpn,
 /* The first page that an application's root reaches. */
 static uint64_t check_first(const struct hd_ptables *t, uint32_t app)
 {
-    return t->s->window[app] << 4 * t->bits;
+    return t->dual ? 0 : t->s->window[app] << 4 * t->bits;
+}
+
+/* Shows the page of an entry; its base pages. */
+static uint32_t look_leaf(struct heddle_visitor *v, struct hd_xlate *run,
+                          uint64_t vpn, uint64_t e, bool large)
+{
+    uint32_t n = large ? HD_LARGE_PAGES : e & HD_PT_64K ? 16 : 1;
+
+    extend(v, run, vpn, (e & HD_PT_FRAME) / HD_PAGE_BYTES,
+           n == 1 && e & HD_PT_DISABLED ? 0 : n);
+    return n;
+}
+
+/* Shows the pages of a region of a dual format, whose tables of 64 KB and of
+ * 4 KB pages take turns. */
+static void look_region(const struct hd_ptables *t, struct heddle_visitor *v,
+                        uint32_t app, uint64_t vpn, struct hd_xlate *run)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
+    const uint64_t *e;
+
+    if (h->key == 0)
+        return;
+    e = hd_pt_entry(t, h->at);
+    if (h->region_bits & HD_PT_LARGE) {
+        if (*e & HD_PT_PRESENT)
+            look_leaf(v, run, vpn, *e, true);
+        return;
+    }
+    for (uint32_t i = 0; i < HD_LARGE_PAGES;)
+        i += e[i] & HD_PT_PRESENT ? look_leaf(v, run, vpn + i, e[i], false) : 1;
 }
 
 /* Shows what is below table n, in the order of addresses. */
@@ -54,22 +85,19 @@ static void look_table(const struct hd_ptables *t, struct heddle_visitor *v,
     uint32_t level = t->table[n].level;
     const uint64_t *e = hd_pt_entry(t, t->table[n].at);
 
-    for (uint32_t i = 0; i < 1u << t->bits; i++) {
-        uint64_t at = vpn | (uint64_t)i << (t->bits * (4 - level));
+    for (uint32_t i = 0; i <= t->level[level].mask; i++) {
+        uint64_t at = vpn | (uint64_t)i << t->level[level].shift;
         uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        if (!(e[i] & HD_PT_PRESENT))
+        if (t->dual && level == t->dir)
+            look_region(t, v, t->table[n].app, at, run);
+        else if (!(e[i] & HD_PT_PRESENT))
             continue;
-        if (level == 4 && e[i] & HD_PT_64K) {
-            extend(v, run, at, f, 16);
-            i += 15;
-        } else if (level == 4 || e[i] & HD_PT_2M) {
-            extend(v, run, at, f,
-                   level == 3              ? HD_LARGE_PAGES
-                   : e[i] & HD_PT_DISABLED ? 0
-                                           : 1);
-        } else {
+        else if (level == 4 && !t->dual)
+            i += look_leaf(v, run, at, e[i], false) - 1;
+        else if (e[i] & HD_PT_2M)
+            look_leaf(v, run, at, e[i], true);
+        else
             look_table(t, v, (uint32_t)(f - t->first_table), at, run);
-        }
     }
 }
 
@@ -136,8 +164,79 @@ static void check_big(const struct hd_ptables *t, struct heddle_error *err)
                    "frames: what applications hold is not what is counted");
 }
 
-/* Counts the present leaf pages below a table from the root down; checks each
- * against the hash of regions, the frame's owner and the table's count. */
+/* Checks a present entry against the hash of regions and the frame's owner;
+ * base pages of a 2 MB page, or 1: each of a 64 KB page has a word.  large: of
+ * the words, those of 64 KB, and of 2 MB. */
+static uint64_t check_leaf(const struct hd_ptables *t, struct heddle_error *err,
+                           uint32_t of, uint64_t vpn, uint64_t e, bool big,
+                           uint64_t *large)
+{
+    uint64_t f = (e & HD_PT_FRAME) / HD_PAGE_BYTES;
+    uint32_t app;
+    struct hd_xlate found;
+    hd_vpn owner;
+
+    large[0] += (e & HD_PT_64K) != 0;
+    large[1] += big;
+    if (!hd_pt_decode(t, hd_pt_slot_of(t, of, vpn), vpn, HD_PT_PRESENT,
+                      &found) ||
+        hd_xlate_frame(&found, (hd_vpn){vpn}).v != f ||
+        (f >= HD_HOST_FRAME ? f != hd_ptables_host_frame(t, of, (hd_vpn){vpn}).v
+                            : !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) ||
+                                  app != of || owner.v != vpn))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "page table: application %u, page 0x%llx: the entry "
+                   "names frame %llu, which the frame table does not "
+                   "give to it",
+                   of, (unsigned long long)vpn, (unsigned long long)f);
+    return big ? HD_LARGE_PAGES : 1;
+}
+
+/* The 512 words of a region of a dual format. */
+static uint64_t check_words(const struct hd_ptables *t,
+                            struct heddle_error *err, uint32_t app,
+                            uint64_t vpn, uint64_t *large)
+{
+    const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
+    const uint64_t *e = hd_pt_entry(t, h->at);
+    uint64_t pages = 0, medium = large[0], small;
+
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++) {
+        if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))
+            hd_coalesced_check(t, err, app, vpn + i, &e[i], 4);
+        if (e[i] & HD_PT_PRESENT)
+            pages += check_leaf(t, err, app, vpn + i, e[i], false, large);
+    }
+    medium = large[0] - medium;
+    small = h->t[3] != HD_NONE ? t->table[h->t[3]].used : 0;
+    if (pages - medium != small || (medium != 0 && h->t[HD_PT_BIG] == HD_NONE))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "page table: application %u, page 0x%llx: its region has "
+                   "%llu pages of 4 KB and %llu in those of 64 KB, and its "
+                   "table of 4 KB pages counts %llu",
+                   app, (unsigned long long)vpn,
+                   (unsigned long long)(pages - medium),
+                   (unsigned long long)medium, (unsigned long long)small);
+    return pages;
+}
+
+/* What a PDE0 leads to; *present: its words that are. */
+static uint64_t check_pair(const struct hd_ptables *t, struct heddle_error *err,
+                           uint32_t app, uint64_t vpn, const uint64_t *e,
+                           uint64_t *large, uint64_t *present)
+{
+    hd_format_check_pair(t, err, app, vpn, e);
+    *present += (e[0] & HD_PT_PRESENT) + (e[1] & HD_PT_PRESENT);
+    if (e[0] & HD_PT_PRESENT && e[0] & HD_PT_2M)
+        return check_leaf(t, err, app, vpn, e[0], true, large);
+    if (e[1] & HD_PT_PRESENT)
+        hd_coalesced_check(t, err, app, vpn, &e[1], 3);
+    return (e[0] | e[1]) & HD_PT_PRESENT ? check_words(t, err, app, vpn, large)
+                                         : 0;
+}
+
+/* Counts the present leaf pages below a table from the root down; checks each,
+ * and the table's count. */
 static uint64_t check_table(const struct hd_ptables *t,
                             struct heddle_error *err, uint32_t n, uint64_t vpn,
                             uint64_t *large)
@@ -146,38 +245,28 @@ static uint64_t check_table(const struct hd_ptables *t,
     const uint64_t *e = hd_pt_entry(t, x->at);
     uint64_t pages = 0, present = 0;
 
-    for (uint32_t i = 0; i < 1u << t->bits; i++) {
-        uint64_t at = vpn | (uint64_t)i << (t->bits * (4 - x->level));
+    for (uint32_t i = 0; i <= t->level[x->level].mask; i++) {
+        uint64_t at = vpn | (uint64_t)i << t->level[x->level].shift;
         uint64_t f = (e[i] & HD_PT_FRAME) / HD_PAGE_BYTES;
-        uint32_t app;
-        struct hd_xlate found;
-        hd_vpn owner;
 
-        if (e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))
+        if (t->dual && x->level == t->dir) {
+            const uint64_t *pair = e + 2 * i;
+            if ((pair[0] | pair[1]) != 0)
+                pages += check_pair(t, err, x->app, at, pair, large, &present);
+            continue;
+        }
+        if (!t->dual && e[i] & (HD_PT_PRESENT | HD_PT_NONRESIDENT))
             hd_coalesced_check(t, err, x->app, at, &e[i], x->level);
         if (!(e[i] & HD_PT_PRESENT))
             continue;
         present++;
-        if (x->level < 4 && !(e[i] & HD_PT_2M)) {
+        if (t->format->huge && x->level == t->dir - 1)
+            hd_format_check_huge(t, err, x->app, at, e[i]);
+        if ((x->level < 4 || t->dual) && !(e[i] & HD_PT_2M))
             pages +=
                 check_table(t, err, (uint32_t)(f - t->first_table), at, large);
-            continue;
-        }
-        pages += x->level == 4 ? 1 : HD_LARGE_PAGES;
-        large[0] += (e[i] & HD_PT_64K) != 0;
-        large[1] += x->level < 4;
-        if (!hd_pt_decode(t, hd_pt_slot_of(t, x->app, at), at, HD_PT_PRESENT,
-                          &found) ||
-            hd_xlate_frame(&found, (hd_vpn){at}).v != f ||
-            (f >= HD_HOST_FRAME
-                 ? f != hd_ptables_host_frame(t, x->app, (hd_vpn){at}).v
-                 : !hd_ptables_owner(t, (hd_pfn){f}, &app, &owner) ||
-                       app != x->app || owner.v != at))
-            hd_err_set(err, HEDDLE_ECHECK,
-                       "page table: application %u, page 0x%llx: the entry "
-                       "names frame %llu, which the frame table does not "
-                       "give to it",
-                       x->app, (unsigned long long)at, (unsigned long long)f);
+        else
+            pages += check_leaf(t, err, x->app, at, e[i], x->level < 4, large);
     }
     if (present != x->used)
         hd_err_set(err, HEDDLE_ECHECK,

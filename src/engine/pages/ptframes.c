@@ -58,7 +58,7 @@ int hd_pt_fail(const struct hd_ptables *t, const struct hd_pt_job *j,
         (unsigned long long)j->base.v, what, pages * 4,
         (unsigned long long)(hd_ptables_total(t) - hd_ptables_free(t)),
         (unsigned long long)hd_ptables_total(t), t->s->tables_live,
-        t->cfg.table_frames);
+        t->table_frames);
 }
 
 bool hd_pt_whole(const struct hd_pt_job *j, uint64_t vpn)

@@ -8,6 +8,7 @@
 #define HD_PTSTATE_H
 
 #include "contig.h"
+#include "format.h"
 #include "frame.h"
 #include "memory/compress.h"
 #include "ptable.h"
@@ -20,6 +21,12 @@
 #define HD_PT_64K      (1ull << 9)
 #define HD_PT_WHOLE    (1ull << 10) /* level 3: its 512 pages are one of 2 MB */
 #define HD_PT_DISABLED (1ull << 11) /* level 4: the one above stands */
+
+/* Of formats other than x86-64 (format.c): of a PDE1, the pages of 2 MB below
+ * it are one of 512 MB; of an entry of 64 KB that is not present, none of its 4
+ * KB pages is valid. */
+#define HD_PT_512M     (1ull << 62)
+#define HD_PT_NO_SMALL (1ull << 63)
 
 /* Of an entry that is not present: its page is of an allocation, but not
  * resident; it has its frame, and its data are in flight.  The bits of the size
@@ -40,12 +47,28 @@
 #define HD_PT_PREFETCHED (1ull << 3)
 
 /* Bits of a slot: its region maps 2 MB; it has had pages of 64 KB; its pages
- * of 4 KB are coalesced. */
-enum { HD_PT_LARGE = 1, HD_PT_MEDIUM = 2, HD_PT_JOINED = 4, HD_PT_SHIFT = 3 };
+ * of 4 KB are coalesced; it is part of a page of 512 MB. */
+enum {
+    HD_PT_LARGE = 1,
+    HD_PT_MEDIUM = 2,
+    HD_PT_JOINED = 4,
+    HD_PT_HUGE = 8,
+    HD_PT_SHIFT = 4
+};
+
+/* Tables of 64 KB pages (format.c): how many a frame has, the bytes of each,
+ * the level of such a frame, and where a slot has the place of its region's. */
+enum {
+    HD_PT_BIGS = 16,
+    HD_PT_BIG_BYTES = 256,
+    HD_PT_BIG_LEVEL = HD_FORMAT_LEVELS + 2,
+    HD_PT_BIG = 0
+};
 
 struct hd_pt_table {
-    hd_ref at;     /* its entries, a word each */
-    uint32_t used; /* present entries; free tables: the next one */
+    hd_ref at;      /* its entries, a word each */
+    uint32_t used;  /* present entries; free tables: the next one */
+    uint32_t above; /* the table that points to it */
     uint8_t app, level;
 };
 
@@ -64,7 +87,9 @@ struct hd_pt_slot {
     hd_ref at;            /* of the leaf table, or of the level-3 entry */
     uint32_t region_bits; /* region << HD_PT_SHIFT | the bits above */
     uint32_t t[4];        /* its tables, the root first; t[3] HD_NONE if it has
-                             no leaf table, else the first of its leaf tables */
+                             no leaf table, else the first of its leaf tables;
+                             dual formats: the table of 64 KB pages in units of
+                             256 bytes, those of PDE1 and PDE0, that of 4 KB */
 };
 
 struct hd_pt_range { /* an allocation that was mapped */
@@ -86,27 +111,30 @@ struct hd_pt_state {
     uint32_t regions, region_room;
     uint32_t ranges, range_room;
     uint32_t hash_bits;
-    uint32_t sized;   /* 1: pages larger than 4 KB have been mapped */
-    uint32_t changes; /* mappings that were taken away or changed */
-    uint32_t advised; /* 1: there has been advice */
+    uint32_t sized;            /* 1: pages larger than 4 KB have been mapped */
+    uint32_t changes;          /* mappings that were taken away or changed */
+    uint32_t advised;          /* 1: there has been advice */
     uint32_t spans, span_room; /* sorted (advice.c) */
     hd_ref span;
-    uint64_t kept;    /* frames of pages that a coalesced region has lost */
+    hd_ref free_words; /* arrays of a region's words, a list (format.c) */
+    uint32_t free_bigs[HD_MAX_APPS]; /* places of tables of 64 KB pages, too */
+    uint64_t kept;      /* frames of pages that a coalesced region has lost */
     uint64_t allocated; /* hd_ptables_allocated */
-    uint64_t foreign; /* frames that were in use before */
+    uint64_t foreign;   /* frames that were in use before */
     hd_ref region, range, hash;
     uint32_t root[HD_MAX_APPS]; /* table, HD_NONE: none yet */
     uint64_t pages[HD_MAX_APPS];
-    uint64_t large[HD_MAX_APPS][2]; /* pages of 64 KB and of 2 MB */
+    uint64_t large[HD_MAX_APPS][2];         /* pages of 64 KB and of 2 MB */
+    uint64_t huge[HD_MAX_APPS];             /* of 512 MB, which count as 256 */
     uint64_t host_mapped, host_mapped_lost; /* hd_ptables_host_mapped */
     uint64_t in_flight; /* pages with a frame and without data */
     uint64_t evicting;  /* pages whose frames are being written to the host */
     uint64_t spare;     /* frames that chunks have taken and no page has */
     uint64_t table_frames[HD_MAX_APPS];
-    uint64_t mixed[HD_MAX_APPS];   /* pages put next to others' (frame.h) */
-    uint64_t covered[HD_MAX_APPS]; /* pages in contiguous subregions, and */
+    uint64_t mixed[HD_MAX_APPS];       /* pages put next to others' (frame.h) */
+    uint64_t covered[HD_MAX_APPS];     /* pages in contiguous subregions, and */
     uint64_t covered_all[HD_MAX_APPS]; /* in contiguous regions (contig.c) */
-    uint64_t packed[HD_MAX_APPS]; /* that would be, but are compressed */
+    uint64_t packed[HD_MAX_APPS];      /* that would be, but are compressed */
     uint64_t window[HD_MAX_APPS]; /* of its pages: the bits above the indices */
 };
 
@@ -119,6 +147,14 @@ struct hd_ptables {
     uint32_t bits;             /* of an index of a level */
     uint32_t entry_shift;      /* an entry has 1 << entry_shift bytes */
     uint32_t leaves;           /* leaf tables of a region */
+    const struct hd_format *format;
+    uint32_t table_frames;
+    bool dual;    /* of it: 16-byte entries above the leaf tables */
+    uint32_t dir; /* level whose entries stand for 2 MB */
+    struct {
+        uint32_t mask;
+        uint8_t shift, twice;      /* twice: an entry has two words */
+    } level[HD_FORMAT_LEVELS + 2]; /* of the index in a virtual page number */
     struct hd_env *env;
     struct hd_vm_cfg cfg;
     struct hd_frames frames;
@@ -201,10 +237,19 @@ static inline struct hd_pt_range *hd_pt_range_of(const struct hd_ptables *t,
     return (struct hd_pt_range *)(void *)hd_pt_entry(t, t->s->range) + i;
 }
 
+/* The word in a table of a level that a page's entry is, or begins with. */
 static inline uint32_t hd_pt_index_of(const struct hd_ptables *t, uint64_t vpn,
                                       uint32_t level)
 {
-    return (uint32_t)(vpn >> (t->bits * (4 - level))) & ((1u << t->bits) - 1);
+    return ((uint32_t)(vpn >> t->level[level].shift) & t->level[level].mask)
+           << t->level[level].twice;
+}
+
+/* Levels as walks number them, the root's 1, and as those of x86-64, where an
+ * entry of level 3 stands for 2 MB and level 4 is the leaf tables'. */
+static inline uint32_t hd_pt_depth(const struct hd_ptables *t, uint32_t level)
+{
+    return level + t->dir - 3;
 }
 
 /* The entry that maps a page of a slot's region, or the first of them. */
@@ -262,7 +307,8 @@ static inline uint32_t hd_pt_leaf_of(const struct hd_ptables *t, uint64_t vpn)
     return (uint32_t)(vpn & (HD_LARGE_PAGES - 1)) >> t->bits;
 }
 
-/* Where the entry of a page is in the table of a level that a slot has. */
+/* Where the entry of a page is in the table of level 3 or 4, or in x86-64 of
+ * any, that a slot has. */
 static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t,
                                    const struct hd_pt_slot *h, uint64_t vpn,
                                    uint32_t level)
@@ -270,7 +316,8 @@ static inline hd_pa hd_pt_entry_at(const struct hd_ptables *t,
     uint64_t table = h->t[level - 1] + (level == 4 ? hd_pt_leaf_of(t, vpn) : 0);
 
     return (hd_pa){t->first_pa + table * HD_PAGE_BYTES +
-                   ((uint64_t)hd_pt_index_of(t, vpn, level) << t->entry_shift)};
+                   ((uint64_t)hd_pt_index_of(t, vpn, hd_pt_depth(t, level))
+                    << t->entry_shift)};
 }
 
 /* The first leaf table of a region of 4 KB pages, or NULL. */
@@ -305,6 +352,13 @@ void hd_pt_put(struct hd_ptables *t, const struct hd_pt_slot *h, uint64_t vpn,
 void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
                          uint32_t app, uint64_t vpn, uint32_t pages,
                          bool present);
+
+/* A table of a level whose words are at `at`, or new ones; HD_NONE: there is no
+ * frame or no memory for it.  Frees one: its words stay where it has a format
+ * whose words are a region's, and go with it elsewhere. */
+uint32_t hd_pt_table_new(struct hd_ptables *t, uint32_t app, uint32_t level,
+                         hd_ref at);
+void hd_pt_table_free(struct hd_ptables *t, uint32_t n);
 
 /* ---- ptcheck.c -------------------------------------------------------- */
 
@@ -386,6 +440,54 @@ const struct hd_pt_range *hd_pt_range_with(const struct hd_ptables *t,
  * there any more. */
 void hd_pt_tell_gone(struct hd_ptables *t, uint32_t app,
                      const struct hd_xlate *x, uint64_t bits);
+
+/* Maps a page at a frame that is free. */
+int hd_pt_enter_at(struct hd_ptables *t, const struct hd_pt_job *j,
+                   uint64_t vpn, uint32_t pages, uint64_t f);
+
+/* ---- format.c --------------------------------------------------------- */
+
+int hd_format_check(const struct hd_vm_cfg *cfg, const char *name,
+                    struct heddle_error *err);
+void hd_format_open(struct hd_ptables *t);
+/* Pages up to `end` are in the format's address space: 0, or an error. */
+int hd_format_in_reach(const struct hd_ptables *t, const struct hd_pt_job *j,
+                       uint64_t end);
+/* Words for the entries of a table or a region, all 0; HD_NONE: no memory. */
+hd_ref hd_format_words(struct hd_ptables *t);
+/* Makes a region of a dual format ready for a page; < 0: there is no room. */
+int hd_format_shape(struct hd_ptables *t, struct hd_pt_slot *h, uint32_t app,
+                    uint64_t vpn, uint32_t pages);
+/* Maps the aligned 512 MB from vpn on as one page: 1; 0: that cannot be; or an
+ * error.  One of its pages of 2 MB changes, and it is one page no more. */
+int hd_format_map_huge(struct hd_ptables *t, const struct hd_pt_job *j,
+                       uint64_t vpn);
+void hd_format_split(struct hd_ptables *t, const struct hd_pt_slot *h,
+                     uint32_t app, uint64_t vpn);
+/* hd_ptables_path in a dual format, of a region that there is. */
+uint32_t hd_format_path(const struct hd_ptables *t, const struct hd_pt_slot *h,
+                        uint64_t vpn, hd_pa *pte);
+/* The word at a byte of table n's frame. */
+uint64_t hd_format_entry(const struct hd_ptables *t, uint32_t n, uint32_t byte);
+void hd_format_check_pair(const struct hd_ptables *t, struct heddle_error *err,
+                          uint32_t app, uint64_t vpn, const uint64_t *e);
+void hd_format_check_huge(const struct hd_ptables *t, struct heddle_error *err,
+                          uint32_t app, uint64_t vpn, uint64_t e);
+
+/* Where a region's table of 64 KB pages is; the word of a page's entry in it.
+ */
+static inline uint64_t hd_format_big_word(const struct hd_ptables *t,
+                                          uint32_t place)
+{
+    return t->first_pa + (uint64_t)place * HD_PT_BIG_BYTES;
+}
+
+static inline uint64_t hd_format_big_pa(const struct hd_ptables *t,
+                                        const struct hd_pt_slot *h,
+                                        uint64_t vpn)
+{
+    return hd_format_big_word(t, h->t[HD_PT_BIG]) + (vpn >> 4 & 31) * 8;
+}
 
 /* ---- advice.c --------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ void hd_batch_call(struct hd_unit *u, hd_time at)
 static void batch_next_level(struct hd_unit *u, hd_time now, uint32_t batch)
 {
     struct hd_batch *b = &u->batch[batch];
-    uint32_t level = 5;
+    uint32_t level = HD_WALK_STEPS + 1;
 
     for (uint32_t i = b->first; i != HD_NONE; i = u->walk[i].peer)
         if (u->walk[i].state == HD_WALK_WANTS)
@@ -241,7 +241,7 @@ void hd_batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
         uint32_t k = 0;
         if (w->state != HD_WALK_TURN)
             continue;
-        q.level = w->level;
+        q.level = u->m->read[w->level].level;
         while (k < n && address[k] != w->pte[w->level - 1].v)
             k++;
         if (k < n)

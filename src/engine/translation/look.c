@@ -44,10 +44,9 @@ void hd_tlb_look(struct hd_tlb *t, struct heddle_visitor *v)
 }
 
 /* Calls fn for each valid entry. */
-static void tlb_each(const struct hd_tlb *t,
-                     void (*fn)(void *ud, uint32_t app,
-                                const struct hd_xlate *x),
-                     void *ud)
+static void
+tlb_each(const struct hd_tlb *t,
+         void (*fn)(void *ud, uint32_t app, const struct hd_xlate *x), void *ud)
 {
     for (uint32_t e = 0; e < hd_tlb_entries(t); e++) {
         uint64_t key = hd_tlb_key_at(t, e);
@@ -190,7 +189,7 @@ void hd_ptw_look(void *mmu, uint32_t i, struct heddle_visitor *v)
         v->text(v->ud, "state", STATE[w->state]);
         v->number(v->ud, "app", w->app);
         v->number(v->ud, "vpn", w->vpn.v);
-        v->number(v->ud, "level", w->level);
+        v->number(v->ud, "level", u->m->read[w->level].level);
         v->number(v->ud, "references",
                   w->references + (w->req != HD_NONE && !w->counted));
         v->number(v->ud, "requesters", u->miss.v[e].n);
@@ -209,11 +208,12 @@ void hd_ptw_stuck(void *mmu, uint32_t i, struct heddle_visitor *v)
             continue;
         if (w->state == HD_WALK_READS)
             snprintf(text, sizeof text,
-                     "memory: the entry of level %u at 0x%llx", w->level,
+                     "memory: the entry of level %u at 0x%llx",
+                     u->m->read[w->level].level,
                      (unsigned long long)w->pte[w->level - 1].v);
         else if (w->state == HD_WALK_RUNS)
             snprintf(text, sizeof text, "its own next step, at level %u",
-                     w->level);
+                     u->m->read[w->level].level);
         hd_show_wait(v, "walk", i, text);
         v->number(v->ud, "app", w->app);
         v->number(v->ud, "vpn", w->vpn.v);

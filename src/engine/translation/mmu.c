@@ -209,8 +209,7 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (rc == 0 && by.entries != 0 && full)
         hd_tlb_set_side(&u->tlb, "l2tlb", &u->bypass);
     if (rc == 0)
-        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg,
-                         hd_ptables_entry_bytes(m->w.tables), i, pwc);
+        rc = hd_pwc_open(&u->pwc, env, &m->pwc_cfg, m->w.tables, i, pwc);
     u->subs.cfg = m->msc_cfg;
     if (rc == 0)
         rc = hd_subregions_open(u, msc);
@@ -261,10 +260,11 @@ static int mmu_check_settings(const struct hd_mmu_wiring *w,
                           "walk.walkers, l2tlb.ports and l2tlb.mshrs must not "
                           "be 0");
     if (w->walk->batch > 1 && w->walk->mode.kind != HD_FULL)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "walk.batch = %u, but walk.mode is not full: there are "
-                          "no reads to put in order",
-                          w->walk->batch);
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "walk.batch = %u, but walk.mode is not full: there are "
+            "no reads to put in order",
+            w->walk->batch);
     if (w->l2tlb->sub_ways != 0 && mmu_check_subs(w, err) != 0)
         return err->code;
     if (w->bypass->entries != 0 && w->l2tlb->mode.kind != HD_FULL)
@@ -301,9 +301,11 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
     m->per_tick = hd_recip_of(m->tick);
     m->per_core = hd_recip_of(hd_ticks(env->clk, HD_CLK_CORE, 1));
-    m->step_ticks = w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1)
-                                      : m->tick;
+    m->step_ticks =
+        w->walk->per_core ? hd_ticks(env->clk, HD_CLK_CORE, 1) : m->tick;
     m->ordered = n == 1 && w->memory_back > 0 && w->walk->port == 0;
+    for (uint32_t i = 0; i <= HD_WALK_STEPS; i++)
+        hd_ptables_step(w->tables, i, &m->read[i]);
     m->run_pages = (uint8_t)(RUN_BYTES / hd_ptables_entry_bytes(w->tables));
     m->read_flags = w->walk->memory != 0 ? HD_REQ_BYPASS : 0;
     m->never = HD_NEVER;
@@ -364,8 +366,7 @@ static int mmu_open_units(struct hd_mmu *m)
     walk = hd_stats_group(st, &hd_rows_walk, n);
     pwc = hd_stats_group(st, &hd_rows_pwc, n);
     msc = hd_stats_group(st, &hd_rows_msc, n);
-    m->prefetch_stat =
-        hd_stats_group(st, &hd_rows_prefetch, n);
+    m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
     mmu_open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);

@@ -26,6 +26,11 @@
  * two L2 edges, or with the arrival of a request, precede those of the edge.  A
  * read is counted at the instant at which it is sent.
  *
+ * Reads are numbered from 1, the root's, on; which level one is of, and what
+ * memory sees of it, is the format's (hd_ptables_step): where a format has two
+ * leaf tables for 2 MB, a walk can read an entry of each, and both are of one
+ * level.
+ *
  * The busy time of walkers is the integral of concurrent walks over time, so
  * its quotient by the time passed is the mean number of concurrent walks.
  *
@@ -41,15 +46,16 @@
  */
 #include "walk.h"
 
-/* Counts the read under way, once; c: the counters of its application. */
-static void walk_count_read(uint64_t *c, struct hd_walk *w)
+/* Counts the read under way, of a level, once; c: the counters of its
+ * application. */
+static void walk_count_read(uint64_t *c, struct hd_walk *w, uint32_t level)
 {
     if (w->counted)
         return;
     w->counted = 1;
     w->references++;
     c[HD_WALK_REFERENCES]++;
-    c[HD_WALK_LEVEL + w->level - 1]++;
+    c[HD_WALK_LEVEL + level - 1]++;
 }
 
 /* ---- the queue -------------------------------------------------------- */
@@ -233,9 +239,9 @@ int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
 {
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
-                                   .level = w->level,
-                                   .leaf = w->leaf,
-                                   .cached = w->cached,
+                                   .level = u->m->read[w->level].level,
+                                   .leaf = u->m->read[w->leaf].level,
+                                   .cached = u->m->read[w->cached].level,
                                    .pte = w->pte[w->level - 1].v,
                                    .pc = pc};
 
@@ -250,7 +256,7 @@ static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,
                                    .core = core,
                                    .app = w->app,
                                    .vpn = w->vpn.v,
-                                   .level = w->level,
+                                   .level = u->m->read[w->level].level,
                                    .address = w->pte[w->level - 1].v,
                                    .pc = hd_walk_pc(u, walk)};
 
@@ -304,17 +310,19 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
 
 static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
 {
+    const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
     hd_time t = now;
 
-    w->leaf = (uint8_t)hd_ptables_path(u->m->w.tables, w->app, w->vpn, w->pte);
+    w->leaf = (uint8_t)hd_ptables_path(m->w.tables, w->app, w->vpn, w->pte);
     if (w->leaf == 0) { /* no page table: the answer is an error */
         walk_done(u, now, walk);
         return;
     }
     if (hd_walk_by_prefix(u)) {
         t = hd_pwc_port(&u->pwc, now);
-        w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn, w->leaf);
+        w->cached = (uint8_t)hd_pwc_prefix(&u->pwc, w->app, w->vpn,
+                                           m->read[w->leaf].level);
         w->level = (uint8_t)(w->cached + 1);
     }
     walk_next(u, now, walk, t);
@@ -350,8 +358,8 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_walk *of = &u->walk[walk];
 
     if (hd_pwc_on(&u->pwc))
-        hd_pwc_fill(&u->pwc, of->app, of->vpn, of->level, of->leaf,
-                    of->pte[of->level - 1]);
+        hd_pwc_fill(&u->pwc, of->app, of->vpn, u->m->read[of->level].level,
+                    u->m->read[of->leaf].level, of->pte[of->level - 1]);
     if (HD_UNLIKELY(u->s->open == of->batch + 1)) /* the batch's first read */
         u->s->open = 0;
     for (uint32_t share; walk != HD_NONE; walk = share) {
@@ -405,6 +413,7 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
     struct hd_unit *u = hd_unit_of(mmu, HD_WALK_TAG_UNIT(q->tag));
     uint32_t walk = HD_WALK_TAG_WALK(q->tag);
     struct hd_walk *w = &u->walk[walk];
+    uint32_t level;
     uint64_t *c;
 
     hd_cross(m->env, HD_BORDER_walk);
@@ -415,8 +424,9 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
         return;
     }
     c = hd_walk_row(u, w->app);
-    walk_count_read(c, w);
-    c[HD_WALK_L2 + w->level - 1] += q->hit == HD_REQ_HIT;
+    level = m->read[w->level].level;
+    walk_count_read(c, w, level);
+    c[HD_WALK_L2 + level - 1] += q->hit == HD_REQ_HIT;
     if (m->early && w->level < w->leaf && at < *m->until) {
         w->level++;
         w->counted = 0;
@@ -442,7 +452,8 @@ void hd_ptw_sync(void *mmu, hd_time now)
             struct hd_walk *w = &u->walk[e];
             if (u->miss.v[e].live && w->req != HD_NONE &&
                 m->w.reqs->v[w->req].born <= now)
-                walk_count_read(hd_walk_row(u, w->app), w);
+                walk_count_read(hd_walk_row(u, w->app), w,
+                                m->read[w->level].level);
         }
     }
 }

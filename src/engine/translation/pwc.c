@@ -12,6 +12,11 @@
  * entry is not kept: that is what TLBs are for.  MESC's walk cache holds the
  * top three levels, so a hit in level 3 leaves one reference.
  *
+ * With pwc.entries_levelN each level has sets of its own, as NVIDIA's MMUs are
+ * said to have a cache for each level of directories; a level without any is
+ * not looked up.  Levels are those of vm.format (pages/format.c): an entry of
+ * PDE0 covers 2 MB in either style, one of PDE1 512 MB.
+ *
  * A port serves one look-up a cycle.  A walk that hits several levels in turn
  * knows its next look-ups before they happen, so look-ups do not come in the
  * order of time: the ports keep a count for each of the coming cycles instead
@@ -44,20 +49,48 @@ static uint32_t pwc_line(const struct hd_pwc_cfg *cfg)
     return cfg->line == 0 ? 8 : cfg->line;
 }
 
+/* Entries of the levels that have their own; the sum. */
+static uint32_t pwc_levels(const struct hd_pwc_cfg *cfg,
+                           uint32_t n[HD_PWC_LEVELS])
+{
+    const uint32_t of[HD_PWC_LEVELS] = {
+        cfg->entries_level1, cfg->entries_level2, cfg->entries_level3,
+        cfg->entries_level4, cfg->entries_level5, cfg->entries_level6};
+    uint32_t sum = 0;
+
+    for (uint32_t l = 0; l < HD_PWC_LEVELS; l++)
+        sum += n[l] = of[l];
+    return sum;
+}
+
+uint32_t hd_pwc_entries(const struct hd_pwc_cfg *cfg)
+{
+    uint32_t n[HD_PWC_LEVELS], sum = pwc_levels(cfg, n);
+
+    return sum != 0 ? sum : cfg->entries;
+}
+
 int hd_pwc_check(const void *settings, const char *name,
                  struct heddle_error *err)
 {
     const struct hd_pwc_cfg *cfg = settings;
+    uint32_t n[HD_PWC_LEVELS], apart = pwc_levels(cfg, n);
     uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways);
     uint32_t line = pwc_line(cfg);
 
     if (cfg->mode.kind == HD_OFF)
         return 0;
-    if (cfg->entries == 0 || cfg->entries % ways != 0)
+    if (apart == 0 && (cfg->entries == 0 || cfg->entries % ways != 0))
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.entries: %u; a multiple of %s.ways = %u is "
                           "expected",
                           name, cfg->entries, name, ways);
+    for (uint32_t l = 0; apart != 0 && l < HD_PWC_LEVELS; l++)
+        if (cfg->ways == 0 || n[l] % cfg->ways != 0)
+            return hd_err_set(err, HEDDLE_ECONFIG,
+                              "%s.entries_level%u: %u; a multiple of %s.ways = "
+                              "%u, which is not 0, is expected",
+                              name, l + 1, n[l], name, cfg->ways);
     if (line < 8 || !hd_is_pow2(line))
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.line: %u; a power of two of at least 8 is "
@@ -67,10 +100,13 @@ int hd_pwc_check(const void *settings, const char *name,
 }
 
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
-                const struct hd_pwc_cfg *cfg, uint32_t entry_bytes,
+                const struct hd_pwc_cfg *cfg, const struct hd_ptables *tables,
                 uint32_t instance, struct hd_stat stat)
 {
-    uint32_t ways = hd_assoc_ways(cfg->entries, cfg->ways), sets;
+    uint32_t entry_bytes = hd_ptables_entry_bytes(tables);
+    uint32_t entries = hd_pwc_entries(cfg);
+    uint32_t ways = hd_assoc_ways(entries, cfg->ways), sets;
+    uint32_t n[HD_PWC_LEVELS];
 
     if (hd_pwc_check(cfg, "pwc", env->err) != 0)
         return env->err->code;
@@ -84,8 +120,16 @@ int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
     if (!hd_pwc_on(c))
         return 0;
     c->line_shift = hd_log2((uint32_t)hd_max_u64(pwc_line(cfg), entry_bytes));
-    c->bits = HD_PAGE_SHIFT - hd_log2(entry_bytes);
-    sets = cfg->entries / ways;
+    c->dir = hd_ptables_dir(tables);
+    for (uint32_t l = 1; l <= c->dir; l++)
+        c->shift[l] = (uint8_t)hd_ptables_level_shift(tables, l);
+    sets = entries / ways;
+    c->apart = pwc_levels(cfg, n) != 0;
+    for (uint32_t l = 1, first = 0; c->apart && l <= HD_PWC_LEVELS; l++) {
+        c->first[l] = first;
+        c->sets[l] = n[l - 1] / ways;
+        first += c->sets[l];
+    }
     c->mask = hd_is_pow2(sets) ? sets - 1 : 0;
     c->port = hd_arena_take(env->arena, AHEAD + 1, sizeof *c->port);
     if (c->port == NULL ||
@@ -142,14 +186,22 @@ static uint64_t pwc_key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
                            uint32_t level, hd_pa pte, uint32_t *set)
 {
     bool prefix = c->cfg.style == HD_PWC_PREFIX;
-    uint64_t n =
-        prefix ? vpn.v >> c->bits * (4 - level) : pte.v >> c->line_shift;
+    uint64_t n = prefix ? vpn.v >> c->shift[level] : pte.v >> c->line_shift;
 
-    *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
-                                             : (uint32_t)(n % c->tags.sets);
+    if (HD_UNLIKELY(c->apart))
+        *set = c->first[level] + (uint32_t)(n % c->sets[level]);
+    else
+        *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
+                                                 : (uint32_t)(n % c->tags.sets);
     return prefix
                ? (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT | n
                : n;
+}
+
+/* Whether entries of a level are kept at all. */
+static bool pwc_keeps(const struct hd_pwc *c, uint32_t level)
+{
+    return HD_LIKELY(!c->apart) || c->sets[level] != 0;
 }
 
 /* Whether the entry of a level is there, which is used then. */
@@ -161,6 +213,8 @@ static bool pwc_find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
 
     if (c->cfg.mode.kind != HD_FULL)
         return true;
+    if (!pwc_keeps(c, level))
+        return false;
     key = pwc_key_of(c, app, vpn, level, pte, &set);
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)
@@ -197,7 +251,8 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
     uint32_t set;
 
     if (c->cfg.mode.kind != HD_FULL ||
-        (c->cfg.style == HD_PWC_PREFIX && level == leaf))
+        (c->cfg.style == HD_PWC_PREFIX && level == leaf) ||
+        !pwc_keeps(c, level))
         return;
     key = pwc_key_of(c, app, vpn, level, pte, &set);
     if (hd_assoc_find(&c->tags, set, key) != HD_NONE)
@@ -225,7 +280,7 @@ static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
 
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
         uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
-        uint32_t s = c->bits * (4 - (uint32_t)(key >> LEVEL_SHIFT & 7));
+        uint32_t s = c->shift[key >> LEVEL_SHIFT & 7];
         if (key != HD_KEY_NONE &&
             (all || ((key >> APP_SHIFT & 0xff) == app &&
                      n << s < vpn.v + pages && vpn.v < (n + 1) << s)))
@@ -243,14 +298,17 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
         return;
     }
     for (uint64_t v = vpn.v; v < vpn.v + pages; v++) {
-        hd_pa pte[4];
+        hd_pa pte[HD_WALK_STEPS];
         uint32_t n = hd_ptables_path(tables, app, (hd_vpn){v}, pte), set, e;
+        uint32_t level = (uint32_t)hd_min_u64(n, c->dir + 1);
         uint64_t key;
         if (n == 0) { /* it has no tables: which led there is not known */
             drop_some(c, app, vpn, pages);
             return;
         }
-        key = pwc_key_of(c, app, (hd_vpn){v}, n, pte[n - 1], &set);
+        if (!pwc_keeps(c, level))
+            continue;
+        key = pwc_key_of(c, app, (hd_vpn){v}, level, pte[n - 1], &set);
         e = hd_assoc_find(&c->tags, set, key);
         if (e != HD_NONE)
             pwc_drop(c, app, e);
@@ -260,12 +318,12 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
 void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
                     hd_vpn vpn, uint32_t level)
 {
-    uint32_t set, e;
+    uint32_t set, e, depth = c->dir + level - 3;
     uint64_t key;
 
-    if (c->cfg.mode.kind != HD_FULL)
+    if (c->cfg.mode.kind != HD_FULL || !pwc_keeps(c, depth))
         return;
-    key = pwc_key_of(c, app, vpn, level,
+    key = pwc_key_of(c, app, vpn, depth,
                      hd_ptables_table(tables, app, vpn, level), &set);
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)

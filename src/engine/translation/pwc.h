@@ -16,6 +16,8 @@
 
 enum hd_pwc_style { HD_PWC_PHYSICAL, HD_PWC_PREFIX };
 
+enum { HD_PWC_LEVELS = HD_FORMAT_LEVELS + 1 };
+
 enum hd_pwc_stat {
 #define HD_COUNTERS_OF "translation/pwc.def"
 #include "kit/rows.h"
@@ -26,21 +28,28 @@ struct hd_pwc {
     struct hd_env *env;
     struct hd_pwc_cfg cfg;
     uint32_t instance, mask, line_shift;
-    uint32_t bits; /* of an index of a level of the page tables */
+    uint8_t shift[HD_FORMAT_LEVELS + 1]; /* bits of a page below a level's
+                                            index */
+    uint32_t dir;                        /* last level above the leaf tables */
+    bool apart;                          /* each level has sets of its own: */
+    uint32_t first[HD_PWC_LEVELS + 1], sets[HD_PWC_LEVELS + 1];
     struct hd_assoc tags;
     struct hd_stat stat;
     uint64_t *port; /* arena: look-ups begun in each of the cycles ahead */
     hd_time cycle, latency; /* ticks */
 };
 
+/* Entries of all levels. */
+uint32_t hd_pwc_entries(const struct hd_pwc_cfg *cfg);
+
 /* What two settings of a walk cache can get wrong: 0, or an error. */
 int hd_pwc_check(const void *settings, const char *name,
                  struct heddle_error *err);
 
-/* For page tables with entries of so many bytes; `stat` is the group of
+/* For these page tables; `stat` is the group of
  * hd_rows_pwc, row `instance`.  0 or an error. */
 int hd_pwc_open(struct hd_pwc *c, struct hd_env *env,
-                const struct hd_pwc_cfg *cfg, uint32_t entry_bytes,
+                const struct hd_pwc_cfg *cfg, const struct hd_ptables *tables,
                 uint32_t instance, struct hd_stat stat);
 
 static inline bool hd_pwc_on(const struct hd_pwc *c)
@@ -67,7 +76,8 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
 void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
                        uint32_t app, hd_vpn vpn, uint64_t pages);
 
-/* The entry of a level that leads to vpn has changed. */
+/* The entry of a level, as hd_ptables_table names it, that leads to vpn has
+ * changed. */
 void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
                     hd_vpn vpn, uint32_t level);
 

@@ -42,15 +42,17 @@ enum hd_walk_state {
 /* A page that missed, from the miss to the answer; its requests are the list of
  * its MSHR. */
 struct hd_walk {
-    hd_vpn vpn;    /* wanted by the first request */
-    hd_time ready; /* the miss was known */
-    hd_time began; /* a walker took it up */
-    hd_pa pte[4];  /* the entries that it reads, the root's first */
-    uint32_t req;  /* that reads the entry of `level`; HD_NONE: none does */
+    hd_vpn vpn;               /* wanted by the first request */
+    hd_time ready;            /* the miss was known */
+    hd_time began;            /* a walker took it up */
+    hd_pa pte[HD_WALK_STEPS]; /* the entries that it reads, the root's first */
+    uint32_t req; /* that reads the entry of `level`; HD_NONE: none does */
     uint16_t references;              /* reads that are counted */
-    uint8_t app, level, leaf, cached; /* level: being read, or next to be */
+    uint8_t app, level, leaf, cached; /* reads, from 1 on: being made, or next
+                                         to be; the last; the last that the walk
+                                         cache saved (hd_ptables_step) */
     uint8_t state;
-    uint8_t counted; /* 1: the read under way is */
+    uint8_t counted;    /* 1: the read under way is */
     uint8_t prefetched; /* 1 + where it goes, for a policy; 0: requests began
                            it */
     uint16_t prefetch_core;
@@ -75,9 +77,9 @@ struct hd_batch {
     uint32_t left;  /* walks that have not ended, or have extra reads */
     uint32_t busy;  /* of them, those that do not want a level below */
     uint32_t level; /* that is read; 0: none yet */
-    uint64_t last;  /* address of the last read of the level; 0: none has left */
-    hd_time next;   /* when the next one may leave */
-    bool sending;   /* it will */
+    uint64_t last; /* address of the last read of the level; 0: none has left */
+    hd_time next;  /* when the next one may leave */
+    bool sending;  /* it will */
 };
 
 struct hd_unit_state {
@@ -93,7 +95,7 @@ struct hd_unit_state {
     uint32_t prefetch_first, prefetch_n; /* a ring: started by policies */
     uint32_t prefetch_walks;             /* of them, under way */
     uint32_t prefetch_called; /* 1: they are looked at when a port is free */
-    uint64_t number;    /* of the unit's next event or numbered read */
+    uint64_t number;          /* of the unit's next event or numbered read */
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
 
@@ -110,9 +112,9 @@ struct hd_unit {
     struct hd_unit_state *s; /* arena */
     struct hd_treq *treq;    /* arena: the pool */
     struct hd_mshr miss;
-    struct hd_walk *walk; /* arena: [miss entry] */
-    uint32_t *input;      /* arena: ring of requests, [in_room] */
-    uint32_t *queue;      /* arena: ring of walks, [miss.room] */
+    struct hd_walk *walk;   /* arena: [miss entry] */
+    uint32_t *input;        /* arena: ring of requests, [in_room] */
+    uint32_t *queue;        /* arena: ring of walks, [miss.room] */
     struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
     struct hd_numbers batches;
     struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
@@ -145,11 +147,13 @@ struct hd_mmu {
     struct hd_numbers requester_numbers;
     struct hd_hist *latency, *walk_latency, *walk_queue, *walk_requesters,
         *walk_warps;
-    uint32_t *port; /* [core]: sender's rank of its requests */
+    uint32_t *port;     /* [core]: sender's rank of its requests */
     uint8_t read_flags; /* of all reads */
-    uint8_t run_pages;  /* whose leaf entries are in the line that a walk reads */
-    bool ordered;   /* reads are numbered: one unit, and they take time */
-    bool early;     /* and are sent as soon as their time is known, if .. */
+    struct hd_walk_step read[HD_WALK_STEPS + 1]; /* of a read, by its number */
+    uint8_t
+        run_pages; /* whose leaf entries are in the line that a walk reads */
+    bool ordered;  /* reads are numbered: one unit, and they take time */
+    bool early;    /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
     uint32_t probes; /* look-ups of a request that misses: of the large array
                         (l2tlb.serial), entries of subregions, all others */

@@ -65,13 +65,12 @@ static HD_INLINE uint32_t hd_walk_request(const struct hd_unit *u, uint32_t tag,
     q->kind = HD_REQ_WALK;
     q->app = app;
     q->dram_class = 0;
-    q->bytes = 8;
     return r;
 }
 
-/* Sends the read of an entry of a level. */
+/* Sends the read of an entry, by its number in the walk. */
 static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
-                                        hd_pa pte, uint8_t level,
+                                        hd_pa pte, uint32_t step,
                                         struct hd_req *q, uint32_t r,
                                         uint64_t ticket)
 {
@@ -82,7 +81,8 @@ static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
     q->born = now;
     q->queued = ticket;
     q->client = (uint16_t)(m->w.memory_client + numbered);
-    q->level = level;
+    q->level = m->read[step].memory;
+    q->bytes = m->read[step].bytes;
     q->flags = (uint8_t)((numbered ? HD_REQ_SEQ : 0) | m->read_flags);
     q->hit = HD_REQ_HIT;
     m->w.memory.send(m->w.memory.self, now, r);
@@ -100,8 +100,8 @@ static HD_INLINE bool hd_walk_spared(struct hd_unit *u, struct hd_walk *w,
 {
     int64_t how = HEDDLE_WALK_STEP_READ;
 
-    if (physical &&
-        hd_pwc_entry(&u->pwc, w->app, w->level, w->pte[w->level - 1])) {
+    if (physical && hd_pwc_entry(&u->pwc, w->app, u->m->read[w->level].level,
+                                 w->pte[w->level - 1])) {
         w->cached = w->level;
         return true;
     }

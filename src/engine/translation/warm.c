@@ -24,7 +24,8 @@ static void warm_walk(struct hd_unit *u, const struct hd_treq *q)
         return;
     w.leaf = (uint8_t)hd_ptables_path(m->w.tables, w.app, w.vpn, w.pte);
     if (w.leaf != 0 && hd_walk_by_prefix(u)) {
-        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn, w.leaf);
+        w.cached = (uint8_t)hd_pwc_prefix(&u->pwc, w.app, w.vpn,
+                                          m->read[w.leaf].level);
         w.level = (uint8_t)(w.cached + 1);
     }
     for (; w.level <= w.leaf; w.level++) {
@@ -33,15 +34,16 @@ static void warm_walk(struct hd_unit *u, const struct hd_treq *q)
                            .kind = HD_REQ_WALK,
                            .app = w.app,
                            .warp = HD_NO_WARP,
-                           .level = w.level,
+                           .level = m->read[w.level].memory,
                            .flags = m->read_flags,
-                           .bytes = 8};
+                           .bytes = m->read[w.level].bytes};
 
         if (hd_walk_spared(u, &w, HD_NONE, q->pc, physical))
             continue;
         m->w.memory.warm(m->w.memory.self, &r);
         if (hd_pwc_on(&u->pwc))
-            hd_pwc_fill(&u->pwc, w.app, w.vpn, w.level, w.leaf, pte);
+            hd_pwc_fill(&u->pwc, w.app, w.vpn, m->read[w.level].level,
+                        m->read[w.leaf].level, pte);
     }
 }
 
