@@ -314,6 +314,7 @@ static void at_random(void **state)
         placing = (struct placing){t, 0};
         t->place.fn = in_order;
         t->place.self = &placing;
+        t->place.bound = 1;
         for (uint32_t i = 0; i < 240; i++) {
             struct alloc *x = &a[i % 24];
             uint32_t index = i % 24;

@@ -33,6 +33,8 @@
  */
 #include "frame.h"
 
+#include <string.h>
+
 #include "kit/bits.h"
 
 enum {
@@ -81,6 +83,8 @@ static bool frames_clear(const struct hd_frames *f, uint64_t first, uint32_t n)
 
     if (n < 64)
         return ((*w >> first % 64) & hd_ones(n)) == 0;
+    if (HD_LIKELY(n == HD_LARGE_PAGES))
+        return (w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7]) == 0;
     for (uint32_t i = 0; i < n / 64; i++)
         if (w[i] != 0)
             return false;
@@ -93,6 +97,9 @@ uint64_t hd_frames_next(struct hd_frames *f, uint32_t n)
     uint64_t at = f->count[1 + k];
 
     hd_assert(SIZE[k] == n);
+    if (HD_LIKELY(n == HD_LARGE_PAGES && at + n <= f->frames) &&
+        frames_clear(f, at, HD_LARGE_PAGES))
+        return at;
     while (at + n <= f->frames) {
         if (n == 1 && ~f->used[at / 64] == 0) {
             at = (at / 64 + 1) * 64;
@@ -139,13 +146,14 @@ static uint32_t *frames_place(const struct hd_frames *f, uint64_t frame)
 
 /* The bits of the 512 frames from `first` on are set or cleared, and none was
  * written. */
-static void frames_fill(struct hd_frames *f, uint64_t first, uint64_t bits)
+static HD_INLINE void frames_fill(struct hd_frames *f, uint64_t first,
+                                  uint64_t bits)
 {
-    for (uint64_t i = first / 64; i < (first + HD_LARGE_PAGES) / 64; i++) {
-        f->used[i] = bits;
-        if (f->dirty != NULL)
-            f->dirty[i] = bits != 0 ? 0 : f->dirty[i];
-    }
+    uint64_t *w = f->used + first / 64;
+
+    memset(w, (int)(bits & 0xff), HD_LARGE_PAGES / 8);
+    if (f->dirty != NULL && bits != 0)
+        memset(f->dirty + first / 64, 0, HD_LARGE_PAGES / 8);
 }
 
 int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
@@ -155,6 +163,8 @@ int hd_frames_take(struct hd_frames *f, uint64_t first, uint32_t n,
     if (n == HD_LARGE_PAGES) {
         frames_fill(f, first, ~0ull);
         f->whole[first / HD_LARGE_PAGES] = owner;
+        if (f->count[3] == first)
+            f->count[3] += n;
         f->count[0] += n;
         return 0;
     }

@@ -106,30 +106,40 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 
 /* ---- growing ------------------------------------------------------------ */
 
-/* A piece twice as large with the old contents, HD_NONE if there is no room:
- * all the pieces together are less than twice the last. */
-static hd_ref twice(struct hd_ptables *t, hd_ref old, uint32_t *room,
-                    size_t size)
+/* A piece twice as large, or more, until it has `least`, with the old contents;
+ * HD_NONE if there is no room.  All the pieces together are less than twice the
+ * last. */
+static hd_ref larger(struct hd_ptables *t, hd_ref old, uint32_t *room,
+                     size_t size, uint64_t least)
 {
-    void *p = hd_arena_take(t->env->arena, (size_t)*room * 2, size);
+    uint64_t n = 2ull * *room;
+    void *p;
 
+    while (n < least)
+        n *= 2;
+    p = n <= UINT32_MAX ? hd_arena_take(t->env->arena, n, size) : NULL;
     if (p == NULL)
         return HD_NONE;
     memcpy(p, hd_arena_at(t->env->arena, old), *room * size);
-    *room *= 2;
+    *room = (uint32_t)n;
     return hd_arena_ref(t->env->arena, p);
 }
 
-static int grow_hash(struct hd_ptables *t)
+/* Slots for so many regions, twice as many. */
+static int grow_hash(struct hd_ptables *t, uint64_t regions)
 {
-    uint32_t n = 1u << t->s->hash_bits;
+    uint32_t n = 1u << t->s->hash_bits, bits = t->s->hash_bits + 1;
     struct hd_pt_slot *old = hd_arena_at(t->env->arena, t->s->hash);
-    void *p = hd_arena_take(t->env->arena, (size_t)n * 2, sizeof *old);
+    void *p;
 
+    while (2 * regions > 1ull << bits)
+        bits++;
+    p = bits < 32 ? hd_arena_take(t->env->arena, 1ull << bits, sizeof *old)
+                  : NULL;
     if (p == NULL)
         return -1;
     t->s->hash = hd_arena_ref(t->env->arena, p);
-    t->s->hash_bits++;
+    t->s->hash_bits = bits;
     for (uint32_t i = 0; i < n; i++)
         if (old[i].key != 0)
             *hd_pt_find(t, old[i].key) = old[i];
@@ -238,45 +248,80 @@ static uint32_t region_index(const struct hd_ptables *t, uint64_t vpn)
     return hd_pt_index_of(t, vpn & ~(uint64_t)(HD_LARGE_PAGES - 1), t->dir);
 }
 
-/* The slot of a region, entered with its tables down to level 3 if it is new;
- * NULL: there is no room. */
-static struct hd_pt_slot *region_get(struct hd_ptables *t, uint32_t app,
-                                     uint64_t vpn)
+/* Room for more regions, at once; < 0: there is none. */
+static int regions_more(struct hd_ptables *t, uint64_t n)
 {
     struct hd_pt_state *s = t->s;
-    struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn), new;
-    uint32_t n, up = HD_NONE;
 
-    if (h->key != 0)
-        return h;
-    if (s->regions == s->region_room) {
-        hd_ref p =
-            twice(t, s->region, &s->region_room, sizeof(struct hd_pt_region));
+    n += s->regions;
+    if (n > s->region_room) {
+        hd_ref p = larger(t, s->region, &s->region_room,
+                          sizeof(struct hd_pt_region), n);
         if (p == HD_NONE)
-            return NULL;
+            return -1;
         s->region = p;
     }
-    if (2 * (s->regions + 1) > 1u << s->hash_bits && grow_hash(t) < 0)
-        return NULL;
+    return 2 * n > 1ull << s->hash_bits ? grow_hash(t, n) : 0;
+}
+
+/* The tables of a new region: those of its neighbour, whose PDE is in the same
+ * one, or from the root down.  False: there is no room. */
+static HD_INLINE bool region_tables(struct hd_ptables *t, uint32_t app,
+                                    uint64_t vpn, uint32_t index,
+                                    struct hd_pt_slot *new)
+{
+    struct hd_pt_state *s = t->s;
+    uint32_t n, up = HD_NONE;
+
+    if (HD_LIKELY(index != 0)) {
+        const struct hd_pt_slot *by =
+            hd_pt_slot_of(t, app, vpn - HD_LARGE_PAGES);
+        if (HD_LIKELY(by->key != 0)) {
+            new->t[0] = t->dual ? HD_NONE : by->t[0];
+            new->t[1] = by->t[1];
+            new->t[2] = by->t[2];
+            return true;
+        }
+    }
     if (s->root[app] == HD_NONE)
         s->root[app] = table_one(t, app, 1);
     n = s->root[app];
-    new.t[0] = t->dual ? HD_NONE : n; /* no table of 64 KB pages */
+    new->t[0] = t->dual ? HD_NONE : n; /* no table of 64 KB pages */
     for (uint32_t l = 1; l < t->dir && n != HD_NONE; l++) {
         up = n;
         n = table_below(t, n, hd_pt_index_of(t, vpn, l), 1);
     }
-    if (n == HD_NONE)
+    new->t[1] = up;
+    new->t[2] = n;
+    return n != HD_NONE;
+}
+
+/* The slot of a region, which is h, entered with its tables down to level 3 if
+ * it is new; NULL: there is no room. */
+static struct hd_pt_slot *region_get(struct hd_ptables *t, struct hd_pt_slot *h,
+                                     uint32_t app, uint64_t vpn)
+{
+    struct hd_pt_state *s = t->s;
+    struct hd_pt_slot new;
+    uint32_t index;
+
+    if (h->key != 0)
+        return h;
+    index = region_index(t, vpn);
+    if (HD_UNLIKELY(s->regions == s->region_room ||
+                    2 * (s->regions + 1) > 1u << s->hash_bits)) {
+        if (regions_more(t, 1) < 0)
+            return NULL;
+        h = hd_pt_slot_of(t, app, vpn);
+    }
+    if (!region_tables(t, app, vpn, index, &new))
         return NULL;
-    new.t[1] = up;
-    new.t[2] = n;
     new.t[3] = HD_NONE;
     new.key = hd_pt_key(app, vpn / HD_LARGE_PAGES);
-    new.at = t->table[new.t[2]].at + region_index(t, vpn);
+    new.at = t->table[new.t[2]].at + index;
     new.region_bits = s->regions << HD_PT_SHIFT | HD_PT_LARGE; /* no table */
     *hd_pt_region_of(t, s->regions++) =
         (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
-    h = hd_pt_slot_of(t, app, vpn);
     *h = new;
     return h;
 }
@@ -288,9 +333,8 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
 {
     uint32_t i = region_index(t, vpn);
 
-    t->s->sized |= pages > 1;
     if (HD_UNLIKELY(t->dual))
-        return hd_format_shape(t, h, (uint32_t)((h->key - 1) & 15), vpn, pages);
+        return hd_format_shape(t, h, (uint32_t)(h->key - 1) & 15, vpn, pages);
     if (pages == HD_LARGE_PAGES) {
         if (h->t[3] != HD_NONE) {
             hd_pt_table_free(t, h->t[3]);
@@ -311,6 +355,16 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     if (pages == 16)
         h->region_bits |= HD_PT_MEDIUM;
     return 0;
+}
+
+/* region_shape() where it is not as it begins, without tables. */
+static HD_INLINE int region_ready(struct hd_ptables *t, struct hd_pt_slot *h,
+                                  uint64_t vpn, uint32_t pages)
+{
+    t->s->sized |= pages > 1;
+    if (pages == HD_LARGE_PAGES && h->region_bits & HD_PT_LARGE)
+        return 0;
+    return region_shape(t, h, vpn, pages);
 }
 
 /* ---- looking up ------------------------------------------------------- */
@@ -441,25 +495,36 @@ static const uint32_t SIZE[3] = {1, 16, HD_LARGE_PAGES};
 /* ---- mapping ---------------------------------------------------------- */
 
 /* Makes the entries of a page in free frames. */
-static int enter_frame(struct hd_ptables *t, const struct hd_pt_job *j,
-                       const struct hd_pt_slot *h, uint64_t vpn, uint32_t pages,
-                       uint64_t f)
+static HD_INLINE int enter_frame(struct hd_ptables *t,
+                                 const struct hd_pt_job *j,
+                                 const struct hd_pt_slot *h, uint64_t vpn,
+                                 uint32_t pages, uint64_t f)
 {
     if (hd_pt_occupy(t, h, j->app, vpn, f, pages, j->err) < 0)
         return j->err->code;
+    if (HD_LIKELY(pages == HD_LARGE_PAGES)) {
+        uint64_t *e = hd_pt_entry(t, h->at);
+        *e = (*e & HD_PT_PACKED) | f * HD_PAGE_BYTES | HD_PT_2M |
+             HD_PT_PRESENT | HD_PT_WRITE;
+        t->table[h->t[2]].used++;
+        t->s->large[j->app][1]++;
+        t->s->pages[j->app] += HD_LARGE_PAGES;
+        return 0;
+    }
     hd_pt_put(t, h, vpn, pages, f, HD_PT_PRESENT | HD_PT_WRITE);
     hd_pt_count_present(t, h, j->app, vpn, pages, true);
     return 0;
 }
 
-/* Makes the entries of a page of an allocation. */
+/* Makes the entries of a page of an allocation; h: the slot of its region, or
+ * where that belongs. */
 static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
-                      uint64_t vpn, uint32_t pages)
+                      struct hd_pt_slot *h, uint64_t vpn, uint32_t pages)
 {
-    struct hd_pt_slot *h = region_get(t, j->app, vpn);
     uint64_t f;
 
-    if (h == NULL || region_shape(t, h, vpn, pages) < 0)
+    h = region_get(t, h, j->app, vpn);
+    if (h == NULL || region_ready(t, h, vpn, pages) < 0)
         return hd_pt_fail(t, j, "out of frames for page tables", pages);
     if (j->nonresident) {
         hd_pt_put(t, h, vpn, pages, HD_NO_FRAME,
@@ -474,9 +539,10 @@ static int enter_page(struct hd_ptables *t, const struct hd_pt_job *j,
 int hd_pt_enter_at(struct hd_ptables *t, const struct hd_pt_job *j,
                    uint64_t vpn, uint32_t pages, uint64_t f)
 {
-    struct hd_pt_slot *h = region_get(t, j->app, vpn);
+    struct hd_pt_slot *h =
+        region_get(t, hd_pt_slot_of(t, j->app, vpn), j->app, vpn);
 
-    if (h == NULL || region_shape(t, h, vpn, pages) < 0)
+    if (h == NULL || region_ready(t, h, vpn, pages) < 0)
         return hd_pt_fail(t, j, "out of frames for page tables", pages);
     return enter_frame(t, j, h, vpn, pages, f);
 }
@@ -488,8 +554,6 @@ static bool ptable_all_free(const struct hd_ptables *t, uint32_t app,
 {
     struct hd_xlate x;
 
-    if (hd_pt_slot_of(t, app, vpn)->key == 0)
-        return true; /* nothing of its region is */
     for (uint32_t i = 0; i < n; i++)
         if (hd_pt_taken(t, app, vpn + i, &x))
             return false;
@@ -519,7 +583,7 @@ static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
         return 0;
     }
     if (s->ranges == s->range_room) {
-        hd_ref p = twice(t, s->range, &s->range_room, sizeof *r);
+        hd_ref p = larger(t, s->range, &s->range_room, sizeof *r, 0);
         if (p == HD_NONE)
             return hd_err_memory(j->err);
         s->range = p;
@@ -561,13 +625,17 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
     n = SIZE[hd_pt_page_size(t, &q, j->err)];
     huge = t->cfg.page == HD_VM_PAGE_512M && n == HD_LARGE_PAGES &&
            !j->nonresident && !t->place.bound && t->compress == NULL;
+    if (regions_more(t, (end - first) / HD_LARGE_PAGES) < 0)
+        return hd_err_memory(j->err);
     for (uint64_t vpn = first; vpn < end;) {
         uint64_t at = vpn & ~(uint64_t)(n - 1);
         bool inside = at >= first && at + n <= end;
+        struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn);
         struct hd_xlate x;
         int rc = 0;
 
-        if (hd_pt_taken(t, app, vpn, &x)) {
+        if (h->key != 0 &&
+            hd_pt_decode(t, h, vpn, HD_PT_PRESENT | HD_PT_NONRESIDENT, &x)) {
             vpn = x.vpn.v + x.pages;
             continue;
         }
@@ -581,11 +649,11 @@ static int ptable_map(struct hd_ptables *t, struct hd_pt_job *j)
                 continue;
         }
         if (n > 1 && (inside || t->cfg.round) &&
-            ptable_all_free(t, app, at, n)) {
-            rc = enter_page(t, j, at, n);
+            (h->key == 0 || ptable_all_free(t, app, at, n))) {
+            rc = enter_page(t, j, h, at, n);
             vpn = at + n;
         } else {
-            rc = enter_page(t, j, vpn++, 1);
+            rc = enter_page(t, j, h, vpn++, 1);
         }
         if (rc < 0)
             return rc;

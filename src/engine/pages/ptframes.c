@@ -104,10 +104,10 @@ static uint64_t ask_frame(struct hd_ptables *t, const struct hd_pt_job *j,
     return q->next;
 }
 
-/* The frame that a page gets, HD_PT_WANTS_ or HD_NO_FRAME with an error
- * recorded. */
-static uint64_t choose_frame(struct hd_ptables *t, const struct hd_pt_job *j,
-                             uint64_t vpn, uint32_t pages)
+/* The frame that a page gets where frame_place is asked, HD_PT_WANTS_ or
+ * HD_NO_FRAME with an error recorded. */
+static uint64_t asked_frame(struct hd_ptables *t, const struct hd_pt_job *j,
+                            uint64_t vpn, uint32_t pages)
 {
     uint64_t frames = t->frames.frames, f;
     bool later = j->nonresident && !j->again && t->compacts != NULL &&
@@ -135,6 +135,18 @@ static uint64_t choose_frame(struct hd_ptables *t, const struct hd_pt_job *j,
         return HD_NO_FRAME;
     }
     return f;
+}
+
+/* The frame that a page gets: the default's answer, where there is one, without
+ * a question. */
+static HD_INLINE uint64_t choose_frame(struct hd_ptables *t,
+                                       const struct hd_pt_job *j, uint64_t vpn,
+                                       uint32_t pages)
+{
+    uint64_t f = HD_LIKELY(!t->place.bound) ? hd_frames_next(&t->frames, pages)
+                                            : HD_NO_FRAME;
+
+    return HD_LIKELY(f != HD_NO_FRAME) ? f : asked_frame(t, j, vpn, pages);
 }
 
 void hd_pt_tell(struct hd_ptables *t, enum heddle_note note, uint32_t app,
