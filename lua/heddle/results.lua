@@ -27,7 +27,8 @@
 --   kernels     name, app, id, run, start, end, instructions, blocks, and the
 --               counters that changed: counters["component.name"]; of a launch
 --               in a stream, that and overlap, cycles in which others of its
---               application ran: then no counter but core.instructions is known
+--               application ran: then its counters are those of parts that
+--               count by launch (src/engine/core/streams.c)
 --   counters    component, name, unit, meaning, peak, level (true where it is a
 --               value as it is: a policy's series), total, apps (one number each),
 --               none (belongs to no application), instances (one each)
@@ -130,7 +131,6 @@ local function kernels_of(sim, list)
             end
         end
         k.counters = counters
-        if (k.overlap or 0) > 0 then k.thread_instructions = nil end
         if (k.stream or 0) == 0 then k.stream, k.overlap = nil, nil end
         out[i] = k
     end

@@ -267,8 +267,7 @@ struct heddle_kernel_info {
      * stands, their instructions, and those whose instruction mix differs. */
     uint64_t stands_for, stands_for_instructions, unlike;
     /* Its stream, 0 being the default one, and core cycles in which other
-     * launches of its application ran, too.  With overlap thread_instructions
-     * is 0: the machine counts by application. */
+     * launches of its application ran, too. */
     uint32_t stream;
     uint64_t overlap;
 };

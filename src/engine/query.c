@@ -241,8 +241,6 @@ int heddle_kernel(const heddle_sim *s, uint32_t i,
         d, i, query_core_counter(s, HD_CORE_THREAD_INSTRUCTIONS));
     info.stream = r->stream;
     info.overlap = hd_ceil_div(r->overlap, s->gpu.cycle);
-    if (r->overlap != 0)
-        info.thread_instructions = 0;
     c = hd_dispatch_cluster(d, i);
     if (c != NULL) {
         info.stands_for = c->launches;
@@ -325,7 +323,7 @@ uint64_t heddle_counter_value(const heddle_sim *s, uint32_t i,
         return frozen[each + instance * g->stat.n + k];
     if (g->open != NULL && g->stat.n <= HD_LEN(open))
         g->open(g->self, instance, app, open);
-    return *hd_count(&g->stat, instance, app, k) + open[k];
+    return hd_stat_value(&g->stat, instance, app, k, g->desc[k].kind) + open[k];
 }
 
 int heddle_counter_total(const heddle_sim *s, const char *name, uint32_t app,

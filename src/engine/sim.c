@@ -59,6 +59,9 @@ static int build_base(heddle_sim *s)
         hd_events_open(&s->ev, &s->arena, s->clk.ticks[HD_CLK_CORE]) != 0)
         return no_memory(s);
     hd_stats_open(&s->stats, &s->arena, s->apps);
+    for (uint32_t i = 0; i < s->apps; i++)
+        if (s->source[i]->streams != 0)
+            hd_stats_launches(&s->stats, i, s->source[i]->streams + 1);
     env->arena = &s->arena;
     env->ev = &s->ev;
     env->stats = &s->stats;
@@ -149,6 +152,15 @@ static int build_memory(heddle_sim *s)
             hd_arena_take(&s->arena, most_requests(m), sizeof *s->reqs.written);
         w.burst = hd_dram_burst(&m->dram);
         if (s->reqs.written == NULL)
+            return no_memory(s);
+    }
+    if (s->stats.hand.rows != 0) {
+        s->reqs.hand = s->treqs.hand = &s->stats.hand;
+        s->reqs.launch = hd_arena_take(&s->arena, most_requests(m),
+                                       sizeof *s->reqs.launch);
+        s->treqs.launch = hd_arena_take(&s->arena, most_translations(m),
+                                        sizeof *s->treqs.launch);
+        if (s->reqs.launch == NULL || s->treqs.launch == NULL)
             return no_memory(s);
     }
     s->dram = hd_dram_open(s->env, &m->dram, &s->reqs, s->client);

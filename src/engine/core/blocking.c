@@ -123,6 +123,7 @@ void hd_blocking_again(struct hd_core *c, hd_time t)
         hd_blocking_call(c, t); /* something has come between */
         return;
     }
+    hd_core_for(c, c->memop[memop].warp);
     lines = blocking_take_page(c, &n);
     hd_lsu_use_port(&s->tlb_free, &s->tlb_used, g->m->l1tlb.ports, t, g->cycle);
     c->hand = c->pc[memop];

@@ -75,7 +75,10 @@ int64_t hd_compact_default(void *self, const void *question)
 static bool compact_spins(struct hd_core *c, struct hd_block *b)
 {
     enum { MOST = 1 << 22 };
-    uint64_t issued = c->count[HD_CORE_INSTRUCTIONS];
+    uint64_t issued;
+
+    hd_core_for(c, hd_bit_first(b->warps));
+    issued = c->count[HD_CORE_INSTRUCTIONS];
 
     b->rounds = b->issued == issued ? b->rounds + 1 : 0;
     b->issued = issued;

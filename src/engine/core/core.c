@@ -294,6 +294,7 @@ static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
     }
     c->awake = false;
     c->gpu->env->local = NULL;
+    hd_core_for(c, HD_NO_WARP);
     if (t != HD_NEVER)
         core_wake(c, t);
 }
@@ -459,6 +460,19 @@ static void *core_alloc(struct hd_gpu *g, size_t n, size_t size, int *bad)
     return p;
 }
 
+HD_APART void hd_core_count_for(struct hd_core *c, uint32_t row)
+{
+    struct hd_gpu *g = c->gpu;
+
+    g->env->stats->hand.row = row;
+    row = row != 0 ? row : c->app;
+    c->count = hd_count_at(&g->stat, c->id, row);
+    c->tlb_count = hd_count_at(&g->tlb_stat, c->id, row);
+    c->l1_count = hd_count_at(&g->l1_stat, c->id, row);
+    if (c->sector != NULL)
+        hd_l1sector_count_for(c, row);
+}
+
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
 {
     struct hd_core *c = &g->core[core];
@@ -467,11 +481,7 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
     c->state = g->state != NULL ? &g->state[app] : NULL;
     c->ops = g->source[app]->ops;
     c->source = g->source[app]->self;
-    c->count = hd_count_row(&g->stat, core, app);
-    c->tlb_count = hd_count_row(&g->tlb_stat, core, app);
-    c->l1_count = hd_count_row(&g->l1_stat, core, app);
-    if (c->sector != NULL)
-        hd_l1sector_assign(c);
+    hd_core_count_for(c, 0);
 }
 
 static int open_core(struct hd_gpu *g, uint32_t id)
@@ -529,6 +539,12 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         return -1;
     if (hd_subcore_open(c) != 0)
         return -1;
+    if (g->env->stats->hand.rows != 0) {
+        c->launch = hd_arena_take(g->env->arena, HD_MAX_WARPS,
+                                  sizeof *c->launch);
+        if (c->launch == NULL)
+            return -1;
+    }
     c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->replay_first = c->s->wait_first = HD_NONE;
     hd_core_assign(g, id, 0);
@@ -591,12 +607,12 @@ int hd_gpu_open(struct hd_gpu *g)
     g->alu = g->m->core.alu_latency * g->cycle;
     hd_classes_open(g);
     g->line_shift = hd_log2(g->m->l1cache.line);
-    g->stat = hd_stats_group(st, &hd_rows_core, g->cores);
+    g->stat = hd_stats_group_by_launch(st, &hd_rows_core, g->cores);
     hd_stats_open_time(st, hd_core_open_time, g);
-    g->tlb_stat = hd_stats_group(st, &hd_rows_l1tlb, g->cores);
+    g->tlb_stat = hd_stats_group_by_launch(st, &hd_rows_l1tlb, g->cores);
     g->side_stat = hd_stats_group(st, &hd_rows_l1side, g->cores);
     g->side_ticks = g->m->l1side.latency * g->cycle;
-    g->l1_stat = hd_stats_group(st, &hd_rows_l1cache, g->cores);
+    g->l1_stat = hd_stats_group_by_launch(st, &hd_rows_l1cache, g->cores);
     hd_banks_open(g);
     if (g->m->l1cache.sector_bytes != 0)
         g->sector_stat = hd_l1sector_count(g);

@@ -319,6 +319,8 @@ struct hd_core {
     void *source;
     struct hd_app_state *state; /* arena */
     hd_time slot;               /* ticks that an instruction holds the port */
+    uint16_t *launch; /* arena: of each warp, the row of counters of its launch;
+                         NULL: launches do not overlap */
     struct hd_subcores *sub;    /* arena; NULL: one scheduler, no classes */
 
     struct hd_places memop_places, parked_places; /* of those pools */
@@ -402,6 +404,21 @@ struct hd_gpu {
 
 /* core.c: builds the cores; 0 or -1. */
 int hd_gpu_open(struct hd_gpu *g);
+/* What the core counts is for the launch of this row, or (0) its application. */
+void hd_core_count_for(struct hd_core *c, uint32_t row);
+/* .. of warp w, HD_NO_WARP being none. */
+static inline void hd_core_for(struct hd_core *c, uint32_t w)
+{
+    if (HD_UNLIKELY(c->launch != NULL))
+        hd_core_count_for(c, w < HD_MAX_WARPS ? c->launch[w] : 0);
+}
+/* A counter of the core's application. */
+static inline uint64_t hd_core_counted(const struct hd_core *c, uint32_t k)
+{
+    return HD_LIKELY(c->launch == NULL)
+               ? c->count[k]
+               : hd_stat_value(&c->gpu->stat, c->id, c->app, k, HD_STAT_COUNT);
+}
 /* Gives core `core` to an application, before cycle 0. */
 void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app);
 
@@ -621,8 +638,8 @@ void hd_l1d_walk_read(struct hd_core *c, uint32_t req, hd_time t);
 /* l1sector.c: lines with sectors. */
 struct hd_stat hd_l1sector_count(struct hd_gpu *g);
 int hd_l1sector_open(struct hd_core *c);
-/* Counts for the application that the core is assigned to. */
-void hd_l1sector_assign(struct hd_core *c);
+/* Counts in this row. */
+void hd_l1sector_count_for(struct hd_core *c, uint32_t row);
 /* Finds the sectors that an instruction touches; hd_lsu_line.bytes stands for
  * them from now on. */
 void hd_l1sector_find(struct hd_core *c, struct hd_lines *op,

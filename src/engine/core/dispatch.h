@@ -92,6 +92,8 @@ void hd_dispatch_refill(struct hd_dispatch *d, uint32_t core, hd_time now);
 /* A block of core `core` ends at t. */
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core,
                            const struct hd_block *b, hd_time t);
+/* The row of counters of a block's launch, where launches overlap. */
+uint32_t hd_streams_row(const struct hd_core *c, uint64_t number);
 /* The launch of a block. */
 const struct hd_launch *hd_dispatch_launch(const struct hd_core *c,
                                            uint64_t number);

@@ -18,6 +18,7 @@ void hd_farfault_waits(struct hd_core *c, uint32_t treq, hd_time t)
 {
     struct hd_treq *q = &c->gpu->treqs->v[treq];
 
+    hd_core_for(c, q->warp);
     q->merged = hd_l1tlb_merged(&c->tlb_mshr.v[q->tag]);
     if (HD_UNLIKELY(c->gpu->joins))
         hd_farfault_joined(c, q->tag, t);
@@ -46,6 +47,7 @@ void hd_farfault_served(struct hd_core *c, uint32_t treq, hd_time t)
         hd_time *o = &c->fault[c->parked[p].memop];
         *o = hd_max_u64(*o, waited);
     }
+    hd_core_for(c, c->gpu->treqs->v[treq].warp);
     hd_faults_served(c->gpu->faults, t, c->component, treq);
     hd_mshr_reattach(&c->tlb_mshr);
     hd_l1tlb_answer(c, treq, t);

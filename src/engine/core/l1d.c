@@ -296,6 +296,7 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     uint32_t p = m->first, next;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    hd_core_for(c, q->warp);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
     if (HD_UNLIKELY(c->sector != NULL) && q->kind == HD_REQ_READ) {

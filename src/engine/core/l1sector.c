@@ -67,12 +67,13 @@ struct hd_l1sector {
 
 struct hd_stat hd_l1sector_count(struct hd_gpu *g)
 {
-    return hd_stats_group(g->env->stats, &hd_rows_l1sector, g->cores);
+    return hd_stats_group_by_launch(g->env->stats, &hd_rows_l1sector,
+                                    g->cores);
 }
 
-void hd_l1sector_assign(struct hd_core *c)
+void hd_l1sector_count_for(struct hd_core *c, uint32_t row)
 {
-    c->sector->count = hd_count_row(&c->gpu->sector_stat, c->id, c->app);
+    c->sector->count = hd_count_at(&c->gpu->sector_stat, c->id, row);
 }
 
 int hd_l1sector_open(struct hd_core *c)
@@ -88,7 +89,7 @@ int hd_l1sector_open(struct hd_core *c)
     if (c->sector->record == NULL ||
         hd_places_open(&c->sector->places, arena, n) != 0)
         return -1;
-    hd_l1sector_assign(c);
+    hd_l1sector_count_for(c, c->app);
     return 0;
 }
 

@@ -271,6 +271,7 @@ HD_HOT void hd_l1tlb_answer(struct hd_core *c, uint32_t treq, hd_time t)
     uint64_t pfn;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    hd_core_for(c, q->warp);
     if (HD_UNLIKELY(*g->changes != 0))
         holds = hd_remap_refresh(c, q);
     pfn = hd_xlate_frame(&q->x, q->vpn).v;

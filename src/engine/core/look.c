@@ -261,7 +261,7 @@ void hd_core_check(void *self, uint32_t instance, struct heddle_error *err)
                    (unsigned long long)live);
     hd_core_unaccounted(c, now, times);
     for (int k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++)
-        sum += c->count[k] + times[k];
+        sum += hd_core_counted(c, k) + times[k];
     counted = (now - g->measured[c->app]) * g->m->core.warps;
     if (sum != counted)
         hd_err_set(err, HEDDLE_ECHECK,

@@ -227,6 +227,7 @@ static void lsu_replay(struct hd_core *c, hd_time t, hd_time end)
                                                        : c->gpu->l1_ticks;
         s->local = t;
         left = m->left;
+        hd_core_for(c, m->warp);
         if (!hd_l1d_take(c, x->memop, line, bytes, t, ticks, NULL))
             return;
         s->replay_first = x->next;
@@ -358,6 +359,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
         lsu_replay(c, t, until);
         return;
     }
+    hd_core_for(c, op->warp);
     if (op->n == 0 && !lsu_pass(c, op, t))
         return;
     while (op->at < op->n) {

@@ -47,7 +47,8 @@ static uint64_t marks_threads(const struct hd_dispatch *d, uint32_t app)
 
     hd_cross(d->g->env, HD_BORDER_accounts);
     for (uint32_t i = 0; i < core->instances; i++)
-        n += *hd_count(core, i, app, HD_CORE_THREAD_INSTRUCTIONS);
+        n += hd_stat_value(core, i, app, HD_CORE_THREAD_INSTRUCTIONS,
+                           HD_STAT_COUNT);
     return n;
 }
 
@@ -68,6 +69,7 @@ static void marks_reset_core(const struct hd_gpu *g, struct hd_core *c,
     for (uint32_t w = 0; w < g->m->core.warps; w++) {
         struct hd_warp *x = &c->warp[w];
         /* A warp that has issued ahead of now keeps what is after it. */
+        hd_core_for(c, w);
         if (x->since > now)
             c->count[HD_CORE_T_ISSUE] += x->since - now;
         else

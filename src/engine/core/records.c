@@ -7,9 +7,8 @@
  * that a run needs does not depend on how many kernels it has; one whose name
  * has no record is not recorded.
  *
- * Of launches of one application that overlap (streams.c) a record has times,
- * blocks and instructions alone: what each of them has added to another counter
- * is not known.
+ * Of launches of one application that overlap a record has what was counted for
+ * them, in the parts that count by launch (streams.c).
  *
  * With sample.launches a record is the first launch of a cluster, too
  * (cluster.c), and says what it stands for.
@@ -68,7 +67,7 @@ void hd_records_start(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
     d->record[i].busy -= now; /* plus the end: the launch's time */
     hd_env_sync(d->g->env);
     if (HD_UNLIKELY(x != NULL))
-        hd_stats_sum(d->g->env->stats, app, hd_streams_base(d, app, x));
+        hd_streams_rebase_one(d, app, x);
     else
         hd_records_rebase(d, app);
 }
@@ -79,19 +78,18 @@ void hd_records_end(struct hd_dispatch *d, uint32_t app, struct hd_grid *x,
     struct hd_app_state *a = &d->app[app];
     uint32_t i = x != NULL ? x->record : a->record;
     struct hd_kernel_record *r;
-    uint64_t *gain, *base = x != NULL ? hd_streams_base(d, app, x)
-                                      : d->base + (size_t)app * d->flat;
+    uint64_t *gain, *base = d->base + (size_t)app * d->flat;
 
     if (i == HD_NONE)
         return;
     r = &d->record[i];
     gain = d->gain + (size_t)i * d->flat;
     hd_env_sync(d->g->env);
-    hd_stats_sum(d->g->env->stats, app, d->scratch);
-    if (HD_UNLIKELY(x != NULL && x->overlap != 0)) {
-        gain[d->core_row + HD_CORE_INSTRUCTIONS] += x->instructions;
+    if (HD_UNLIKELY(x != NULL)) {
+        hd_streams_gain(d, app, x, gain);
         r->overlap += x->overlap;
     } else {
+        hd_stats_sum(d->g->env->stats, app, d->scratch);
         for (uint32_t j = 0; j < d->flat; j++)
             gain[j] += d->scratch[j] - base[j];
     }

@@ -51,6 +51,7 @@ void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
             hd_virtual_shoot(c, app == HD_APP_NONE, vpn, pages);
         if (!full)
             continue;
+        hd_core_for(c, HD_NO_WARP);
         c->tlb_count[HD_L1TLB_INVALIDATIONS] +=
             hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
         if (c->side.base_n != 0)

@@ -17,10 +17,14 @@
  * launch that fills the machine delays the next one until its last blocks run,
  * and one that does not fill it leaves the rest at once.
  *
- * Records.  The machine counts by application.  While launches overlap, what
- * each of them added to a counter is not known: their records have times,
- * blocks and instructions, which are counted block by block, and no other
- * counter (records.c).
+ * Records.  The launch whose work it is travels with a request, so the parts on
+ * the path of a load count by launch (kit/stat.h): cores, L1 TLBs and caches,
+ * L2 TLBs and walkers, look-ups in the L2, far faults.  A launch that has run
+ * next to others has these counters and no other, and they are its own: two
+ * that share nothing have what each has alone, and all of them, with what was
+ * done for none (idle warps, what was evicted or prefetched), make up the
+ * application's.  A walk, an L2 MSHR and a page are counted for the launch that
+ * asked first.  A launch that had the machine alone has all counters.
  *
  * Invariant: a launch waits only for launches that were enqueued before it, so
  * the first of those that have not retired never waits, and there is no cycle.
@@ -58,6 +62,13 @@ const struct hd_launch *hd_dispatch_launch(const struct hd_core *c,
     if (HD_LIKELY(!hd_streams_has(d, c->app)))
         return &c->state->launch;
     return &hd_streams_running(d, c->app, hd_block_stream(number))->launch;
+}
+
+uint32_t hd_streams_row(const struct hd_core *c, uint64_t number)
+{
+    if (!hd_streams_has(c->gpu->dispatch, c->app))
+        return 0;
+    return hd_stats_launch(c->gpu->env->stats, c->app, hd_block_stream(number));
 }
 
 struct hd_grid *hd_streams_running(const struct hd_dispatch *d, uint32_t app,
@@ -302,8 +313,35 @@ void hd_streams_rebase(struct hd_dispatch *d, uint32_t app)
     const struct hd_streams *s = streams_of(d, app);
 
     for (uint64_t m = s->running; m != 0; m &= m - 1)
-        hd_stats_sum(d->g->env->stats, app,
-                     hd_streams_base(d, app, &s->grid[hd_bit_first(m)]));
+        hd_streams_rebase_one(d, app, &s->grid[hd_bit_first(m)]);
+}
+
+void hd_streams_rebase_one(struct hd_dispatch *d, uint32_t app,
+                           const struct hd_grid *x)
+{
+    struct hd_stats *st = d->g->env->stats;
+    uint64_t *base = hd_streams_base(d, app, x);
+
+    hd_stats_sum(st, app, base);
+    hd_stats_sum_launch(st, hd_stats_launch(st, app, x->launch.stream),
+                        base + d->flat);
+}
+
+void hd_streams_gain(struct hd_dispatch *d, uint32_t app,
+                     const struct hd_grid *x, uint64_t *gain)
+{
+    struct hd_stats *st = d->g->env->stats;
+    const uint64_t *base = hd_streams_base(d, app, x);
+
+    if (x->overlap == 0) { /* whatever was counted is its */
+        hd_stats_sum(st, app, d->scratch);
+    } else {
+        hd_stats_sum_launch(st, hd_stats_launch(st, app, x->launch.stream),
+                            d->scratch);
+        base += d->flat;
+    }
+    for (uint32_t j = 0; j < d->flat; j++)
+        gain[j] += d->scratch[j] - base[j];
 }
 
 uint64_t *hd_streams_base(const struct hd_dispatch *d, uint32_t app,
@@ -311,7 +349,7 @@ uint64_t *hd_streams_base(const struct hd_dispatch *d, uint32_t app,
 {
     size_t row = (size_t)app * (HD_STREAMS + 1) + x->launch.stream;
 
-    return d->stream_base + row * d->flat;
+    return d->stream_base + row * 2 * d->flat;
 }
 
 bool hd_streams_in_flight(const struct hd_dispatch *d, uint32_t app)
@@ -338,6 +376,6 @@ int hd_streams_open(struct hd_dispatch *d)
     }
     d->streams = hd_arena_take(a, n, sizeof *d->streams);
     d->stream_base =
-        hd_arena_take(a, (size_t)n * (HD_STREAMS + 1) * d->flat, 8);
+        hd_arena_take(a, (size_t)n * (HD_STREAMS + 1) * 2 * d->flat, 8);
     return d->streams != NULL && d->stream_base != NULL ? 0 : -1;
 }

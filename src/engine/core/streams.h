@@ -61,9 +61,14 @@ const struct hd_grid *hd_streams_first(const struct hd_dispatch *d,
                                        uint32_t app);
 /* Blocks of launches in flight that have not ended. */
 uint64_t hd_streams_unended(const struct hd_dispatch *d, uint32_t app);
-/* The counters at the start of a grid; those of all that run start again. */
+/* The counters of its application at the start of a grid, and its own; those of
+ * all that run start again, or of one; what was counted for it since. */
 uint64_t *hd_streams_base(const struct hd_dispatch *d, uint32_t app,
                           const struct hd_grid *x);
 void hd_streams_rebase(struct hd_dispatch *d, uint32_t app);
+void hd_streams_rebase_one(struct hd_dispatch *d, uint32_t app,
+                           const struct hd_grid *x);
+void hd_streams_gain(struct hd_dispatch *d, uint32_t app,
+                     const struct hd_grid *x, uint64_t *gain);
 
 #endif

@@ -99,7 +99,7 @@ static void waits_give_back(const struct hd_core *c, hd_time ahead,
                             uint64_t out[HD_CORE_COUNTERS])
 {
     for (uint32_t k = HD_CORE_T_ISSUE; k <= HD_CORE_T_IDLE; k++) {
-        hd_time part = hd_min_u64(ahead, c->count[k]);
+        hd_time part = hd_min_u64(ahead, hd_core_counted(c, k));
 
         out[k] -= part;
         ahead -= part;

@@ -76,7 +76,6 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
     b->number = number;
     b->live = l->warps;
     hd_warp_launch(c);
-    c->count[HD_CORE_BLOCKS]++;
     family = &c->s->family[c->s->families++];
     *family = 0;
     for (uint32_t i = 0; i < l->warps; i++, w++) {
@@ -87,6 +86,8 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
         b->warps |= 1ull << w;
         *family = b->warps;
         hd_warp_account(c, HD_CORE_T_IDLE, t - x->since);
+        if (HD_UNLIKELY(c->launch != NULL))
+            c->launch[w] = (uint16_t)hd_streams_row(c, number);
         x->since = x->ready = t;
         c->age[w] = c->s->ages++;
         x->pending = 0;
@@ -99,6 +100,8 @@ void hd_warp_take(struct hd_core *c, hd_time t, uint64_t number)
             hd_classes_begin(c, w);
         hd_warp_fetch_first(c, w, t);
     }
+    hd_core_for(c, hd_bit_first(b->warps));
+    c->count[HD_CORE_BLOCKS]++;
     hd_limit_ask(c, t);
 }
 
@@ -186,6 +189,7 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
     struct hd_awaited a;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
+    hd_core_for(c, m->warp);
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
         warp_tell_done(c, m, t);
     if (m->slot != HD_NO_SLOT) {

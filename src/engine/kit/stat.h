@@ -8,6 +8,15 @@
  *
  *     (*hd_count(&t->stat, instance, app, HD_TLB_HITS))++;
  *
+ * Launches.  Where launches of an application overlap (core/streams.c), a part
+ * that knows for which of them it counts keeps a row for each of its streams
+ * besides the application's (hd_stats_group_by_launch).  The row at hand is
+ * that of the launch whose work is being done: it travels with its requests,
+ * who serves one takes it up, and an event leaves none behind.  hd_count() of
+ * an application then counts there, and what the application has counted is
+ * the sum of its own row and of these, so launches and what belongs to none of
+ * them add up to it by construction.
+ *
  * Histograms are declared in the same way.  Totals, kernels and intervals are
  * differences taken by the reader, so sums over instances equal totals by
  * construction.  Output lives elsewhere.
@@ -45,8 +54,20 @@ struct hd_hist_desc {
 struct hd_stat {
     uint64_t *v;   /* arena: [instance][app][counter] */
     uint32_t n;    /* counters */
-    uint32_t apps; /* rows kept: number of applications + 1 (see below) */
+    uint32_t apps; /* rows of applications: their number + 1 (see below) */
+    uint32_t rows; /* all rows, with those of launches */
     uint32_t instances;
+    const struct hd_hand *hand; /* NULL: it does not count by launch */
+};
+
+/* The rows of launches: of each application as many as it has streams, behind
+ * those of all applications. */
+struct hd_hand {
+    uint32_t row; /* the one at hand; 0: none */
+    uint32_t rows; /* of all applications; 0: no launches overlap */
+    struct {
+        uint32_t first, n;
+    } app[HD_MAX_APPS];
 };
 
 /* Row of what belongs to no application (refresh, idle time). */
@@ -57,8 +78,21 @@ static inline uint64_t *hd_count(const struct hd_stat *s, uint32_t instance,
 {
     uint32_t row = app < s->apps ? app : s->apps - 1;
 
-    return &s->v[((size_t)instance * s->apps + row) * s->n + counter];
+    if (HD_UNLIKELY(s->hand != NULL && s->hand->row != 0) && row + 1 < s->apps)
+        row = s->hand->row;
+    return &s->v[((size_t)instance * s->rows + row) * s->n + counter];
 }
+
+/* The row of one instance that has a number, which may be a launch's. */
+static inline uint64_t *hd_count_at(const struct hd_stat *s, uint32_t instance,
+                                    uint32_t row)
+{
+    return &s->v[((size_t)instance * s->rows + row) * s->n];
+}
+
+/* What an application has counted in one instance: that of its launches, too. */
+uint64_t hd_stat_value(const struct hd_stat *s, uint32_t instance, uint32_t app,
+                       uint32_t counter, uint32_t kind);
 
 /* The row of one instance and application: row[counter]. */
 static inline uint64_t *hd_count_row(const struct hd_stat *s, uint32_t instance,
@@ -75,6 +109,7 @@ struct hd_stats {
     struct hd_arena *arena;
     uint32_t apps; /* applications in this simulation */
     uint32_t groups, hists;
+    struct hd_hand hand;
     struct hd_stat_group {
         const char *component; /* "l2tlb", borrowed */
         const struct hd_stat_desc *desc;
@@ -97,6 +132,23 @@ void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);
 /* Registers a group; the rows must outlive the simulation. */
 struct hd_stat hd_stats_group(struct hd_stats *st, const struct hd_rows *rows,
                               uint32_t instances);
+/* Of a part that knows the launch for which it counts. */
+struct hd_stat hd_stats_group_by_launch(struct hd_stats *st,
+                                        const struct hd_rows *rows,
+                                        uint32_t instances);
+
+/* Before any part registers: launches of an application overlap in n streams. */
+void hd_stats_launches(struct hd_stats *st, uint32_t app, uint32_t n);
+/* The row of a stream of an application. */
+static inline uint32_t hd_stats_launch(const struct hd_stats *st, uint32_t app,
+                                       uint32_t stream)
+{
+    return st->hand.app[app].first + stream;
+}
+/* What the row of a launch has, as hd_stats_sum(); 0 of parts that do not count
+ * by launch. */
+void hd_stats_sum_launch(const struct hd_stats *st, uint32_t row,
+                         uint64_t *out);
 
 /* Registers a histogram of a part, one for each application (index with
  * app). */

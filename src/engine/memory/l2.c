@@ -708,7 +708,7 @@ static void l2_bound(void *self)
         hd_cache_bound(&l2->slice[i].tags);
     l2->asks = l2->cfg.mode.kind == HD_OFF || l2->slice[0].bypass.bound;
     l2->quiet = l2->full && !l2->check && !hd_l2_sectored(l2) &&
-                l2->half.slices == 0 &&
+                l2->half.slices == 0 && l2->w.reqs->launch == NULL &&
                 tags->set != NULL && l2->own == l2->channels &&
                 hd_slots_quiet(l2->env->slots, "l2cache");
 }
@@ -759,7 +759,8 @@ static int l2_build(struct hd_l2 *l2)
     l2->slice = hd_env_take(env, l2->cfg.slices, sizeof *l2->slice);
     if (l2->slice == NULL)
         return hd_err_memory(env->err);
-    l2->stat = hd_stats_group(env->stats, &hd_rows_l2cache, l2->cfg.slices);
+    l2->stat = hd_stats_group_by_launch(env->stats, &hd_rows_l2cache,
+                                        l2->cfg.slices);
     if (hd_l2_sectored(l2) && hd_l2sector_open(l2) != 0)
         return env->err->code;
     if (l2->cfg.halves == 2 && hd_l2half_open(l2) != 0)

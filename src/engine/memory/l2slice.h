@@ -283,6 +283,16 @@ static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
     return sl->count + hd_l2_row(sl, app) * HD_L2_COUNTERS;
 }
 
+/* .. of the launch of a request, or of its application. */
+static inline uint64_t *hd_l2_launch(const struct hd_l2_slice *sl,
+                                     const struct hd_req *q)
+{
+    uint32_t row = sl->l2->w.reqs->launch[q - sl->req];
+
+    return row != 0 ? sl->count + row * HD_L2_COUNTERS
+                    : hd_l2_counters(sl, q->app);
+}
+
 /* Counts a look-up of a request by its class and result. */
 static inline void hd_l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
                                uint32_t result)
@@ -292,7 +302,10 @@ static inline void hd_l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
 
     if (q->kind == HD_REQ_WALK)
         class = HD_L2_WALK1 + ((q->level - 1u) & 3);
-    c = hd_l2_counters(sl, q->app) + class * HD_L2_RESULTS;
+    c = HD_UNLIKELY(sl->l2->w.reqs->launch != NULL)
+            ? hd_l2_launch(sl, q)
+            : hd_l2_counters(sl, q->app);
+    c += class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
 }

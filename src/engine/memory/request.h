@@ -21,6 +21,7 @@
 #define HD_REQUEST_H
 
 #include "kit/numbers.h"
+#include "kit/stat.h"
 
 enum hd_req_kind {
     HD_REQ_READ,   /* data demanded by a warp */
@@ -80,6 +81,9 @@ struct hd_reqs {
     struct hd_bytemask *written; /* arena: [request], of a write that fills not all
                                  of its sectors; NULL: there are none */
     struct hd_numbers numbers;
+    uint16_t *launch; /* arena: [request] the row of counters at hand when it was
+                         taken (kit/stat.h); NULL: launches do not overlap */
+    const struct hd_hand *hand;
 };
 
 /* A pool of `room` requests; the wiring sizes it so that it cannot run out.  0,
@@ -87,13 +91,18 @@ struct hd_reqs {
 static inline int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena,
                                uint32_t room)
 {
+    p->launch = NULL;
     p->v = hd_arena_take(arena, room, sizeof *p->v);
     return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
 }
 
 static inline uint32_t hd_req_take(struct hd_reqs *p)
 {
-    return hd_numbers_take(&p->numbers);
+    uint32_t r = hd_numbers_take(&p->numbers);
+
+    if (HD_UNLIKELY(p->launch != NULL))
+        p->launch[r] = (uint16_t)p->hand->row;
+    return r;
 }
 
 static inline void hd_req_give(struct hd_reqs *p, uint32_t r)

@@ -56,7 +56,8 @@ enum hd_driver_stat {
 struct hd_packet {
     hd_vpn vpn;
     hd_time born;
-    uint32_t app, core;
+    uint16_t app, launch; /* launch: hd_fault.launch */
+    uint32_t core;
 };
 
 /* Time of the driver's, in ticks. */

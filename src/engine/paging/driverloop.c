@@ -190,7 +190,7 @@ void hd_driverloop_decide(struct hd_faults *f, hd_time now, uint32_t head)
         enum hd_map_host how;
         f->v[e].driven = now;
         how = hd_residency_decide(f, now, e);
-        f->v[e].decided = 1 + (uint32_t)how;
+        f->v[e].decided = (uint16_t)(1 + how);
         if (how == HD_MAP_HOST_CAN) {
             f->v[head].left += f->v[e].state == HD_FAULT_ON_LINK;
             continue;
@@ -330,9 +330,11 @@ static void driverloop_take(struct hd_faults *f, hd_time now, uint32_t pages)
                                     .next = HD_NONE,
                                     .head = HD_NONE,
                                     .app = (uint8_t)p->app,
-                                    .state = HD_FAULT_AT_HOST};
+                                    .state = HD_FAULT_AT_HOST,
+                                    .launch = p->launch};
         *link = e;
         link = &f->v[e].next;
+        hd_fault_count_for(f, e);
         hd_fault_row(f, p->app)[HD_FAULT_FAULTS]++;
         hd_fault_row(f, p->app)[HD_FAULT_MERGES] += packets - 1;
         peak = &hd_fault_row(f, HD_APP_NONE)[HD_FAULT_PEAK];
@@ -451,8 +453,10 @@ static void driverloop_begin(struct hd_faults *f, hd_time now, uint32_t n)
                                    .app = app};
     hd_driver_last(f->driver, &r->duplicates, &r->stale);
     driverloop_take(f, now, pages);
-    if (f->s->todo != HD_NONE)
+    if (f->s->todo != HD_NONE) {
+        hd_fault_count_for(f, f->s->todo);
         hd_fault_row(f, f->v[f->s->todo].app)[HD_FAULT_BATCHES]++;
+    }
     f->s->managing = 1;
     driverloop_post(f, now + r->base + r->block, HD_FAULT_EV_BLOCK, 0);
 }
@@ -563,13 +567,14 @@ void hd_faults_notified(struct hd_faults *f, hd_time now)
 static void driverloop_write(struct hd_faults *f, hd_time now, uint32_t treq,
                              uint32_t n)
 {
-    const struct hd_treq *q = &f->w.treqs->v[treq];
+    const struct hd_treqs *treqs = f->w.treqs;
+    const struct hd_treq *q = &treqs->v[treq];
+    struct hd_packet p = {
+        .vpn = q->vpn, .born = now, .app = q->app, .core = q->core};
 
+    p.launch = treqs->launch != NULL ? treqs->launch[treq] : 0;
     for (uint32_t i = 0; i < n; i++)
-        hd_driver_write(f->driver, &(struct hd_packet){.vpn = q->vpn,
-                                                       .born = now,
-                                                       .app = q->app,
-                                                       .core = q->core});
+        hd_driver_write(f->driver, &p);
 }
 
 void hd_faults_joined(struct hd_faults *f, hd_time now, uint32_t src,

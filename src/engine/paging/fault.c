@@ -150,7 +150,9 @@ static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
                                 .next = HD_NONE,
                                 .head = e,
                                 .app = (uint8_t)app,
-                                .state = HD_FAULT_BUFFERED};
+                                .state = HD_FAULT_BUFFERED,
+                                .launch =
+                                    (uint16_t)f->env->stats->hand.row};
     if (f->s->waiting++ == 0)
         f->s->first = e;
     else
@@ -168,8 +170,8 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
                      uint32_t n)
 {
     struct hd_treq *q = &f->w.treqs->v[first];
-    uint64_t *c = hd_fault_row(f, q->app);
     struct hd_mshr_entry *m;
+    uint64_t *c;
     struct hd_xlate page;
     uint32_t t = first, e;
     bool first_of;
@@ -177,6 +179,8 @@ void hd_faults_enter(struct hd_faults *f, hd_time now, uint32_t first,
     hd_cross(f->env, HD_BORDER_fault);
     if (!hd_ptables_nonresident(f->w.tables, q->app, q->vpn, &page))
         hd_assert(!"a fault of a page that is resident");
+    hd_treq_count_for(f->w.treqs, first);
+    c = hd_fault_row(f, q->app);
     c[HD_FAULT_WALKS]++;
     c[HD_FAULT_REQUESTS] += n;
     if (f->driver != NULL) {
@@ -269,6 +273,7 @@ static void fault_begin(struct hd_faults *f, hd_time now, uint32_t n)
     f->v[last].next = HD_NONE;
     f->v[head].left = n;
     f->s->serving++;
+    hd_fault_count_for(f, head);
     hd_fault_row(f, f->v[head].app)[HD_FAULT_BATCHES]++;
     hd_post(f->env->ev, f->rank, f->rank, now + hd_link_latency(f->w.link),
             HD_FAULT_EV_DRIVE, head, 0);
@@ -496,6 +501,7 @@ static void fault_map(struct hd_faults *f, hd_time now, uint32_t e)
         hd_evict_arrived(f->w.evict, now, x->app, page.vpn, page.pages, before);
         hd_framewait_pin_arrived(f, e, &page);
     }
+    hd_fault_count_for(f, e);
     fault_mapped(f, now, x->app, &page);
     hd_fault_note(f, HEDDLE_NOTE_page_arrived, e, page.vpn, page.pages, now);
     if (f->cfg.replay == HD_REPLAY_PAGE || x->prefetched)
@@ -601,8 +607,10 @@ void hd_fault_resume(struct hd_faults *f, hd_time now, uint32_t e, hd_vpn vpn,
 void hd_fault_replay(struct hd_faults *f, hd_time now, uint32_t e)
 {
     struct hd_fault *x = &f->v[e];
-    uint64_t *c = hd_fault_row(f, x->app);
+    uint64_t *c;
 
+    hd_fault_count_for(f, e);
+    c = hd_fault_row(f, x->app);
     if (HD_UNLIKELY(x->prefetched != 0)) {
         hd_prefetcher_over(f, now, e);
         return;
@@ -667,6 +675,7 @@ static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
         hd_driverloop_joined(self, now, e, (uint32_t)b);
     else
         hd_framewait_unpin(self, now, e, b, true);
+    f->env->stats->hand.row = 0;
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -717,7 +726,7 @@ struct hd_faults *hd_faults_open(struct hd_env *env,
         .dma = hd_ticks_ns(env->clk, w->driver->dma),
         .evict = hd_ticks_ns(env->clk, w->driver->evict)};
     f->cycle = hd_ticks(env->clk, HD_CLK_CORE, 1);
-    f->stat = hd_stats_group(env->stats, &hd_rows_fault, 1);
+    f->stat = hd_stats_group_by_launch(env->stats, &hd_rows_fault, 1);
     f->latency = hd_stats_hist(env->stats, &hd_rows_fault, LATENCY);
     f->requesters = hd_stats_hist(env->stats, &hd_rows_fault, REQUESTERS);
     f->s->next = HD_NEVER;

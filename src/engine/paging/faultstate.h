@@ -76,7 +76,9 @@ struct hd_fault {
     uint8_t prefetched;  /* enum hd_fault_cause; 0: it faulted */
     uint8_t evicted;     /* 1: it found no frame until others were evicted */
     uint32_t remote;     /* answer of `migrate`, + 1; 0: not asked yet */
-    uint32_t decided;    /* driver mode: enum hd_map_host, + 1; 0: not yet */
+    uint16_t decided;    /* driver mode: enum hd_map_host, + 1; 0: not yet */
+    uint16_t launch;     /* the row of counters of the launch that asked first
+                            (kit/stat.h), or 0 */
 };
 
 /* Pages that were sent, and their bytes on the link. */
@@ -156,6 +158,12 @@ struct hd_faults {
 static inline uint64_t hd_fault_cycles(const struct hd_faults *f, hd_time span)
 {
     return span / f->cycle;
+}
+
+/* What is counted is for the launch of an entry. */
+static inline void hd_fault_count_for(const struct hd_faults *f, uint32_t e)
+{
+    f->env->stats->hand.row = f->v[e].launch;
 }
 
 static inline uint64_t *hd_fault_row(const struct hd_faults *f, uint32_t app)

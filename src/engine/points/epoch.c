@@ -161,7 +161,7 @@ static uint64_t epoch_live(const struct hd_stat_group *g, uint32_t k,
     uint64_t out = g->past[(size_t)app * g->stat.n + k], open[256];
 
     for (uint32_t i = 0; i < g->stat.instances; i++) {
-        uint64_t v = *hd_count(&g->stat, i, app, k);
+        uint64_t v = hd_stat_value(&g->stat, i, app, k, g->desc[k].kind);
         if (g->open != NULL && g->stat.n <= HD_LEN(open)) {
             memset(open, 0, g->stat.n * sizeof *open);
             g->open(g->self, i, app, open);

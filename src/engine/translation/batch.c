@@ -81,6 +81,7 @@ static bool batch_share(struct hd_unit *u, uint32_t walk)
     u->walk[i].share = walk;
     w->share = HD_NONE;
     w->state = HD_WALK_READS;
+    hd_walk_count_for(u, walk);
     hd_walk_row(u, w->app)[HD_WALK_MERGED]++;
     return true;
 }
@@ -173,6 +174,7 @@ static void batch_join(struct hd_unit *u, hd_time now)
             break;
         b->left++;
         b->busy++;
+        hd_walk_count_for(u, walk);
         hd_walk_row(u, u->walk[walk].app)[HD_WALK_JOINED]++;
         hd_ptw_begin(u, now, walk);
     }
@@ -202,6 +204,7 @@ void hd_batch_gather(struct hd_unit *u, hd_time now, uint32_t join)
     b->left = n;
     b->busy = n + 1; /* itself: nothing leaves before all have begun */
     s->open = batch + 1;
+    hd_walk_count_for(u, b->first);
     hd_walk_row(u, u->walk[b->first].app)[HD_WALK_BATCHES]++;
     for (uint32_t i = b->first, next; i != HD_NONE; i = next) {
         next = u->walk[i].peer; /* it may end at once */
@@ -263,6 +266,7 @@ void hd_batch_read(struct hd_unit *u, hd_time now, uint32_t batch)
             w->pte[w->level - 1].v != b->last)
             continue;
         w->state = HD_WALK_READS;
+        hd_walk_count_for(u, i);
         hd_walk_row(u, w->app)[HD_WALK_MERGED]++;
         *link = i;
         link = &w->share;

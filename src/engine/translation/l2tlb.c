@@ -238,9 +238,11 @@ static HD_HOT bool l2tlb_admit(struct hd_unit *u, hd_time now, uint32_t treq)
 {
     const struct hd_mmu *m = u->m;
     struct hd_treq *q = &u->treq[treq];
-    uint64_t *n = hd_l2tlb_row(u, q->app);
     struct hd_xlate x;
+    uint64_t *n;
 
+    hd_treq_count_for(m->w.treqs, treq);
+    n = hd_l2tlb_row(u, q->app);
     if (HD_UNLIKELY(m->tlb_cfg.mode.kind != HD_FULL))
         return l2tlb_admit_flat(u, now, treq);
     u->hand = q;
@@ -273,6 +275,7 @@ static bool l2tlb_retry(struct hd_unit *u, hd_time now, uint32_t treq)
     struct hd_treq *q = &u->treq[treq];
     struct hd_xlate x;
 
+    hd_treq_count_for(u->m->w.treqs, treq);
     if (u->m->tlb_cfg.mode.kind != HD_FULL || hd_tlb_plain(&u->tlb) ||
         !hd_tlb_peek(&u->tlb, q->app, q->vpn, &x))
         return l2tlb_miss(u, now, treq);
@@ -302,13 +305,17 @@ HD_HOT void hd_l2tlb_serve(void *self, hd_time now, uint32_t what,
     (void)what, (void)b;
     u->ticket = HD_UNIT_FOREIGN;
     q->arrived = now;
+    hd_treq_count_for(u->m->w.treqs, treq);
     hd_l2tlb_row(u, q->app)[HD_MMU_REQUESTS]++;
     if (s->in_count == 0) {
-        if (l2tlb_admit(u, now, treq))
+        if (l2tlb_admit(u, now, treq)) {
+            hd_treq_count_for(u->m->w.treqs, HD_NONE);
             return;
+        }
         s->in_looked = 1;
     }
     hd_assert(s->in_count < u->in_room);
+    hd_treq_count_for(u->m->w.treqs, HD_NONE);
     *hd_l2tlb_input(u, s->in_count++) = treq;
     hd_unit_peak(&hd_l2tlb_row(u, HD_APP_NONE)[HD_MMU_INPUT_PEAK], s->in_count);
 }
@@ -379,6 +386,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_mshr_give(&u->miss, walk);
         return;
     }
+    hd_treq_count_for(u->m->w.treqs, t);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         hd_l2tlb_fill(u, now, w, &u->treq[t], &x);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
@@ -394,6 +402,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
             hd_l2tlb_translate(u, q->app, q->vpn, &own)) {
             q->walk = began;
             q->references = w->references;
+            hd_treq_count_for(u->m->w.treqs, t);
             l2tlb_reply(u, t, &own, joined, hd_max_u64(now, q->looked));
         } else {
             hd_treq_append(u->m->w.treqs, &missing, &last, t);

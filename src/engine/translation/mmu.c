@@ -360,11 +360,11 @@ static int mmu_open_units(struct hd_mmu *m)
     struct hd_stat tlb, bypass, pwc, msc, own, walk;
     int rc = 0;
 
-    tlb = hd_stats_group(st, &hd_rows_l2tlb, n);
-    bypass = hd_stats_group(st, &hd_rows_bypass, n);
-    own = hd_stats_group(st, &hd_rows_mmu, n);
-    walk = hd_stats_group(st, &hd_rows_walk, n);
-    pwc = hd_stats_group(st, &hd_rows_pwc, n);
+    tlb = hd_stats_group_by_launch(st, &hd_rows_l2tlb, n);
+    bypass = hd_stats_group_by_launch(st, &hd_rows_bypass, n);
+    own = hd_stats_group_by_launch(st, &hd_rows_mmu, n);
+    walk = hd_stats_group_by_launch(st, &hd_rows_walk, n);
+    pwc = hd_stats_group_by_launch(st, &hd_rows_pwc, n);
     msc = hd_stats_group(st, &hd_rows_msc, n);
     m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
     mmu_open_hists(m);

@@ -63,6 +63,7 @@ void hd_nonresident_enter(struct hd_unit *u, hd_time now, uint32_t first,
             hd_time joined = q->walk;
 
             q->walk = began;
+            hd_treq_count_for(u->m->w.treqs, t);
             hd_l2tlb_account(u, q, NULL, joined, hd_max_u64(now, q->looked));
             if (HD_UNLIKELY(u->m->levels != NULL))
                 hd_levels_leave(u->m->levels, now, t);

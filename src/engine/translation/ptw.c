@@ -197,10 +197,12 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
     const struct hd_mshr_entry *e = &u->miss.v[walk];
-    uint64_t *c = hd_walk_row(u, w->app);
+    uint64_t *c;
     uint64_t busy = hd_unit_cycles(m, now - w->began);
     uint64_t queue = hd_unit_cycles(m, w->began - w->ready);
 
+    hd_walk_count_for(u, walk);
+    c = hd_walk_row(u, w->app);
     if (HD_LIKELY(e->n != 0))
         hd_requesters_form(u, e, w->app);
     c[HD_WALK_WALKS]++;
@@ -267,9 +269,12 @@ HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk *w = &u->walk[walk];
-    uint32_t r = hd_walk_request(u, walk, w->app);
-    struct hd_req *q = &m->w.reqs->v[r];
+    uint32_t r;
+    struct hd_req *q;
 
+    hd_walk_count_for(u, walk);
+    r = hd_walk_request(u, walk, w->app);
+    q = &m->w.reqs->v[r];
     w->req = r;
     w->state = HD_WALK_READS;
     w->counted = 0;
@@ -336,6 +341,7 @@ HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     struct hd_unit_state *s = u->s;
     bool outer = u->starting;
 
+    hd_walk_count_for(u, walk);
     u->starting = true; /* the walks that follow begin in events of their own */
     s->running++;
     s->running_of[w->app]++;
@@ -357,6 +363,7 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
 {
     const struct hd_walk *of = &u->walk[walk];
 
+    hd_walk_count_for(u, walk);
     if (hd_pwc_on(&u->pwc))
         hd_pwc_fill(&u->pwc, of->app, of->vpn, u->m->read[of->level].level,
                     u->m->read[of->leaf].level, of->pte[of->level - 1]);
@@ -365,6 +372,7 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     for (uint32_t share; walk != HD_NONE; walk = share) {
         struct hd_walk *w = &u->walk[walk];
         share = w->share; /* it may end at once */
+        hd_walk_count_for(u, walk);
         w->state = HD_WALK_RUNS;
         w->level++;
         walk_next(u, now, walk, now);
@@ -404,6 +412,7 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
         hd_ptw_send(u, now, walk);
     else
         hd_batch_want(u, now, walk);
+    hd_treq_count_for(u->m->w.treqs, HD_NONE);
 }
 
 HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
@@ -423,7 +432,9 @@ HD_HOT void hd_ptw_answer(void *mmu, hd_time at, uint32_t r)
         hd_subregions_back(u, at, walk);
         return;
     }
+    hd_walk_count_for(u, walk);
     c = hd_walk_row(u, w->app);
+    hd_treq_count_for(m->w.treqs, HD_NONE);
     level = m->read[w->level].level;
     walk_count_read(c, w, level);
     c[HD_WALK_L2 + level - 1] += q->hit == HD_REQ_HIT;
@@ -451,9 +462,12 @@ void hd_ptw_sync(void *mmu, hd_time now)
         for (uint32_t e = 0; e < u->miss.room; e++) {
             struct hd_walk *w = &u->walk[e];
             if (u->miss.v[e].live && w->req != HD_NONE &&
-                m->w.reqs->v[w->req].born <= now)
+                m->w.reqs->v[w->req].born <= now) {
+                hd_walk_count_for(u, e);
                 walk_count_read(hd_walk_row(u, w->app), w,
                                 m->read[w->level].level);
+            }
         }
     }
+    hd_treq_count_for(m->w.treqs, HD_NONE);
 }

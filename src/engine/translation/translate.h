@@ -14,6 +14,7 @@
 #define HD_TRANSLATE_H
 
 #include "kit/numbers.h"
+#include "kit/stat.h"
 
 /*
  * A translation and the range for which it holds: `pages` base pages from
@@ -78,19 +79,33 @@ enum hd_treq_hit {
 struct hd_treqs {
     struct hd_treq *v; /* arena */
     struct hd_numbers numbers;
+    uint16_t *launch; /* arena: as hd_reqs.launch */
+    struct hd_hand *hand;
 };
 
 /* A pool of `room` requests.  0, or -1 (out of memory). */
 static inline int hd_treqs_open(struct hd_treqs *p, struct hd_arena *arena,
                                 uint32_t room)
 {
+    p->launch = NULL;
     p->v = hd_arena_take(arena, room, sizeof *p->v);
     return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
 }
 
 static inline uint32_t hd_treq_take(struct hd_treqs *p)
 {
-    return hd_numbers_take(&p->numbers);
+    uint32_t r = hd_numbers_take(&p->numbers);
+
+    if (HD_UNLIKELY(p->launch != NULL))
+        p->launch[r] = (uint16_t)p->hand->row;
+    return r;
+}
+
+/* What is counted is for the launch of a request, or (HD_NONE) of none. */
+static inline void hd_treq_count_for(const struct hd_treqs *p, uint32_t r)
+{
+    if (HD_UNLIKELY(p->launch != NULL))
+        p->hand->row = r != HD_NONE ? p->launch[r] : 0;
 }
 
 static inline void hd_treq_give(struct hd_treqs *p, uint32_t r)

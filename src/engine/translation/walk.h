@@ -52,6 +52,14 @@ static inline uint32_t hd_walk_core(const struct hd_unit *u, uint32_t walk)
                                   : u->walk[walk].prefetch_core;
 }
 
+/* What is counted is for the launch of the request that missed first. */
+static inline void hd_walk_count_for(const struct hd_unit *u, uint32_t walk)
+{
+    hd_treq_count_for(u->m->w.treqs, u->miss.v[walk].n != 0
+                                         ? u->miss.v[walk].first
+                                         : HD_NONE);
+}
+
 /* Sends the read of w->level, as a new request. */
 static HD_INLINE uint32_t hd_walk_request(const struct hd_unit *u, uint32_t tag,
                                           uint8_t app)
