@@ -176,13 +176,13 @@ for _, case in ipairs {
 } do
     local settings = { ["dram.mode"] = "off", ["l1tlb.entries"] = 1 }
     local list = case[3]
-    local _, _, all = load(settings, list, "hardware")
+    local _, _, all = load(settings, list, "maxwell-tu104")
     list[#list] = nil
-    local _, _, before = load(settings, list, "hardware")
-    tap.is(all - before, case[2], "hardware: " .. case[1])
+    local _, _, before = load(settings, list, "maxwell-tu104")
+    tap.is(all - before, case[2], "maxwell-tu104: " .. case[1])
 end
-local _, cold = load({}, { 0 }, "hardware")
-tap.ok(cold >= 1000 and cold <= 1200, "hardware: where nothing is cached", cold)
+local _, cold = load({}, { 0 }, "maxwell-tu104")
+tap.ok(cold >= 1000 and cold <= 1200, "maxwell-tu104: where nothing is cached", cold)
 
 --- Cycles in which warps are ready and do not issue.  Two warps store into one
 -- page and exit: the first into one line, the second into `lines`.  They wait

@@ -75,10 +75,23 @@ end
 -- Machines.
 local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
-tap.is(names, "maxwell maxwell-literal maxwell-crossbar aggressive hardware "
+tap.is(names, "maxwell maxwell-literal maxwell-crossbar aggressive maxwell-tu104 "
     .. "released released-maxwell mosaic mosaic-literal mosaic-crossbar etc "
     .. "mesc pichai fermi integrated accelsim-rtx2060",
     "the machines of the papers are there")
+do -- a name that a machine had
+    local script, told = require "heddle.script", nil
+    local warn = script.warn
+    script.warn = function(r) told = r.told[1] end
+    local m = H.machine "hardware"
+    script.warn = warn
+    tap.ok(told and told:find("maxwell-tu104", 1, true),
+        "the former name of a machine is told", told)
+    tap.is(m.name, "maxwell-tu104", "and is that machine")
+    tap.same(m.settings, H.machine "maxwell-tu104".settings, "with its settings")
+    tap.ok(table.concat(machines.explain "hardware", "\n"):find("called maxwell-tu104",
+        1, true), "heddle explain says so, too")
+end
 for _, name in ipairs(machines.names()) do
     local m = H.machine(name)
     local missing = {}
@@ -99,7 +112,7 @@ end
 local PAPERS = { maxwell = "MASK Mosaic Power",
     ["maxwell-literal"] = "MASK", ["mosaic-literal"] = "Mosaic MASK",
     ["maxwell-crossbar"] = "MASK", ["mosaic-crossbar"] = "MASK",
-    aggressive = "Pichai", hardware = "",
+    aggressive = "Pichai", ["maxwell-tu104"] = "",
     released = "release Mosaic", ["released-maxwell"] = "MASK",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
     fermi = "", integrated = "Power", ["accelsim-rtx2060"] = "" }
@@ -172,7 +185,7 @@ local STATED = {
     ["maxwell-literal"] = "(128) 8 8 (1) 0 (10) (1)",
     ["maxwell-crossbar"] = "(128) 50 50 1 0 (10) (1)",
     aggressive = "(128) 8 10 0 0 (10) (1)",
-    hardware = "32 95 112 60 0 (10) (1)",
+    ["maxwell-tu104"] = "32 95 112 60 0 (10) (1)",
     released = "32 8 0 0 85 85 2",
     ["released-maxwell"] = "128 (8) (0) (0) (85) (85) (2)",
     mosaic = "(128) (8) (8) (1) (85) (10) 2",

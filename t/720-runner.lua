@@ -180,7 +180,7 @@ do -- what several jobs begin with is made before the first of them begins
     local far = H.run(list, { jobs = 2, keep = true })
     tap.is(table.concat(made, " "), "T", "once, here, and nothing else")
     made = {}
-    H.run({ sim("hardware", T), list[2], list[1] }, { jobs = 1 })
+    H.run({ sim("maxwell-tu104", T), list[2], list[1] }, { jobs = 1 })
     tap.is(#made, 1, "with one process each job makes its own")
     runner.cache = {}
     local near = H.run({ list[1], list[2], list[3] }, { jobs = 1 })

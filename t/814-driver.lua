@@ -589,7 +589,7 @@ do
                 t:store(b.c, i)
             end) }
         end }
-    for _, name in ipairs { "hardware", "maxwell", "aggressive" } do
+    for _, name in ipairs { "maxwell-tu104", "maxwell", "aggressive" } do
         local sim = H.sim { machine = H.machine(name) { ["core.lanes"] = 32,
             ["core.width"] = 32, ["core.threads"] = 2048,
             ["vm.paging"] = "fault", ["uvm.mode"] = "driver",

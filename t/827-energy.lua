@@ -99,7 +99,7 @@ for _, serial in ipairs { true, false } do
 end
 
 for _, name in ipairs { "mosaic", "maxwell", "etc", "mesc", "pichai", "fermi",
-    "integrated", "released", "aggressive", "hardware" } do
+    "integrated", "released", "aggressive", "maxwell-tu104" } do
     local x = H.energy.of(run(H.machine(name)))
     for _, s in ipairs(x.rows) do
         tap.ok(s.reads >= 0 and s.writes >= 0 and (s.name == "dram"

@@ -196,7 +196,7 @@ local PRESETS = {
         },
     },
     {
-        name = "hardware",
+        name = "maxwell-tu104",
         from = "maxwell",
         summary = "maxwell with misses under misses and latencies measured on "
             .. "a real card",
@@ -806,9 +806,17 @@ local PRESETS = {
     },
 }
 
+--- Names that presets had, and what is said of one that is used.
+local FORMER = { hardware = "maxwell-tu104" }
+local NOW = "the machine '%s' is called %s now: MASK's with latencies of a TU104, "
+    .. "no card's"
+
 local by_name = {}
 for _, preset in ipairs(PRESETS) do
     by_name[preset.name] = preset
+end
+for former, name in pairs(FORMER) do
+    by_name[former] = by_name[name]
 end
 
 local Machine = {}
@@ -868,7 +876,8 @@ function machines.names()
     return out
 end
 
---- The preset itself: name, from, summary, settings (what it states).
+--- The preset itself, by its name or a former one: name, from, summary, settings
+-- (what it states).
 function machines.get(name)
     return by_name[name]
 end
@@ -896,7 +905,10 @@ function machines.machine(what)
                 require("heddle.index").meant(what, names),
                 table.concat(names, ", "))), 0)
     end
-    return new(what, nil, preset_settings(preset))
+    if FORMER[what] then
+        require("heddle.script").warn { told = { NOW:format(what, FORMER[what]) } }
+    end
+    return new(preset.name, nil, preset_settings(preset))
 end
 
 --- Lines for `heddle explain`.
@@ -906,10 +918,13 @@ function machines.explain(name)
         return nil
     end
     local out = {
-        ("%s (machine%s)"):format(name,
+        ("%s (machine%s)"):format(preset.name,
             preset.from and ", derives from " .. preset.from or ""),
         "  " .. preset.summary,
     }
+    if FORMER[name] then
+        out[#out + 1] = "  " .. NOW:format(name, FORMER[name])
+    end
     local own, all = config.flatten(preset.settings), preset_settings(preset)
     local known = config.known()
     for _, inherited in ipairs { false, true } do

@@ -39,7 +39,7 @@ local x = experiment.open { name = "uvm/allen",
 -- ---- the machine -----------------------------------------------------------------
 
 local CARD, MODE = "Titan V", "its programs"
-local MACHINE = { -- what differs from `hardware`, or is needed here
+local MACHINE = { -- what differs from `maxwell-tu104`, or is needed here
     { "clock.core", 1455000000, CARD .. ": boost clock, data sheet" },
     { "core.count", 80, CARD .. ": 80 SMs" },
     { "core.lanes", 32, CARD .. ": a warp" },
@@ -81,7 +81,7 @@ local function measure(apps, more)
         for name, v in pairs(more or {}) do
             settings[name] = v
         end
-        local sim <close> = H.sim { machine = "hardware", seed = arg.seed,
+        local sim <close> = H.sim { machine = "maxwell-tu104", seed = arg.seed,
             apps = apps, settings = settings, policies = { recorder() } }
         sim:run()
         local clock, c = settings["clock.core"], sim:counters()
@@ -512,7 +512,7 @@ for _, name in ipairs(names) do
         H.report.percent(share(r) / 100), number("%.1f", c[1]),
         number("%.1f", c[2]), number("%.2f", c[3]) }
 end
-x:table("settings that differ from the preset hardware", machine)
+x:table("settings that differ from the preset maxwell-tu104", machine)
 x:table("sizes", sizes)
 x:table("batches; their time is fixed + a block + a page, by least squares", rows)
 x:bars { title = "Time a page", unit = "us", groups = { "regular", "stream", "sgemm",

@@ -13,7 +13,7 @@ whole.APPS = { "3DS", "ATAX", "BFS2", "BLK", "BP", "CONS", "FWT", "GUP",
     "HS", "LUD", "MM", "NN", "RED", "TRD" }
 
 whole.PRESETS = { "mosaic", "maxwell", "etc", "mesc", "pichai", "fermi",
-    "integrated", "released", "aggressive", "hardware" }
+    "integrated", "released", "aggressive", "maxwell-tu104" }
 
 --- Few cores and small structures: everything is replaced all the time.
 whole.SMALL = {
