@@ -77,7 +77,8 @@ local machines = require "heddle.machines"
 local names = table.concat(machines.names(), " ")
 tap.is(names, "maxwell maxwell-literal maxwell-crossbar aggressive maxwell-tu104 "
     .. "released released-maxwell mosaic mosaic-literal mosaic-crossbar etc "
-    .. "mesc pichai fermi integrated accelsim-rtx2060",
+    .. "mesc pichai fermi integrated accelsim-rtx2060 p100 v100 rtx2060 a100 h100 "
+    .. "rtx4080 l40",
     "the machines of the papers are there")
 do -- a name that a machine had
     local script, told = require "heddle.script", nil
@@ -115,7 +116,8 @@ local PAPERS = { maxwell = "MASK Mosaic Power",
     aggressive = "Pichai", ["maxwell-tu104"] = "",
     released = "release Mosaic", ["released-maxwell"] = "MASK",
     mosaic = "Mosaic", etc = "ETC", mesc = "MESC", pichai = "Pichai",
-    fermi = "", integrated = "Power", ["accelsim-rtx2060"] = "" }
+    fermi = "", integrated = "Power", ["accelsim-rtx2060"] = "",
+    p100 = "", v100 = "", rtx2060 = "", a100 = "", h100 = "", rtx4080 = "", l40 = "" }
 local function comes_from(preset, name)
     return preset.from and (preset.from == name
         or comes_from(machines.get(preset.from), name))
@@ -169,7 +171,9 @@ tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
     { "maxwell", "107.1" }, { "mosaic", "107.1" }, { "fermi", "29.6" },
     { "released", "14.8" }, { "released-maxwell", "59.1" },
-    { "pichai", "12.8" }, { "accelsim-rtx2060", "28.0" } } do
+    { "pichai", "12.8" }, { "accelsim-rtx2060", "28.0" }, { "p100", "22.9" },
+    { "v100", "14.0" }, { "rtx2060", "28.0" }, { "a100", "25.5" }, { "h100", "41.9" },
+    { "rtx4080", "44.8" }, { "l40", "36.0" } } do
     local m = H.machine(v[1])
     tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
         / m:get("dram.bl") / 1e9), v[2], v[1] .. ": peak of a channel")
@@ -197,6 +201,13 @@ local STATED = {
     fermi = "64 8 8 1 85 (10) 1",
     integrated = "64 50 10 0 0 10 1",
     ["accelsim-rtx2060"] = "32 1 (8) (1) 194 (10) 1",
+    p100 = "64 130 1 33 0 10 1",
+    v100 = "32 76 1 33 0 10 1",
+    rtx2060 = "32 75 1 33 0 10 1",
+    a100 = "32 71 1 33 0 10 1",
+    h100 = "64 76 1 33 0 10 1",
+    rtx4080 = "32 101 1 33 0 10 1",
+    l40 = "32 101 1 33 0 10 1",
 }
 for _, name in ipairs(machines.names()) do
     local own = config.flatten(machines.get(name).settings)

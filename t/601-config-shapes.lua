@@ -29,6 +29,7 @@ end
 --- The sizes as a policy of each of them is told.
 local function built(machine)
     local out = {}
+    machine = H.machine(machine)
     local s <close> = sim(machine)
     for _, at in ipairs(require("heddle.policy").offered(s.core).repl_victim) do
         local shape
@@ -40,7 +41,9 @@ local function built(machine)
         for _, used in ipairs(s:used()) do
             shape = used.name == "look." .. at and used.state.shape or shape
         end
-        out[#out + 1] = shape
+        if at ~= "l1cache" or machine:get "l1cache.mode" ~= "off" then
+            out[#out + 1] = shape
+        end
     end
     table.sort(out)
     return table.concat(out, "\n")

@@ -33,7 +33,10 @@
 -- trace.config the file of that name in accel-sim-framework.  No value of it is
 -- fitted (scenarios/accelsim/traces.lua).
 --
+-- NVIDIA's cards are in cards.lua.
+--
 -- SPDX-License-Identifier: MIT
+local cards = require "heddle.cards"
 local config = require "heddle.config"
 
 local machines = {}
@@ -805,6 +808,8 @@ local PRESETS = {
         },
     },
 }
+
+table.move(cards.PRESETS, 1, #cards.PRESETS, #PRESETS + 1, PRESETS)
 
 --- Names that presets had, and what is said of one that is used.
 local FORMER = { hardware = "maxwell-tu104" }

@@ -1,0 +1,657 @@
+--- cards.lua - NVIDIA's cards from Pascal to Ada, as machines: each value with the
+-- measurement, the data sheet or the other simulator that it is from, or the word
+-- "guess" or "inferred".
+--
+-- What is modelled is one GPU as a program with memory of cudaMalloc sees it: cores
+-- of two or four sub-cores, caches of 128-byte lines in sectors of 32, slices behind a
+-- crossbar, DRAM by pseudo-channels or 16-bit channels, pages of 2 MB.  A latency is in
+-- cycles of the core's clock; where a source gives a whole (a hit in the L2 takes 212)
+-- and heddle wants its parts, the sum is the source's and the parts are inferred.
+-- DRAM's timings are nanoseconds, rounded up to cycles of its clock.
+--
+-- "fitted: NAME" is said of a value that was chosen so that a row of a measured curve
+-- comes out; such rows count as fit in scenarios/validate, all others as tests.
+-- heddle_cards(7) says how a card is added.
+--
+-- The sources:
+--   AS-x   gpgpusim.config of configs/tested-cfgs/x in github.com/accel-sim/
+--          gpgpu-sim_distribution (SM7_QV100, SM75_RTX2060 667834c; SM80_A100 9f767fb;
+--          SM90_H100 01f6fc4; SM6_P100 in deprecated-cfgs)
+--   AST    the tuner's output on a Titan V, accel-sim-framework
+--   KB     github.com/gcoe-dresden/cuda-gpu-tlb 6c9edc6, Karnagel et al., DaMoN 2017
+--   RRZE   github.com/RRZE-HPC/gpu-benches 1038c5d: gpu-latency, gpu-l2-cache
+--   MT4G   github.com/caps-tum/mt4g 4cc5566, sample_results
+--   YQG    github.com/yqg9651/cuda_test dade57b
+--   OGK    github.com/NVIDIA/open-gpu-kernel-modules 595.45.04, kernel-open/nvidia-uvm
+--   Z23    Zhang et al., CCS 2023, by github.com/0x5ec1ab/gpu-tlb 6c3ac76 (RTX 3080)
+--   W24    Walker, arXiv 2405.11425 (A100)
+--   L24, L25  Luo et al., arXiv 2402.13499 and 2501.12084
+--   AIK    github.com/markdewing/AI_kernels, latency
+--   R21    github.com/CMU-SAFARI/ramulator2 2.1, python/ramulator/dram
+--   Jia    Jia et al., arXiv 1804.06826 and 1903.07486, from memory
+--   WP     the white paper of the card's architecture; DS: the card's data sheet
+--
+-- Left out on purpose: boost clocks that move, slow and fast slices of one card,
+-- instruction caches.  What no public source has is in every card a guess that says
+-- so: walkers and their caches, MSHRs, hashes of sets, slices and channels.
+--
+-- SPDX-License-Identifier: MIT
+local cards = {}
+
+--- What each card has in `later`, in groups that are on here: those that are off name
+-- settings which come with the engine's next parts.
+--   levels   TLBs between the cores and the walkers, as many and shared as on the card
+--   formats  page tables as NVIDIA's drivers lay them out
+--   kinds    kinds of DRAM by name, refreshed by bank, instead of timings
+--   slices   slices of the L2 whose number is no multiple of the channels'
+--   halves   an L2 cache of two halves
+local ON = { levels = false, formats = false, kinds = false, slices = false,
+    halves = false }
+
+--- Groups of settings in one, the last one first.
+local function join(...)
+    local out = {}
+    for _, groups in ipairs { ... } do
+        for group, list in pairs(groups) do
+            out[group] = out[group] or {}
+            for name, v in pairs(list) do
+                out[group][name] = v
+            end
+        end
+    end
+    return out
+end
+
+cards.join = join
+
+-- ---- DRAM ----------------------------------------------------------------------
+
+--- Nanoseconds by kind; the longer of two where banks of one group differ from others.
+local KINDS = {
+    HBM2 = { of = "R21 HBM2_2000", cl = 14, wl = 5, trcdrd = 14, trcdwr = 12,
+        trp = 14, tras = 34, trc = 48, twr = 16, trtp = 5, trrd = 4, tfaw = 15,
+        twtr = 8, banks = 16, row = 1024 },
+    HBM3 = { of = "R21 HBM3_6400", cl = 12.5, wl = 6.3, trcdrd = 19.4, trcdwr = 9.4,
+        trp = 16.3, tras = 28.1, trc = 45, twr = 20.6, trtp = 5.6, trrd = 3.1,
+        tfaw = 15, twtr = 6.3, banks = 16, row = 1024 },
+    GDDR6 = { of = "R21 GDDR6_14000", cl = 13.7, wl = 3.4, trcdrd = 15.4,
+        trcdwr = 9.1, trp = 15.4, tras = 30, trc = 45, twr = 15.4, trtp = 2.3,
+        trrd = 4.6, tfaw = 16.5, twtr = 6.3, banks = 16, row = 2048 },
+}
+KINDS.GDDR6X = KINDS.GDDR6
+
+--- DRAM of a kind: clock and channels are { value, source }, mhz the clock again;
+-- bytes: of a burst (32), for channels that are taken together.
+function cards.dram(kind, mhz, clock, channels, o)
+    local k, d = KINDS[kind], {}
+    if ON.kinds then
+        return { clock = { dram = clock }, dram = { kind = { (o.kind or kind):lower(),
+            "DS" }, channels = channels, latency = o.latency } }
+    end
+    local ddr5 = kind == "GDDR6X" and "guess: as GDDR6; " or ""
+    for name, ns in pairs(k) do
+        if name:find "^[tcw]" and type(ns) == "number" then
+            d[name] = { math.ceil(ns * mhz / 1000 - 1e-9),
+                ("%s%s: %g ns at %g MHz"):format(ddr5, k.of, ns, mhz) }
+        end
+    end
+    local bytes = o.bytes or 32
+    d.channels = channels
+    d.bus_bytes = { bytes, bytes == 32 and k.of .. ": a burst"
+        or "inferred: bursts of 32 bytes of two channels, taken as one: slices are "
+        .. "a multiple of channels here" }
+    d.row_bytes = { k.row * bytes // 32, k.of .. ": a row of a channel" }
+    d.banks = { k.banks, k.of .. ": 4 groups of 4" }
+    d.groups = { 4, k.of }
+    d.bl = { 2, k.of .. ": 2 CK a burst" }
+    d.tccd_s = { 2, k.of }
+    d.tccd_l = { 4, k.of }
+    d.refresh = { false, "guess: cards refresh by bank, which hides most of it" }
+    d.interleave = { 512, "guess" }
+    d.channel_hash = { "ipoly", "guess: NVIDIA's hashes are not public" }
+    d.bank_hash = { "xor", "guess: NVIDIA's hashes are not public" }
+    d.scheduler = { "hit-first", "guess: FR-FCFS, as AS" }
+    d.queue = { 64, "AS: gpgpu_frfcfs_dram_sched_queue_size" }
+    d.latency = o.latency
+    return { clock = { dram = clock }, dram = d }
+end
+
+-- ---- what all have ---------------------------------------------------------------
+
+local ALL = {
+    core = {
+        lanes = { 32, "WP: a warp" },
+        issue = { 1, "WP: an instruction a cycle and scheduler" },
+        ilp = { 1, "guess: in order, each waits for the one before" },
+        scheduler = { "lrr", "guess: as AS" },
+        regs = { 65536, "WP: 64 K registers of 32 bits" },
+        atomics = { "word", "AS: memory_coalescing_arch_atomic; one a cycle and word "
+            .. "on an RTX 2060" },
+    },
+    shared = { banks = { 32, "WP" } },
+    l1tlb = {
+        mode = { "full", "inferred: KB, RRZE: a step of 9 to 10 cycles" },
+        entries = { 16, "guess: as large_entries" },
+        ways = { 0, "KB, Z23: fully associative" },
+        large_entries = { 16, "KB, Z23: 16 of 2 MB" },
+        large_ways = { 0, "KB, Z23: fully associative" },
+        latency = { 1, "guess: hits cannot be told from those of no TLB" },
+        ports = { 1, "guess" },
+        blocking = { "none", "guess" },
+        mshrs = { 56, "OGK, Titan V: at most 56 faults of a uTLB" },
+    },
+    l2tlb = {
+        mode = { "full", "inferred: KB" },
+        ports = { 2, "guess" },
+        mshrs = { 256, "guess" },
+        serial = { false, "guess: page sizes are asked at once" },
+    },
+    walk = {
+        mode = { "full", "OGK: tables in memory" },
+        walkers = { 8, "guess: nothing is public" },
+        queue = { 256, "guess" },
+        per_core = { false, "OGK: the MMU of the hub" },
+        latency = { 1, "inferred: of the step of a uTLB miss, with l2tlb.latency" },
+        memory_latency = { 33, "inferred: KB, P100: 109 cycles beyond the GPC's TLB, "
+            .. "so one read that hits the L2" },
+    },
+    pwc = {
+        mode = { "full", "inferred: KB: a walk is about one read" },
+        style = { "prefix", "guess" },
+        entries = { 128, "Li et al., MICRO 2024: their choice" },
+        ways = { 0, "guess" },
+        latency = { 10, "guess" },
+    },
+    l1cache = {
+        line = { 128, "MT4G" },
+        sector_bytes = { 32, "MT4G" },
+        ports = { 4, "AS: gpgpu_l1_banks" },
+        write = { "through", "AS: dl1, T" },
+        mshrs = { 512, "AS: dl1, A:512; a guess there" },
+        merges = { 8, "AS: dl1, A:512:8; a guess there" },
+    },
+    l2cache = {
+        line = { 128, "MT4G" },
+        sector_bytes = { 32, "MT4G" },
+        write = { "back", "AS: dl2, B" },
+        set_hash = { "xor", "guess: NVIDIA's hashes are not public" },
+        mshrs = { 192, "AS: dl2, A:192; a guess there" },
+        merges = { 4, "AS: dl2, A:192:4; a guess there" },
+        queue = { 64, "AS: gpgpu_dram_partition_queues" },
+        ports = { 1, "AS: dl2, one data port" },
+        queue_latency = { 0, "inferred: in xbar.latency" },
+    },
+    vm = {
+        page = { "2M", "RRZE: memory of cudaMalloc has pages of 2 MB" },
+    },
+    uvm = {
+        mode = { "driver", "OGK: where pages migrate" },
+    },
+}
+
+cards.ALL = ALL
+
+--- The latencies of the caches: those of an L1 hit, of an L2 hit and of the L2 itself
+-- are { cycles, source }; what is left of an L2 hit is the crossbar's, there and back.
+function cards.caches(l1, l2, slice)
+    local way = (l2[1] - l1[1] - slice - 1) / 2
+    assert(way == math.floor(way), "the crossbar's cycles there and back are even")
+    return {
+        l1cache = { latency = l1 },
+        l2cache = { latency = { slice, "guess: of the L2's " .. l2[1] .. " cycles" } },
+        xbar = { latency = { math.tointeger(way), ("inferred: half of what the L2's %d "
+            .. "cycles have beside l1cache.latency, l2cache.latency and a flit: %s")
+            :format(l2[1], l2[2]) } },
+    }
+end
+
+--- Intervals of a sub-core's units, by lanes of each.
+function cards.units(source, lanes, fp64, sfu)
+    return { core = {
+        width = { lanes, source },
+        int_interval = { 32 // math.min(lanes, 16), source },
+        fp32_interval = { 32 // lanes, source },
+        fp64_interval = { 32 // fp64, source },
+        sfu_interval = { 32 // sfu, source },
+    } }
+end
+
+--- The TLBs: cycles of a hit in the second one; its 2 MB pages.
+function cards.tlbs(step, pages, source, ways)
+    return { l2tlb = {
+        latency = { step[1] - 3, "inferred: of the step, with walk.latency: "
+            .. step[2] },
+        entries = { 1024, "guess" },
+        ways = { 16, "guess" },
+        large_entries = { pages, source .. "; one for all cores, where cards have one "
+            .. "for a group" },
+        large_ways = { ways or 16, "guess" },
+    } }
+end
+
+--- A link: bytes a second, and where from.
+function cards.link(rate, source, curve)
+    return { link = {
+        bandwidth = { rate, source },
+        curve = { "uvmsmart", curve or "guess: as PCIe 3" },
+    } }
+end
+
+local PCIE3 = cards.link(12884901888, "UVMSmart: PCIe 3.0 x16, 12 GiB/s",
+    "UVMSmart: PCIe 3.0 x16")
+local PCIE4 = cards.link(25400000000, "jdh4/della-gpu-A100: 25.4 to 26.2 GB/s")
+local PCIE5 = cards.link(59700000000, "a benchmark's README: 59.7 GB/s at 2 MB")
+
+cards.PCIE3, cards.PCIE4, cards.PCIE5 = PCIE3, PCIE4, PCIE5
+
+--- The core clock is the L2's, too.
+function cards.clock(hz, source)
+    return { clock = { core = { hz, source }, l2 = { hz, "guess: the core's" } } }
+end
+
+--- Warps, blocks and shared memory of a core.
+function cards.occupancy(source, warps, blocks, shared)
+    return { core = {
+        warps = { warps, source },
+        threads = { warps * 32, source },
+        blocks = { blocks, source },
+        shared_bytes = { shared, source },
+    } }
+end
+
+--- Cores that share a uTLB, for the driver's faults.
+local TPC = { uvm = { utlb_cores = { 2, "OGK, uvm_turing_fault_buffer.h: a uTLB a TPC; "
+    .. "older drivers say it of Pascal and Volta" } } }
+local SM = { uvm = { utlb_cores = { 1, "OGK, uvm_ampere_fault_buffer.h: two uTLBs a "
+    .. "TPC" } } }
+
+cards.TPC, cards.SM = TPC, SM
+
+-- ---- what comes later ---------------------------------------------------------------
+
+--- TLBs as a list: the uTLB of `share` cores (16 entries of a page), a second level of
+-- groups, and a third of all.  second, third: { tags, ways, latency, source }.
+function cards.levels(share, second, groups, third)
+    local function level(of)
+        return {
+            entries = { of[1], of[4] }, ways = { of[2], of[4] },
+            sub_4k = { 16, "guess: as of 64 KB" },
+            sub_64k = { 16, "Li et al., MICRO 2024: 16 sub-entries" },
+            sub_2m = { 16, "KB, P100: 32 MB; Li et al." },
+            latency = { of[3], of[5] or of[4] },
+            mshrs = { 64, "guess: nothing is public" },
+            ports = { 1, "guess" },
+            replace = { "lru", "inferred: cyclic chases miss at once: LRU or FIFO" },
+        }
+    end
+    local all = {
+        l1tlb = { mode = { "off", "in utlb1" } },
+        l2tlb = { mode = { "off", "in utlb2" } },
+        walk = { latency = { 0, "inferred: in the levels' latencies" } },
+        l1cache = { order = { "virtual", "YQG: an L1 hit asks no TLB" } },
+        utlb1 = {
+            entries = { 16, "KB, Z23: 16 of a page" }, ways = { 0, "KB, Z23" },
+            share = share, latency = { 0, "inferred: in the L2's cycles" },
+            mshrs = { 56, "OGK, Titan V: at most 56 faults of a uTLB" },
+            ports = { 1, "guess" },
+        },
+        utlb2 = level(second),
+    }
+    for name, v in pairs(groups) do
+        all.utlb2[name] = v
+    end
+    if third then
+        all.utlb3 = level(third)
+        all.utlb3.share = { 0, "inferred: Z23, the A30 rows: all cores" }
+    end
+    return all
+end
+
+--- Page tables, with a walk cache of PDE0s.
+function cards.format(name, level)
+    return {
+        vm = { format = { name, "OGK, uvm_*_mmu.c" } },
+        pwc = { ["entries_level" .. level] = { 128, "Li et al., MICRO 2024: their "
+            .. "choice; that it has PDE0s is inferred from KB's 109 cycles" } },
+    }
+end
+
+--- Halves of the L2, and the cycles that the far one takes more, one way.
+function cards.halves(far, source)
+    return { l2cache = { halves = { 2, "MT4G: segments of half its size" },
+        far_latency = { far, source } } }
+end
+
+-- ---- the cards --------------------------------------------------------------------
+
+cards.PRESETS = {
+    {
+        name = "p100",
+        summary = "a Tesla P100 PCIe 16 GB (Pascal, 2016)",
+        settings = join(ALL,
+            cards.clock(1303000000, "DS: boost 1,303 MHz; KB's card"),
+            cards.units("WP: 2 sub-cores of 32 lanes, 16 for FP64, 8 special", 32, 16,
+                8),
+            cards.occupancy("WP", 64, 32, 65536),
+            cards.caches({ 0, "KB: global loads bypass it" }, { 292, "KB: 292, clock "
+                .. "reads included" }, 31),
+            cards.dram("HBM2", 715, { 715000000, "DS: 1.43 Gbit/s a pin" },
+                { 32, "DS: 4,096 bits; 64 pseudo-channels of 8 bytes in pairs" },
+                { bytes = 64, latency = { 100, "AS-SM7_QV100: dram_latency" } }),
+            cards.tlbs({ 9, "KB: 292.5 to 301.5" }, 1152, "guess: KB: between 66 and "
+                .. "129 of 32 MB; as a K80, 72"), PCIE3, TPC, {
+            core = {
+                count = { 56, "DS" },
+                subcores = { 2, "WP" },
+                alu_latency = { 6, "Jia" },
+            },
+            shared = { latency = { 24, "Jia" } },
+            l1cache = {
+                mode = { "off", "KB: global loads bypass it" },
+                bytes = { 24576, "WP" },
+                ways = { 48, "guess: 4 sets" },
+                latency = { 1, "KB: not used" },
+            },
+            xbar = { bytes = { 32, "AS-SM6_P100: icnt_flit_size, less its header" } },
+            l2cache = {
+                bytes = { 4194304, "WP" },
+                ways = { 16, "AS-SM6_P100: 64 sets of 16 ways a slice" },
+                slices = { 32, "AS-SM6_P100" },
+            },
+            vm = { memory_bytes = { 16 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 2, "KB: a TPC" }, { 72, 0, 9, "guess: KB: 66 to 129; "
+                .. "as a K80", "KB: 292.5 to 301.5" }, { groups = { "0-1,12-13,24-25,36-37,44-45 "
+                .. "2-3,14-15,26-27,38-39,46-47 4-5,16-17,28-29,40-41,48-49 "
+                .. "6-7,18-19,30-31,42-43,52-53 8-9,20-21,32-33,50-51 "
+                .. "10-11,22-23,34-35,54-55", "KB: sharing at 32 MB" } }),
+            formats = cards.format("volta", 4),
+            slices = { dram = { channels = { 64, "DS: 4,096 bits" },
+                bus_bytes = { 32, "R21 HBM2_2000: a burst" },
+                row_bytes = { 1024, "R21 HBM2_2000: a row of a channel" } } },
+        },
+    },
+    {
+        name = "v100",
+        summary = "a Tesla V100 16 GB (Volta, 2017)",
+        settings = join(ALL,
+            cards.clock(1380000000, "MT4G: a V100 PCIe; DS: 1,530 MHz of the SXM2"),
+            cards.units("WP: 4 sub-cores of 16 lanes, 8 for FP64, 4 special", 16, 8, 4),
+            cards.occupancy("WP", 64, 32, 98304),
+            cards.caches({ 28, "RRZE: 27.9" }, { 212, "RRZE: 212.1" }, 31),
+            cards.dram("HBM2", 877, { 877000000, "MT4G: memory clock" },
+                { 64, "DS: 4,096 bits; pseudo-channels of 8 bytes" },
+                { latency = { 149, "fitted: RRZE: 425 cycles at 8 to 16 MB" } }),
+            cards.tlbs({ 9, "inferred: RRZE: 425 to 431 cycles at 96 MB; KB" }, 4096,
+                "Jia: about 8 GB, entries of 32 MB"), PCIE3, TPC, {
+            core = {
+                count = { 80, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "AST: 4.1 to 4.3" },
+                int_latency = { 4, "AST" },
+                fp32_latency = { 4, "AST" },
+                fp64_latency = { 8, "AS-SM7_QV100: ptx_opcode_latency_dp" },
+            },
+            shared = { latency = { 23, "MT4G" } },
+            l1cache = {
+                bytes = { 126976, "fitted: RRZE: hits to 121 KB; MT4G: 117,760" },
+                ways = { 248, "AS-SM7_QV100: dl1, 4 sets" },
+            },
+            xbar = { bytes = { 32, "AST: of 1,536 bytes a cycle and 48 slices 1,366 to "
+                .. "1,385" } },
+            l2cache = {
+                bytes = { 6291456, "MT4G" },
+                ways = { 24, "AS-SM7_QV100: dl2, 32 sets of 24 ways a slice" },
+                slices = { 64, "AS-SM7_QV100: 32 times 2" },
+            },
+            vm = { memory_bytes = { 16 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "Jia: about 8 GB, "
+                .. "entries of 32 MB", "inferred: RRZE: 425 to 431 at 96 MB; KB" },
+                { groups = { "4x14 2x12", "inferred: WP: 6 GPCs of at most 14" } },
+                { 1024, 16, 109, "guess", "guess: KB, P100" }),
+            formats = cards.format("volta", 4),
+        },
+    },
+    {
+        name = "rtx2060",
+        summary = "a GeForce RTX 2060 6 GB (Turing, 2019)",
+        settings = join(ALL,
+            cards.clock(1680000000, "DS: boost"),
+            cards.units("WP: 4 sub-cores of 16 lanes, 4 special", 16, 16, 4),
+            cards.occupancy("WP", 32, 16, 65536),
+            cards.caches({ 32, "AS-SM75_RTX2060: gpgpu_l1_latency" },
+                { 214, "AIK: an RTX 2000" }, 31),
+            cards.dram("GDDR6", 1750, { 1750000000, "DS: 14 Gbit/s a pin" },
+                { 24, "DS: 192 bits; channels of 16 bits" },
+                { latency = { 190, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" } }),
+            cards.tlbs({ 9, "guess: as v100" }, 4096, "guess: as v100"), PCIE3, TPC, {
+            core = {
+                count = { 30, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "AS-SM75_RTX2060: ptx_opcode_latency_fp" },
+                fp64_interval = { 64, "WP: 2 FP64 units a core" },
+            },
+            shared = { latency = { 30, "AS-SM75_RTX2060: gpgpu_smem_latency" } },
+            l1cache = {
+                bytes = { 61440, "MT4G: 60,416 (T1000) to 62,976 (2080 Ti)" },
+                ways = { 120, "AS-SM75_RTX2060: dl1, 4 sets" },
+                mshrs = { 256, "AS-SM75_RTX2060: dl1, A:256" },
+                merges = { 32, "AS-SM75_RTX2060: dl1, A:256:32" },
+            },
+            xbar = { bytes = { 32, "AS-SM75_RTX2060: icnt_flit_size, less its "
+                .. "header" } },
+            l2cache = {
+                bytes = { 3145728, "DS" },
+                ways = { 16, "AS-SM75_RTX2060: dl2" },
+                slices = { 24, "AS-SM75_RTX2060: 12 times 2" },
+            },
+            vm = { memory_bytes = { 6 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "guess: as v100" },
+                { groups = { "3x10", "WP: 3 GPCs" } }, { 1024, 16, 109, "guess",
+                "guess: KB, P100" }),
+            formats = cards.format("volta", 4),
+        },
+    },
+    {
+        name = "a100",
+        summary = "an A100 SXM4 80 GB (Ampere GA100, 2020)",
+        settings = join(ALL,
+            cards.clock(1410000000, "DS: boost; MT4G"),
+            cards.units("WP: 4 sub-cores of 16 lanes, 8 for FP64, 4 special", 16, 8, 4),
+            cards.occupancy("WP", 64, 32, 167936),
+            cards.caches({ 33, "RRZE: 33.0" }, { 206, "RRZE: 205.6, the near half" },
+                30),
+            cards.dram("HBM2", 1593, { 1593000000, "DS: HBM2e of 3.19 Gbit/s a pin" },
+                { 80, "DS: 5,120 bits; pseudo-channels of 8 bytes" },
+                { kind = "HBM2E", latency = { 235, "fitted: RRZE: 521 cycles at 47 to 110 "
+                    .. "MB" } }),
+            cards.tlbs({ 10, "YQG: 209.0 to 219.0" }, 32768, "W24: 64 GB a group"),
+            PCIE4, SM, {
+            core = {
+                count = { 108, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "AS-SM80_A100: ptx_opcode_latency_fp" },
+                fp64_latency = { 6, "AS-SM80_A100: ptx_opcode_latency_dp" },
+                tensor_latency = { 25, "AS-SM80_A100: ptx_opcode_latency_tensor" },
+                tensor_interval = { 16, "AS-SM80_A100: ptx_opcode_initiation_tensor" },
+            },
+            shared = { latency = { 28, "AS-SM80_A100: gpgpu_smem_latency" } },
+            l1cache = {
+                bytes = { 159744, "inferred: RRZE: hits to 152 KB, none at 215; MT4G: "
+                    .. "176,128" },
+                ways = { 312, "AS-SM80_A100: dl1, 4 sets" },
+                merges = { 64, "AS-SM80_A100: dl1, A:512:64" },
+            },
+            xbar = { bytes = { 64, "WP: 5,120 bytes a cycle of 80 slices" } },
+            l2cache = {
+                bytes = { 41943040, "WP: of 2 halves, which are one here" },
+                ways = { 16, "AS-SM80_A100: dl2" },
+                slices = { 80, "WP: of 64 bytes a cycle" },
+                fetch_bytes = { 128, "YQG: of cold loads at a stride of 64 bytes "
+                    .. "every second hits" },
+                ports = { 2, "WP: 64 bytes a cycle, two sectors" },
+            },
+            vm = { memory_bytes = { 80 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 1, "OGK; A30 rows: not shared" }, { 2048, 16, 10,
+                "inferred: W24: 64 GB a group", "YQG: 209.0 to 219.0" }, { groups = {
+                "12x8 2x6", "W24: 14 groups; A30 rows: 6 or 8 cores" } },
+                { 4096, 16, 109, "guess", "guess: KB, P100" }),
+            formats = cards.format("ampere", 4),
+            halves = cards.halves(100, "inferred: YQG: a far hit takes 390 to 420 "
+                .. "cycles, a near one 206"),
+        },
+    },
+    {
+        name = "h100",
+        summary = "an H100 SXM5 80 GB (Hopper, 2022)",
+        settings = join(ALL,
+            cards.clock(1980000000, "MT4G"),
+            cards.units("WP: 4 sub-cores of 32 lanes, 16 for FP64, 4 special", 32, 16,
+                4),
+            cards.occupancy("WP", 64, 32, 233472),
+            cards.caches({ 38, "MT4G: p50" }, { 222, "MT4G: p50, the near half" }, 31),
+            cards.dram("HBM3", 1309.5, { 1309500000, "MT4G: 2,619 MHz / 2" },
+                { 80, "DS: 5,120 bits; 160 pseudo-channels of 4 bytes in pairs" },
+                { bytes = 64, latency = { 245, "inferred: L25: an H800's near miss, "
+                    .. "556 cycles" } }),
+            cards.tlbs({ 10, "guess: as a100" }, 32768, "guess: as a100"), PCIE5, SM, {
+            core = {
+                count = { 132, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "AS-SM90_H100" },
+            },
+            shared = { latency = { 30, "MT4G" } },
+            l1cache = {
+                bytes = { 238592, "MT4G: 238,848, in lines of 4 sets" },
+                ways = { 466, "guess: 4 sets" },
+            },
+            xbar = { bytes = { 64, "inferred: L25: 4,472 bytes a cycle, of 80 times "
+                .. "64" } },
+            l2cache = {
+                bytes = { 52428800, "DS: of 2 halves, which are one here" },
+                ways = { 20, "AS-SM90_H100: dl2" },
+                slices = { 80, "inferred: L25: 4,472 bytes a cycle" },
+                fetch_bytes = { 64, "guess" },
+                ports = { 2, "inferred: 64 bytes a cycle, two sectors" },
+            },
+            vm = { memory_bytes = { 80 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 1, "OGK" }, { 2048, 16, 10, "guess: as a100" },
+                { groups = { "22x6", "guess: a CPC" } }, { 4096, 16, 109, "guess",
+                "guess: KB, P100" }),
+            formats = cards.format("hopper", 5),
+            slices = { dram = { channels = { 160, "DS: pseudo-channels of 4 bytes" },
+                bus_bytes = { 32, "R21 HBM3_6400: a burst" },
+                row_bytes = { 1024, "R21 HBM3_6400: a row of a channel" } } },
+            halves = cards.halves(78, "inferred: L25, an H800: near 258, far 414"),
+        },
+    },
+    {
+        name = "rtx4080",
+        summary = "a GeForce RTX 4080 16 GB (Ada, 2022)",
+        settings = join(ALL,
+            cards.clock(2505000000, "DS: boost"),
+            cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
+            cards.occupancy("WP", 48, 24, 102400),
+            cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
+            cards.dram("GDDR6X", 2800, { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
+                { 32, "DS: 256 bits; channels of 8 bits a direction in 16" },
+                { latency = { 150, "inferred: L24: an RTX 4090, 541.5 cycles" } }),
+            cards.tlbs({ 10, "inferred: RRZE, an A40: 546.7 to 553.3 at 94 MB" },
+                16384, "Z23: 128 sets, 8 ways, 16 sub-entries"), PCIE4, SM, {
+            core = {
+                count = { 76, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "guess: as a100" },
+                fp64_interval = { 64, "WP: 2 FP64 units a core" },
+            },
+            shared = { latency = { 29, "Accel-Sim's RTX 4060" } },
+            l1cache = {
+                bytes = { 106496, "guess: as GA102: RRZE, an A40: hits to 104 KB" },
+                ways = { 208, "guess: 4 sets" },
+            },
+            xbar = { bytes = { 32, "inferred: an RTX 4090's slices: "
+                .. "smallscientist1/cuda_microbenchmark" } },
+            l2cache = {
+                bytes = { 67108864, "DS" },
+                ways = { 16, "Accel-Sim's RTX 4060" },
+                slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" },
+            },
+            vm = { memory_bytes = { 16 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
+                "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "3x12 4x10",
+                "guess: 7 GPCs of at most 12" }, hash_bits = { 7, "Z23" },
+                hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
+                { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
+            formats = cards.format("ampere", 4),
+        },
+    },
+    {
+        name = "l40",
+        summary = "an L40 48 GB (Ada, 2022)",
+        settings = join(ALL,
+            cards.clock(2490000000, "DS: boost"),
+            cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
+            cards.occupancy("WP", 48, 24, 102400),
+            cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
+            cards.dram("GDDR6", 2250, { 2250000000, "DS: 18 Gbit/s a pin" },
+                { 48, "DS: 384 bits; channels of 16 bits" },
+                { latency = { 150, "guess: as rtx4080" } }),
+            cards.tlbs({ 10, "inferred: RRZE, an A40: 546.7 to 553.3 at 94 MB" },
+                16384, "Z23: 128 sets, 8 ways, 16 sub-entries"), PCIE4, SM, {
+            core = {
+                count = { 142, "DS" },
+                subcores = { 4, "WP" },
+                alu_latency = { 4, "guess: as a100" },
+                fp64_interval = { 64, "WP: 2 FP64 units a core" },
+            },
+            shared = { latency = { 29, "Accel-Sim's RTX 4060" } },
+            l1cache = {
+                bytes = { 106496, "guess: as GA102: RRZE, an A40: hits to 104 KB" },
+                ways = { 208, "guess: 4 sets" },
+            },
+            xbar = { bytes = { 32, "inferred: an RTX 4090's slices: "
+                .. "smallscientist1/cuda_microbenchmark" } },
+            l2cache = {
+                bytes = { 100663296, "DS" },
+                ways = { 16, "Accel-Sim's RTX 4060" },
+                slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" },
+            },
+            vm = { memory_bytes = { 48 << 30, "DS" } },
+        }),
+        later = {
+            levels = cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
+                "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "11x12 1x10",
+                "guess: 12 GPCs of at most 12" }, hash_bits = { 7, "Z23" },
+                hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
+                { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
+            formats = cards.format("ampere", 4),
+        },
+    },
+}
+
+--- The settings of a card, with what is on of that which comes later.
+function cards.settings(card)
+    local all = card.settings
+    for _, name in ipairs { "levels", "formats", "slices", "halves" } do
+        local later = ON[name] and card.later and card.later[name]
+        all = later and join(all, later) or all
+    end
+    return all
+end
+
+for _, card in ipairs(cards.PRESETS) do
+    card.settings = cards.settings(card)
+end
+
+return cards
