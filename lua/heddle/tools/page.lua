@@ -30,6 +30,7 @@ function page.asset(name)
     return require("heddle.sources")("=heddle/tools/web/" .. name)
 end
 
+local TITLE = "heddle beside the papers"
 local WIDEST = 1100 -- of a chart that is scaled to the page, pixels
 
 --- Text as HTML: what is no valid UTF-8, or a control character, is replaced.
@@ -189,13 +190,17 @@ local function papers_of(docs)
     return out
 end
 
-local function put_head(h, docs, view)
-    h:add("<h1>heddle beside the papers</h1>")
-    if view then
-        h:add("<p><a href=\"%s\">Explore the simulations</a> behind these "
-            .. "results.</p>", view.href)
+--- The heading of a page that is not of papers: its lines, and its table instead of
+-- the summary by paper.
+local function put_own_head(h, own)
+    for _, line in ipairs(own.lines) do
+        h:add("<p>%s</p>", line)
     end
-    local lines, scale = {}, distinct(docs, "scale")
+    put_table(h, own.rows)
+end
+
+local function put_claims(h, docs)
+    local lines = {}
     for _, of in ipairs(page.by_variant(docs)) do
         local first = not of.variant
         lines[#lines + 1] = ("%s%d experiment%s%s%s."):format(of.variant
@@ -204,7 +209,7 @@ local function put_head(h, docs, view)
             or ", not counted", first and verdict.words(sums(of.docs).tally) or "")
     end
     h:add("<p>%s</p>", table.concat(lines, " "))
-    if table.concat(scale) == "quick" then
+    if table.concat(distinct(docs, "scale")) == "quick" then
         h:add("<p class=\"no\">Quick runs of few sets: not comparable with the "
             .. "papers; nothing is scored.</p>")
     end
@@ -215,6 +220,19 @@ local function put_head(h, docs, view)
         .. "2 %.  Pairs: of two designs in the paper&#39;s order; half, where their "
         .. "interval contains equality.  Not counted: calibrated and dependent claims, "
         .. "and runs with fewer sets than the paper&#39;s.</p>")
+end
+
+local function put_head(h, docs, view, own)
+    h:add("<h1>%s</h1>", own and own.title or TITLE)
+    if view then
+        h:add("<p><a href=\"%s\">Explore the simulations</a> behind these "
+            .. "results.</p>", view.href)
+    end
+    if own then
+        put_own_head(h, own)
+    else
+        put_claims(h, docs)
+    end
     local s = sums(docs)
     local times = distinct(docs, "measured")
     table.sort(times)
@@ -223,7 +241,7 @@ local function put_head(h, docs, view)
         h:add("<dt>%s</dt><dd>%s</dd>", name, text)
     end
     fact("Version", "heddle " .. table.concat(distinct(docs, "version"), ", "))
-    fact("Scale", table.concat(scale, ", "))
+    fact("Scale", table.concat(distinct(docs, "scale"), ", "))
     fact("Seed", table.concat(distinct(docs, "seed"), ", "))
     fact("Machine", table.concat(distinct(docs, "host"), "; "))
     fact("Measured", #times > 1 and times[1] .. " to " .. times[#times]
@@ -243,7 +261,7 @@ local function fares(d)
     return verdict.words(verdict.tally(d.quantities, d.orders))
 end
 
-local function put_summary(h, papers, missing)
+local function put_summary(h, papers, missing, own)
     h:add "<h2>Summary</h2>"
     local rows = { { "paper", "experiments", "claims", "match", "near", "direction",
         "pairs", "not scored" } }
@@ -257,13 +275,16 @@ local function put_summary(h, papers, missing)
             end
         end
     end
-    put_table(h, rows, function(_, c) return c > 1 and "r" end)
+    if not own then
+        put_table(h, rows, function(_, c) return c > 1 and "r" end)
+    end
     h:add "<ul>"
     for _, p in ipairs(papers) do
         for _, x in ipairs(p.experiments) do
             local words = {}
             for i, d in ipairs(x.docs) do
-                words[i] = d.variant and d.variant .. " beside it" or fares(d)
+                words[i] = d.variant and d.variant .. " beside it"
+                    or own and own.fares(d) or fares(d)
             end
             h:add("<li><a href=\"#%r\">%s</a>: %s, <span class=\"soft\">%s"
                 .. "</span></li>", anchor(x.key), x.key, x.docs[1].title,
@@ -381,11 +402,13 @@ local function put_view(h, docs, view)
     end
 end
 
-local function put_experiment(h, docs, view)
+local function put_experiment(h, docs, view, own)
     local d = docs[1]
     h:add("<section class=\"x\" id=\"%r\"><h3>%s: %s</h3>", anchor(d.name),
         d.source:match "^[^,]*,%s*(.*)" or d.source, d.title)
-    h:add("<p>%s.</p>", (experiment.verdict(d):gsub("^%l", string.upper)))
+    if not own then
+        h:add("<p>%s.</p>", (experiment.verdict(d):gsub("^%l", string.upper)))
+    end
     for _, line in ipairs(d.said) do
         h:add("<p class=\"soft\">%s</p>", line)
     end
@@ -412,23 +435,25 @@ end
 
 --- The page: a text.  options.missing: { name, why } of those without results;
 -- options.view: the page of the simulations, { href, counts }: how many of each
--- doc are on it, by id.
+-- doc are on it, by id.  options.head: a function of the docs, for a page that is not
+-- of papers: { title =, lines = { ... }, rows = a table, fares = function(doc) }.
 function page.build(docs, options)
     local view = options and options.view
+    local own = options and options.head and options.head(docs)
     local papers = papers_of(docs)
     local h = setmetatable({}, Html)
     h:add "<header>"
-    put_head(h, docs, view)
+    put_head(h, docs, view, own)
     h:add "</header>\n<main>"
-    put_summary(h, papers, options and options.missing or {})
+    put_summary(h, papers, options and options.missing or {}, own)
     for _, p in ipairs(papers) do
         h:add("<h2 id=\"%r\">%s</h2>", anchor(p.key), p.title)
         for _, x in ipairs(p.experiments) do
-            put_experiment(h, x.docs, view)
+            put_experiment(h, x.docs, view, own)
         end
     end
     h:add "</main>"
-    return page.frame { title = "heddle beside the papers",
+    return page.frame { title = own and own.title or TITLE,
         body = table.concat(h, "\n") }
 end
 

@@ -25,7 +25,9 @@
 -- OUT/reproduce.html (page.lua) is written again: it has every experiment of
 -- `scenarios` whose results are at hand.  At the end, OUT/view.html (view.lua) has
 -- the simulations behind them, as far as they are in the store and the page has
--- room, and each experiment links to its own.  Ctrl-C stops what runs and leaves
+-- room, and each experiment links to its own.  `name` is another name of the page,
+-- `head` what it begins with if it is not of papers (page.lua); `but`: a folder that
+-- is left out where `only` is empty.  Ctrl-C stops what runs and leaves
 -- the page with what is known.
 --
 -- SPDX-License-Identifier: MIT
@@ -244,7 +246,7 @@ local function write_page(all, o, last)
         end
     end
     process.mkdir(o.out)
-    report.emit(page.build(docs, { missing = missing,
+    report.emit(page.build(docs, { missing = missing, head = o.head,
         view = last and write_view(docs, o) or nil }), o.page)
     return docs, missing
 end
@@ -292,12 +294,17 @@ end
 -- the page, and those without results.
 function reproduce.run(options)
     local o = setmetatable({}, { __index = options })
-    o.page = options.out .. "/reproduce.html"
+    o.page = ("%s/%s.html"):format(options.out, options.name or "reproduce")
     if o.scale ~= "quick" and o.scale ~= "full" then
         error({ usage = ("argument scale=%s: expected quick or full")
             :format(o.scale) }, 0)
     end
-    local all = reproduce.find(o.scenarios)
+    local all = {}
+    for _, e in ipairs(reproduce.find(o.scenarios)) do
+        if e.paper ~= o.but or (o.only or "") ~= "" then
+            all[#all + 1] = e
+        end
+    end
     if #all == 0 then
         error(core.error(-5, ("scenarios=%s: no experiments there")
             :format(o.scenarios)))
@@ -323,7 +330,7 @@ function reproduce.run(options)
     end)
     progress.before = nil
     local docs, missing = write_page(all, o, ok)
-    tell(o, "%sWritten: %s\n", total(docs, missing), o.page)
+    tell(o, "%sWritten: %s\n", o.head and "" or total(docs, missing), o.page)
     if not ok then
         error(err, 0)
     end
