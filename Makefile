@@ -5,6 +5,7 @@
 #   make check      install what is missing, build, run all tests
 #   make test       the same and install nothing; TESTS="t/7*" only some
 #   make soak       random and paired policies under the check, for long
+#   make validate   microbenchmarks of real cards beside what was measured (minutes)
 #   make bench      measure speed and memory, beside the goals (minutes)
 #   make bench-instructions
 #                   the same, small, in instructions, which callgrind counts:
@@ -255,6 +256,12 @@ demo:
 	@mkdir -p out
 	$(BIN) run $(DEMO)
 
+# What was measured on cards beside heddle; VALIDATE="scale=full jobs=16".
+VALIDATE ?=
+validate: all
+	@mkdir -p out
+	$(BIN) run scenarios/validate.lua $(VALIDATE)
+
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
 # Half of the time is these, the longest first: none is waited for at the end.
 LONGEST := $(wildcard $(patsubst %,t/%-*,802 737 733 821 734 739 814 738 819 736 832))
@@ -453,6 +460,6 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(SHELL_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo check check-slurm test soak bench bench-instructions \
+.PHONY: all tests demo validate check check-slurm test soak bench bench-instructions \
     bench-parts fuzz lint mutate path install install-command install-library \
     uninstall html dist deb clean help always

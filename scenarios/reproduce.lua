@@ -9,6 +9,8 @@
 -- released simulator's latency to memory, variant=literal the shorter one that the
 -- text alone would allow (heddle explain maxwell-literal); empty: both.
 --
+-- Cards beside heddle are no paper's: scenarios/validate.lua.
+--
 -- Writes out/reproduce.html, and of each experiment out/PAPER/NAME.json, .txt
 -- and .svg.  What was measured by the same program at the same scale is kept,
 -- unless force=1; an interrupted run continues where it was.  The exit status is
@@ -33,5 +35,5 @@ return (require("heddle.reproduce").run {
     scenarios = arg.scenarios, only = arg.only, variant = arg.variant,
     scale = arg.scale,
     jobs = arg.jobs, seed = arg.seed, out = arg.out, cache = arg.cache,
-    force = arg.force,
+    force = arg.force, but = "validate",
 })
