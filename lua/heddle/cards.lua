@@ -42,7 +42,8 @@ local cards = {}
 -- settings which come with the engine's next parts.
 --   levels   TLBs between the cores and the walkers, as many and shared as on the card
 --   formats  page tables as NVIDIA's drivers lay them out
---   kinds    kinds of DRAM by name, refreshed by bank, instead of timings
+--   kinds    kinds of DRAM by name, refreshed by bank, instead of timings; with slices
+--            only, since channels in pairs have bursts that no kind has
 --   slices   slices of the L2 whose number is no multiple of the channels'
 --   halves   an L2 cache of two halves
 local ON = { levels = false, formats = false, kinds = false, slices = false,
@@ -83,10 +84,20 @@ KINDS.GDDR6X = KINDS.GDDR6
 --- DRAM of a kind: clock and channels are { value, source }, mhz the clock again;
 -- bytes: of a burst (32), for channels that are taken together.
 function cards.dram(kind, mhz, clock, channels, o)
-    local k, d = KINDS[kind], {}
+    local k, d = KINDS[kind], {
+        channels = channels,
+        latency = o.latency,
+        interleave = { 512, "guess" },
+        channel_hash = { "ipoly", "guess: NVIDIA's hashes are not public" },
+        bank_hash = { "xor", "guess: NVIDIA's hashes are not public" },
+        scheduler = { "hit-first", "guess: FR-FCFS, as AS" },
+        queue = { 64, "AS: gpgpu_frfcfs_dram_sched_queue_size" },
+    }
     if ON.kinds then
-        return { clock = { dram = clock }, dram = { kind = { (o.kind or kind):lower(),
-            "DS" }, channels = channels, latency = o.latency } }
+        d.kind = { (o.kind or kind):lower(), o.of or "DS" }
+        d.refresh = { true, "JEDEC" }
+        d.refresh_by = { "bank", "guess: it hides most of it" }
+        return { clock = { dram = clock }, dram = d }
     end
     local ddr5 = kind == "GDDR6X" and "guess: as GDDR6; " or ""
     for name, ns in pairs(k) do
@@ -96,7 +107,6 @@ function cards.dram(kind, mhz, clock, channels, o)
         end
     end
     local bytes = o.bytes or 32
-    d.channels = channels
     d.bus_bytes = { bytes, bytes == 32 and k.of .. ": a burst"
         or "inferred: bursts of 32 bytes of two channels, taken as one: slices are "
         .. "a multiple of channels here" }
@@ -107,12 +117,6 @@ function cards.dram(kind, mhz, clock, channels, o)
     d.tccd_s = { 2, k.of }
     d.tccd_l = { 4, k.of }
     d.refresh = { false, "guess: cards refresh by bank, which hides most of it" }
-    d.interleave = { 512, "guess" }
-    d.channel_hash = { "ipoly", "guess: NVIDIA's hashes are not public" }
-    d.bank_hash = { "xor", "guess: NVIDIA's hashes are not public" }
-    d.scheduler = { "hit-first", "guess: FR-FCFS, as AS" }
-    d.queue = { 64, "AS: gpgpu_frfcfs_dram_sched_queue_size" }
-    d.latency = o.latency
     return { clock = { dram = clock }, dram = d }
 end
 
@@ -316,6 +320,13 @@ function cards.format(name, level)
     }
 end
 
+--- Pseudo-channels of which pairs were taken as one, each for itself.
+function cards.apart(channels, source)
+    return { dram = { channels = channels,
+        bus_bytes = not ON.kinds and { 32, source .. ": a burst" } or nil,
+        row_bytes = not ON.kinds and { 1024, source .. ": a row of a channel" } or nil } }
+end
+
 --- Halves of the L2, and the cycles that the far one takes more, one way.
 function cards.halves(far, source)
     return { l2cache = { halves = { 2, "MT4G: segments of half its size" },
@@ -367,9 +378,7 @@ cards.PRESETS = {
                 .. "6-7,18-19,30-31,42-43,52-53 8-9,20-21,32-33,50-51 "
                 .. "10-11,22-23,34-35,54-55", "KB: sharing at 32 MB" } }),
             formats = cards.format("volta", 4),
-            slices = { dram = { channels = { 64, "DS: 4,096 bits" },
-                bus_bytes = { 32, "R21 HBM2_2000: a burst" },
-                row_bytes = { 1024, "R21 HBM2_2000: a row of a channel" } } },
+            slices = cards.apart({ 64, "DS: 4,096 bits" }, "R21 HBM2_2000"),
         },
     },
     {
@@ -548,9 +557,8 @@ cards.PRESETS = {
                 { groups = { "22x6", "guess: a CPC" } }, { 4096, 16, 109, "guess",
                 "guess: KB, P100" }),
             formats = cards.format("hopper", 5),
-            slices = { dram = { channels = { 160, "DS: pseudo-channels of 4 bytes" },
-                bus_bytes = { 32, "R21 HBM3_6400: a burst" },
-                row_bytes = { 1024, "R21 HBM3_6400: a row of a channel" } } },
+            slices = cards.apart({ 160, "DS: pseudo-channels of 4 bytes" },
+                "R21 HBM3_6400"),
             halves = cards.halves(78, "inferred: L25, an H800: near 258, far 414"),
         },
     },

@@ -77,12 +77,12 @@ own.a30 = join(of "a100", cards.clock(1440000000, "DS: boost"),
 
 own.a40 = join(of "l40", cards.clock(1740000000, "DS: boost"),
     cards.dram("GDDR6", 1812, { 1812000000, "DS: 14.5 Gbit/s a pin" },
-        { 24, "DS: 384 bits; 48 channels of 16 bits in pairs" },
-        { bytes = 64, latency = { 150, "inferred: as l40" } }), {
+        { 48, "DS: 384 bits; channels of 16 bits" },
+        { latency = { 150, "inferred: as l40" } }), {
     core = { count = { 84, "DS" }, width = { 32, "WP" } },
     l1cache = { latency = { 33, "RRZE, an A100: its generation" } },
-    l2cache = { bytes = { 6291456, "DS" }, slices = { 24, "inferred: 512 KB for 16 "
-        .. "bits of GA104, a pair here" } },
+    l2cache = { bytes = { 6291456, "DS" }, slices = { 48, "inferred: 8 for 64 bits, "
+        .. "as an RTX 4090" } },
     xbar = { latency = { 105, "inferred: the L2's 273 cycles of an RTX 4090, L24" } },
     vm = { memory_bytes = { 48 << 30, "DS" } },
 })
