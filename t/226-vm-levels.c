@@ -1,10 +1,11 @@
 /*
  * Pinned: levels of uTLBs, tick by tick: a hit in level k takes the look-ups of
- * levels 1 to k; ports; misses that join; a level without a free MSHR, blocked at
- * clk-1 and ready at clk; sub-entries, and those of a line of the page table; a
- * shootdown of one page clears one sub-entry in each level; random accesses
- * through three levels hit as often in each as in a few lines of C; the same after
- * a snapshot; groups of cores, and those that are refused, with the level's name.
+ * levels 1 to k; ports; misses that join; a level without a free MSHR, blocked
+ * at clk-1 and ready at clk; sub-entries, and those of a line of the page
+ * table; a shootdown of one page clears one sub-entry in each level; random
+ * accesses through three levels hit as often in each as in a few lines of C;
+ * the same after a snapshot; groups of cores, and those that are refused, with
+ * the level's name.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +21,7 @@ enum hd_level_stat {
 };
 
 enum {
-    ONE = 3,        /* look-ups of the levels */
+    ONE = 3, /* look-ups of the levels */
     TWO = 5,
     THREE = 11,
     WAY = 10,       /* from the last level to the walkers: 5 L2 cycles */
@@ -293,7 +294,7 @@ static void as_a_model(void **state)
         v->level[2].hash_from = 12;
         start(v);
         for (uint32_t i = 0; i < N; i++) {
-            uint32_t core, app, k = 0;
+            uint32_t core, app, k = 0, of[HD_LEVELS];
             uint64_t vpn;
 
             x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -301,17 +302,16 @@ static void as_a_model(void **state)
             app = x >> 50 & 1;
             vpn = A + (x & (x >> 20 & 1 ? 15 : 127));
             vm_ask(v, 1000ull * i, core, 0, app, vpn);
+            of[0] = core, of[1] = core / 2, of[2] = 0;
             for (; k < HD_LEVELS; k++)
-                if (model(&m[3 * (k == 0 ? core : k == 1 ? core / 2 : 0) + k],
-                          &v->level[k], app, vpn, false))
+                if (model(&m[3 * of[k] + k], &v->level[k], app, vpn, false))
                     break;
             if (k < HD_LEVELS)
                 hits[k]++;
             else
                 walks++;
             while (k-- > 0)
-                model(&m[3 * (k == 0 ? core : k == 1 ? core / 2 : 0) + k],
-                      &v->level[k], app, vpn, true);
+                model(&m[3 * of[k] + k], &v->level[k], app, vpn, true);
         }
         vm_finish(v);
         vm_true(v);

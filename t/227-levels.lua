@@ -95,12 +95,12 @@ local function shared(groups)
     return c.requests - c.hits
 end
 
-local misses = shared "3x2"
-tap.is(misses, 18, "two cores with three pages each fit 6 entries: 18 first misses")
-misses = shared "0,5 1,4 2-3"
-tap.is(misses, 18, "whichever the two are")
-misses = shared "1x3 1x1 1x2"
-tap.ok(misses > 18 + 3 * 50, "three do not, and miss all the time", misses)
+local missed = shared "3x2"
+tap.is(missed, 18, "two cores with three pages each fit 6 entries: 18 first misses")
+missed = shared "0,5 1,4 2-3"
+tap.is(missed, 18, "whichever the two are")
+missed = shared "1x3 1x1 1x2"
+tap.ok(missed > 18 + 3 * 50, "three do not, and miss all the time", missed)
 
 -- ---- whole machines -------------------------------------------------------------
 

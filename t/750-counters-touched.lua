@@ -277,13 +277,13 @@ runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
 
 -- Levels of uTLBs: few MSHRs, sub-entries, pages that leave and fault.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
-    ["utlb1.entries"] = 4, ["utlb1.share"] = 2, ["utlb1.mshrs"] = 2,
-    ["utlb2.entries"] = 4, ["utlb2.share"] = 0, ["utlb2.mshrs"] = 2,
-    ["utlb2.sub_4k"] = 4, ["utlb3.entries"] = 8, ["utlb3.share"] = 0,
-    ["utlb3.mshrs"] = 1, ["utlb3.sub_4k"] = 2, ["vm.paging"] = "fault",
-    ["link.latency"] = 100, ["vm.memory_bytes"] = 64 << 20,
-    ["vm.table_frames"] = (64 << 8) - 40, ["evict.unit"] = "4K" },
-    apps = { whole.any(64, 5, 4), whole.any(64, 7, 4) }, policies = {} }
+    ["core.count"] = 8, ["utlb1.entries"] = 8, ["utlb1.share"] = 2,
+    ["utlb1.mshrs"] = 4, ["utlb1.sub_4k"] = 2, ["utlb2.entries"] = 16,
+    ["utlb2.share"] = 4, ["utlb2.mshrs"] = 4, ["utlb2.sub_4k"] = 4,
+    ["utlb3.entries"] = 32, ["utlb3.share"] = 0, ["utlb3.mshrs"] = 4,
+    ["utlb3.sub_4k"] = 2, ["vm.paging"] = "fault", ["link.latency"] = 100,
+    ["vm.memory_bytes"] = 64 << 20, ["vm.table_frames"] = (64 << 8) - 128,
+    ["evict.unit"] = "4K" }, apps = { whole.random(32, 60, 1) }, policies = {} }
 
 -- Memory that comes and goes, compacted by copies and inside DRAM.
 for cac = 1, 2 do

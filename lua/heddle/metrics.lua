@@ -61,12 +61,12 @@ end
 
 --- Of a level of uTLBs, where there is such a one.
 local function level_miss(name)
-    local rate = miss(name, "hits", "requests")
+    local missed = miss(name, "hits", "requests")
     return function(r)
         if (tonumber(r.config[name .. ".entries"]) or 0) == 0 then
             error(ABSENT, 0)
         end
-        return rate(r)
+        return missed(r)
     end
 end
 

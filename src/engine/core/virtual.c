@@ -2,19 +2,19 @@
  * virtual.c - an L1 cache that is virtually indexed and tagged
  * (l1cache.order=virtual).
  *
- * In NVIDIA's cards since Volta a load that hits in the L1 asks no TLB: on an A100
- * 680 loads 2 MB apart, 42 times the reach of a uTLB, all take what an L1 hit
- * takes, and TLB microbenchmarks read past the L1 for this reason (on V100:
+ * In NVIDIA's cards since Volta a load that hits in the L1 asks no TLB: on an
+ * A100 680 loads 2 MB apart, 42 times the reach of a uTLB, all take what an L1
+ * hit takes, and TLB microbenchmarks read past the L1 for this reason (on V100:
  * TU-Berlin-DIMA/fast-interconnects).  So the lines of a load look up the L1
  * first; one that is there, or in flight to it, is done without a translation,
  * at l1cache.latency.  A line that misses looks up the L1 TLB then (or, without
- * one, asks the level below), waits for its page, and asks the L2: its time is the
- * sum of both.  Stores and atomics are always translated.
+ * one, asks the level below), waits for its page, and asks the L2: its time is
+ * the sum of both.  Stores and atomics are always translated.
  *
  * What the model keeps as the tag is the line's place in memory, which the page
- * table says at no cost: as long as a mapping holds, both names mean one line, and
- * an application is in one core at a time.  What makes a virtual cache different
- * follows from when the names part:
+ * table says at no cost: as long as a mapping holds, both names mean one line,
+ * and an application is in one core at a time.  What makes a virtual cache
+ * different follows from when the names part:
  * - If a translation is invalidated, the lines of its pages leave the L1 caches
  *   with it.  (A page that is moved or evicted has lost them before.)
  * - Synonyms, two pages of one frame, do not occur: no two allocations share
@@ -25,10 +25,10 @@
  * Left out: sets by the virtual address, which differ from those by the frame
  * only where a way is larger than a page; a write-back L1 (refused), whose
  * evictions would need a translation; pages that are looked up ahead of lines
- * (l1tlb.overlap, refused); lines that hit in a row in one step of the load/store
- * unit.  A line that hits still waits while the L1 TLB's port is taken, and a line
- * whose page is being translated is not in flight yet: another load of it joins
- * the miss of the page.
+ * (l1tlb.overlap, refused); lines that hit in a row in one step of the
+ * load/store unit.  A line that hits still waits while the L1 TLB's port is
+ * taken, and a line whose page is being translated is not in flight yet:
+ * another load of it joins the miss of the page.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,37 +2,39 @@
  * level.c - levels of uTLBs that some cores share, between the L1 TLB of a core
  * and the unit below (l2tlb.c, or the walkers at once with l2tlb.mode=off).
  *
- * A GPU of NVIDIA translates in a uTLB of a TPC or an SM, a TLB of a GPC or half
- * of one, and one of all ("L1, L2, L3 uTLB" of Zhang et al., CCS 2023; the same
- * steps in the latencies of Karnagel et al., DaMoN 2017).  So up to three levels
- * are asked in turn, utlb1 by the cores, each with instances of its own
- * (levelgroups.c) and entries with sub-entries (subtlb.c).  A core may be without
- * a TLB of its own then (l1tlb.mode=off), as one whose L1 cache is virtual
- * (core/virtual.c); its MSHRs still merge the misses of a page.
+ * A GPU of NVIDIA translates in a uTLB of a TPC or an SM, a TLB of a GPC or
+ * half of one, and one of all ("L1, L2, L3 uTLB" of Zhang et al., CCS 2023; the
+ * same steps in the latencies of Karnagel et al., DaMoN 2017).  So up to three
+ * levels are asked in turn, utlb1 by the cores, each with instances of its own
+ * (levelgroups.c) and entries with sub-entries (subtlb.c).  A core may be
+ * without a TLB of its own then (l1tlb.mode=off), as one whose L1 cache is
+ * virtual (core/virtual.c); its MSHRs still merge the misses of a page.
  *
- * A request that arrives waits for the input (a blocked head, a port), is looked
- * up for `latency`, and is answered then if it hits.  A miss takes an MSHR of the
- * instance, or joins that of its page, and proceeds to the next level when the
- * look-up ends.  So a request that hits in level k takes the look-ups of levels 1
- * to k, and nothing else but the way of its answer to the core (walk.latency, as
- * from the L2 TLB); walk.latency is also the way from the last level to the unit.
- * Everything of an arrival is done in its event, as in l2tlb.c: a miss that finds
- * no MSHR stays at the head of the input queue and blocks all behind it.
+ * A request that arrives waits for the input (a blocked head, a port), is
+ * looked up for `latency`, and is answered then if it hits.  A miss takes an
+ * MSHR of the instance, or joins that of its page, and proceeds to the next
+ * level when the look-up ends.  So a request that hits in level k takes the
+ * look-ups of levels 1 to k, and nothing else but the way of its answer to the
+ * core (walk.latency, as from the L2 TLB); walk.latency is also the way from
+ * the last level to the unit. Everything of an arrival is done in its event, as
+ * in l2tlb.c: a miss that finds no MSHR stays at the head of the input queue
+ * and blocks all behind it.
  *
- * The first request of a page goes down itself, and keeps the number of its MSHR
- * in each level until its answer has come up there.  An answer fills every level
- * that it passes, with what the page table says then, and ends at once at all
- * levels; a walk fills the sub-entries of its line of the page table, too, where
- * `fill' says so.  Levels are neither inclusive nor exclusive: what an upper one
- * evicts may be below or not.
+ * The first request of a page goes down itself, and keeps the number of its
+ * MSHR in each level until its answer has come up there.  An answer fills every
+ * level that it passes, with what the page table says then, and ends at once at
+ * all levels; a walk fills the sub-entries of its line of the page table, too,
+ * where `fill' says so.  Levels are neither inclusive nor exclusive: what an
+ * upper one evicts may be below or not.
  *
- * A request whose page is not resident leaves the levels when that is found: its
- * MSHRs are free, those that had joined proceed to the unit on their own, and the
- * answer, when the page has come, goes to the core alone and fills none.
+ * A request whose page is not resident leaves the levels when that is found:
+ * its MSHRs are free, those that had joined proceed to the unit on their own,
+ * and the answer, when the page has come, goes to the core alone and fills
+ * none.
  *
- * Invariants: a request waits in one MSHR at most as one that has joined; an MSHR
- * has the request that went down, and those that joined; what a sub-entry holds
- * equals the page table (--check).
+ * Invariants: a request waits in one MSHR at most as one that has joined; an
+ * MSHR has the request that went down, and those that joined; what a sub-entry
+ * holds equals the page table (--check).
  *
  * Left out: policies (points of TLBs mean l1tlb and l2tlb; replacement policies
  * can be bound at utlb1 to utlb3), requests of copy engines, and prefetches,
@@ -73,8 +75,8 @@ enum { LEVEL_ASKED, LEVEL_ANSWERED };
 
 /* What the levels know of a request, by its number. */
 struct level_request {
-    hd_time arrived, looked; /* in the level where it is */
-    uint32_t next;           /* of the input queue, or of its MSHR's list */
+    hd_time arrived, looked;  /* in the level where it is */
+    uint32_t next;            /* of the input queue, or of its MSHR's list */
     uint32_t held[HD_LEVELS]; /* the MSHR of each level, + 1; 0: none */
     hd_time left[HD_LEVELS];  /* when it went down from there */
 };
@@ -105,13 +107,13 @@ struct level_port {
 struct hd_levels {
     struct hd_env *env;
     struct hd_mmu *m;
-    struct level_request *request; /* arena: [treq] */
-    struct level_port *port;       /* [core] */
+    struct level_request *request;     /* arena: [treq] */
+    struct level_port *port;           /* [core] */
     struct hd_level *level[HD_LEVELS]; /* [instance]; NULL: no such level */
     uint16_t *instance[HD_LEVELS];     /* [core] */
     uint32_t instances[HD_LEVELS];
     hd_time lookup[HD_LEVELS];
-    hd_time tick; /* a core cycle */
+    hd_time tick;  /* a core cycle */
     uint32_t line; /* base pages whose entries are in a line of the table */
     const struct hd_level_cfg *cfg[HD_LEVELS];
 };
@@ -152,8 +154,8 @@ static void level_down(struct hd_levels *v, int k, hd_time t, uint32_t treq)
         hd_l2tlb_take(&m->unit[0], t, treq);
 }
 
-/* A request has its answer for `at`, from level k: it goes to the next one above
- * that it has an MSHR of, or to its core. */
+/* A request has its answer for `at`, from level k: it goes to the next one
+ * above that it has an MSHR of, or to its core. */
 static void level_up(struct hd_levels *v, uint32_t k, hd_time at, uint32_t treq,
                      uint32_t rank)
 {
@@ -162,9 +164,8 @@ static void level_up(struct hd_levels *v, uint32_t k, hd_time at, uint32_t treq,
 
     while (k-- > 0)
         if (v->request[treq].held[k] != 0) {
-            hd_post(v->env->ev, rank,
-                    v->level[k][v->instance[k][q->core]].rank, at,
-                    LEVEL_ANSWERED, treq, 0);
+            hd_post(v->env->ev, rank, v->level[k][v->instance[k][q->core]].rank,
+                    at, LEVEL_ANSWERED, treq, 0);
             return;
         }
     c->reply(c->self, at, treq);
@@ -239,8 +240,8 @@ static void level_hit(struct hd_level *l, hd_time at, uint32_t treq,
     level_up(l->of, l->k, at, treq, l->rank);
 }
 
-/* A request that missed joins the MSHR of its page, or goes down with one of its
- * own.  False: none is free. */
+/* A request that missed joins the MSHR of its page, or goes down with one of
+ * its own.  False: none is free. */
 static bool level_miss(struct hd_level *l, hd_time now, uint32_t treq)
 {
     struct hd_levels *v = l->of;
@@ -378,8 +379,9 @@ static void level_fill_page(struct hd_level *l, const struct hd_treq *q,
         level_row(l, evicted)[HD_LEVEL_EVICTIONS]++;
 }
 
-/* The others whose entries a walk has read with that of x: they are filled where
- * the tag is the same, and before it, so that its own is the most recent. */
+/* The others whose entries a walk has read with that of x: they are filled
+ * where the tag is the same, and before it, so that its own is the most recent.
+ */
 static void level_fill_line(struct hd_level *l, const struct hd_treq *q,
                             const struct hd_xlate *x)
 {
@@ -554,8 +556,7 @@ static uint32_t level_warm(void *port, const struct hd_treq *q,
     while (k < HD_LEVELS && level_find(&v->level[k][v->instance[k][p->core]], q,
                                        false, x) != HD_SUBTLB_HIT)
         k = level_next(v, (int)k);
-    hit = k < HD_LEVELS ? HD_TREQ_HIT_L2
-                        : hd_l2tlb_warm(&v->m->unit[0], q, x);
+    hit = k < HD_LEVELS ? HD_TREQ_HIT_L2 : hd_l2tlb_warm(&v->m->unit[0], q, x);
     while (k-- > 0)
         if (v->level[k] != NULL)
             level_fill(&v->level[k][v->instance[k][p->core]], q,
@@ -620,9 +621,9 @@ static void level_look(void *self, uint32_t i, struct heddle_visitor *v)
         v->number(v->ud, "core", q->core);
         v->number(v->ud, "warp", q->warp);
         v->number(v->ud, "requesters", x->n);
-        v->number(v->ud, "since",
-                  hd_unit_cycles(l->of->m,
-                                 l->of->request[x->flags].left[l->k]));
+        v->number(
+            v->ud, "since",
+            hd_unit_cycles(l->of->m, l->of->request[x->flags].left[l->k]));
     }
 }
 
@@ -634,7 +635,8 @@ static void level_stuck(void *self, uint32_t i, struct heddle_visitor *v)
     if (hd_mshr_used(&l->miss) > 0) {
         uint32_t below = level_next(l->of, (int)l->k);
 
-        hd_show_wait(v, NAME[l->k], i, below < HD_LEVELS ? NAME[below] : "l2tlb");
+        hd_show_wait(v, NAME[l->k], i,
+                     below < HD_LEVELS ? NAME[below] : "l2tlb");
         v->text(v->ud, "why", "its misses are not answered");
         v->number(v->ud, "n", hd_mshr_used(&l->miss));
     }
@@ -772,8 +774,9 @@ static int level_open(struct hd_levels *v, uint32_t k)
     return 0;
 }
 
-struct hd_levels *hd_levels_open(struct hd_env *env, struct hd_mmu *m,
-                                 const struct hd_level_cfg *const cfg[HD_LEVELS])
+struct hd_levels *
+hd_levels_open(struct hd_env *env, struct hd_mmu *m,
+               const struct hd_level_cfg *const cfg[HD_LEVELS])
 {
     struct hd_levels *v = hd_env_take(env, 1, sizeof *v);
 
@@ -783,8 +786,8 @@ struct hd_levels *hd_levels_open(struct hd_env *env, struct hd_mmu *m,
     v->m = m;
     v->tick = hd_ticks(env->clk, HD_CLK_CORE, 1);
     v->line = m->run_pages;
-    v->request = hd_arena_take(env->arena, m->w.treqs->numbers.room,
-                               sizeof *v->request);
+    v->request =
+        hd_arena_take(env->arena, m->w.treqs->numbers.room, sizeof *v->request);
     v->port = hd_env_take(env, m->w.cores, sizeof *v->port);
     if (v->request == NULL || v->port == NULL)
         return NULL;

@@ -34,8 +34,9 @@ int hd_levels_check(const struct hd_level_cfg *const cfg[HD_LEVELS],
 
 /* Builds the levels above a unit, in the simulation's arena; there is one at
  * least.  NULL: an error. */
-struct hd_levels *hd_levels_open(struct hd_env *env, struct hd_mmu *m,
-                                 const struct hd_level_cfg *const cfg[HD_LEVELS]);
+struct hd_levels *
+hd_levels_open(struct hd_env *env, struct hd_mmu *m,
+               const struct hd_level_cfg *const cfg[HD_LEVELS]);
 
 /* Where a core sends its L1 TLB misses. */
 struct hd_tbelow hd_levels_below(struct hd_levels *v, uint32_t core);

@@ -6,9 +6,9 @@
  * SMs 0 and 12 share a TLB, and 0 and 3 do not: Zhang et al., CCS 2023).  So a
  * level says either how many consecutive cores share an instance, or a text:
  *
- *     4x10 2x8          four groups of the next ten cores, two of the next eight
- *     0-9,50 10-19      a group each, by their cores
- *     0-83/12           0, 12, 24 ... up to 83
+ * - 4x10 2x8: four groups of the next ten cores, two of the next eight;
+ * - 0-9,50 10-19: two groups, by their cores;
+ * - 0-83/12: the group of 0, 12, 24 ... up to 83.
  *
  * Each core is in one group, and cores that share a level share those below it,
  * as a request's path goes down only.
@@ -64,9 +64,9 @@ static int level_member(struct grouping *g, uint32_t c)
                           "cores (core.count)",
                           g->name, c, g->cores);
     if (g->instance[c] != NO_GROUP)
-        return hd_err_set(g->err, HEDDLE_ECONFIG,
-                          "%s.groups: core %u is in two groups, or twice in one",
-                          g->name, c);
+        return hd_err_set(
+            g->err, HEDDLE_ECONFIG,
+            "%s.groups: core %u is in two groups, or twice in one", g->name, c);
     g->instance[c] = (uint16_t)g->n;
     g->next = c + 1;
     return 0;
@@ -175,11 +175,12 @@ static int level_check_below(const uint16_t *upper, const uint16_t *lower,
         if (*f == NO_GROUP)
             *f = (uint16_t)c;
         else if (lower[*f] != lower[c])
-            return hd_err_set(err, HEDDLE_ECONFIG,
-                              "%s: cores %u and %u share an instance of %s, and "
-                              "none of %s; a level is shared by all cores that "
-                              "share the one above it",
-                              name[1], *f, c, name[0], name[1]);
+            return hd_err_set(
+                err, HEDDLE_ECONFIG,
+                "%s: cores %u and %u share an instance of %s, and "
+                "none of %s; a level is shared by all cores that "
+                "share the one above it",
+                name[1], *f, c, name[0], name[1]);
     }
     return 0;
 }

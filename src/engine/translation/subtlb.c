@@ -14,17 +14,17 @@
  * part of the key; how many of each are behind a tag, or that the level has
  * none of a size, is set for each.  A look-up probes each size that is present.
  *
- * The set is the tag's number modulo the sets, or a fold of the virtual address:
- * with b bits from bit s on, the exclusive or of bits s to s + b - 1, s + b to
- * s + 2b - 1, and so on.  Zhang et al. find b = 7, s = 20 in the second level of
- * a GA102.  What of the address is inside an entry counts as 0, so that an entry
- * is in one set.
+ * The set is the tag's number modulo the sets, or a fold of the virtual
+ * address: with b bits from bit s on, the exclusive or of bits s to s + b - 1,
+ * s + b to s + 2b - 1, and so on.  Zhang et al. find b = 7, s = 20 in the
+ * second level of a GA102.  What of the address is inside an entry counts as 0,
+ * so that an entry is in one set.
  *
  * Replacement is LRU (a look-up that hits and a fill of a sub-entry are uses),
  * FIFO (they are not) or random.
  *
- * Invariants: an entry with a tag has a valid sub-entry; live[size] counts tags;
- * a sub-entry is what the page table says (--check, level.c).
+ * Invariants: an entry with a tag has a valid sub-entry; live[size] counts
+ * tags; a sub-entry is what the page table says (--check, level.c).
  *
  * Left out: entries that two ranges share (STAR's proposal), runs of pages
  * (CoLT) and permissions.
@@ -315,21 +315,24 @@ int hd_subtlb_cfg_check(const void *settings, const char *name,
                               "group; 0, 1, 2, 4, 8, 16 or 32 is expected",
                               name, SUBS[k], sub[k]);
     if (sub[0] + sub[1] + sub[2] == 0)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.sub_4k, %s.sub_64k and %s.sub_2m are 0: the level "
-                          "would hold no page; %s.entries = 0 is no level",
-                          name, name, name, name);
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "%s.sub_4k, %s.sub_64k and %s.sub_2m are 0: the level "
+            "would hold no page; %s.entries = 0 is no level",
+            name, name, name, name);
     if (cfg->hash_bits != 0 && cfg->entries / ways != 1ull << cfg->hash_bits)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.hash_bits: a fold of %u bits names %llu sets, and "
-                          "%s has %u (%s.entries / %s.ways)",
-                          name, cfg->hash_bits, 1ull << cfg->hash_bits, name,
-                          cfg->entries / ways, name, name);
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "%s.hash_bits: a fold of %u bits names %llu sets, and "
+            "%s has %u (%s.entries / %s.ways)",
+            name, cfg->hash_bits, 1ull << cfg->hash_bits, name,
+            cfg->entries / ways, name, name);
     if (cfg->hash_bits == 0 && cfg->hash_from != 0)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.hash_from: %u, but %s.hash_bits is 0: there is no "
-                          "hash",
-                          name, cfg->hash_from, name);
+        return hd_err_set(
+            err, HEDDLE_ECONFIG,
+            "%s.hash_from: %u, but %s.hash_bits is 0: there is no "
+            "hash",
+            name, cfg->hash_from, name);
     return 0;
 }
 
@@ -359,6 +362,7 @@ int hd_subtlb_open(struct hd_subtlb *t, struct hd_env *env,
         hd_assoc_open(&t->tags, env, at, instance, cfg->entries / ways, ways) <
             0)
         return hd_err_memory(env->err);
-    *t->rng = hd_rng_make(env->seed, STREAM + ((uint64_t)level << 32) + instance);
+    *t->rng =
+        hd_rng_make(env->seed, STREAM + ((uint64_t)level << 32) + instance);
     return 0;
 }

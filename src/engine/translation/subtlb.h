@@ -37,7 +37,7 @@ struct hd_subtlb {
     uint32_t *valid; /* arena: of each entry, a bit for each sub-entry */
     uint32_t *frame; /* arena: [entry << most][sub-entry], of the first page */
     uint32_t *live;  /* arena: [class] tags */
-    struct hd_rng *rng; /* arena */
+    struct hd_rng *rng;             /* arena */
     uint8_t sub[HD_SUBTLB_CLASSES]; /* log2 of the pages behind a tag */
     bool holds[HD_SUBTLB_CLASSES];
     uint8_t most; /* log2 of the sub-entries of an entry */
