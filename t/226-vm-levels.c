@@ -217,6 +217,25 @@ static void sub_entries(void **state)
     }
 }
 
+/* A shootdown of everything reaches all levels, which pause. */
+static void all_shot(void **state)
+{
+    struct vm *v = start(chain());
+    uint64_t full = ONE + TWO + THREE + WAY + WALK;
+
+    (void)state;
+    vm_ask(v, 0, 0, 0, 0, A);
+    vm_ask(v, 5000, 2, 0, 1, A);
+    vm_run(v, SOON - 1);
+    hd_mmu_shoot(v->mmu, HD_APP_NONE, (hd_vpn){0}, HD_EVERY_PAGE, SOON + 30);
+    vm_ask(v, SOON, 0, 0, 0, A);
+    vm_due(v, 2, SOON + 30 + full);
+    vm_ask(v, 2 * SOON, 2, 0, 1, A);
+    vm_due(v, 3, 2 * SOON + full);
+    vm_finish(v);
+    vm_close(v);
+}
+
 /* ---- a model ------------------------------------------------------------- */
 
 /* A level of an instance: tags with 8 sub-entries at most, by their use. */
@@ -416,6 +435,7 @@ int main(void)
         cmocka_unit_test(ports_and_joining),
         cmocka_unit_test(mshr_full),
         cmocka_unit_test(sub_entries),
+        cmocka_unit_test(all_shot),
         cmocka_unit_test(as_a_model),
         cmocka_unit_test(soak),
         cmocka_unit_test(groups),
