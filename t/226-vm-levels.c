@@ -149,6 +149,7 @@ static void ports_and_joining(void **state)
     assert_int_equal(vm_walks(v, 0, HD_WALK_WALKS), 1);
     assert_int_equal(count(v, "utlb1", HD_LEVEL_MERGES), 1);
     assert_int_equal(count(v, "utlb2", HD_LEVEL_MERGES), 1);
+    assert_int_equal(vm_walks(v, 0, HD_WALK_WARPS), 3);
     vm_ask(v, SOON, 0, 0, 0, A);
     vm_ask(v, SOON, 1, 0, 0, A);
     vm_due(v, 3, SOON + ONE);

@@ -38,8 +38,7 @@
  *
  * Left out: policies (points of TLBs mean l1tlb and l2tlb; replacement policies
  * can be bound at utlb1 to utlb3), requests of copy engines, and prefetches,
- * which go to the unit.  walk.warps counts the misses of the core whose request
- * was walked for, and not those that joined it here.
+ * which go to the unit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -456,6 +455,7 @@ static void level_answered(struct hd_level *l, hd_time now, uint32_t treq)
             p->walk = q->walk;
             p->references = 0;
             p->x = q->x;
+            hd_requesters_join(&v->m->unit[0], t, treq);
             level_up(v, l->k, hd_max_u64(now, r->looked), t, l->rank);
         } else { /* its page was split off, or is not resident */
             n[HD_LEVEL_PASSED]++;

@@ -47,6 +47,17 @@ HD_HOT void hd_requesters_notified(void *self, uint32_t treq)
     requesters_leave(u, treq);
 }
 
+void hd_requesters_join(struct hd_unit *u, uint32_t treq, uint32_t with)
+{
+    uint32_t i = u->m->requesters_of[with];
+
+    if (i == 0)
+        return;
+    requesters_leave(u, treq);
+    u->m->requesters_of[treq] = i;
+    u->m->requesters[i - 1].left++;
+}
+
 /* One whose page was not resident more than once may still be in the record of
  * its last walk. */
 void hd_requesters_form(struct hd_unit *u, const struct hd_mshr_entry *e,

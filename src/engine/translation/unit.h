@@ -341,6 +341,9 @@ int64_t hd_batch_reference_default(void *mmu, const void *question);
 
 /* A requester has its answer (struct hd_tbelow's notified). */
 void hd_requesters_notified(void *unit, uint32_t treq);
+/* A request that has joined another one in a level of uTLBs is answered by the
+ * walk that has answered that, if one has. */
+void hd_requesters_join(struct hd_unit *u, uint32_t treq, uint32_t with);
 
 /* ---- ptw.c -------------------------------------------------------------- */
 
