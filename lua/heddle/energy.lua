@@ -161,7 +161,12 @@ local function structures(c, n, config)
         end
     end
     if on "pwc" then
-        add("pwc", "pwc", n "pwc.entries", c("pwc", "lookups"),
+        local entries = 0
+        for level = 1, 6 do
+            entries = entries + (tonumber(config["pwc.entries_level" .. level]) or 0)
+        end
+        entries = entries > 0 and entries or n "pwc.entries"
+        add("pwc", "pwc", entries, c("pwc", "lookups"),
             c("pwc", "fills") + c("pwc", "invalidations"), units)
     end
     local slices = n "l2cache.slices"

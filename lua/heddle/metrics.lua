@@ -322,7 +322,7 @@ for level = 1, 4 do
             ("walk%d_lookups"):format(level)),
     }
 end
-for level = 1, 4 do
+for level = 1, 6 do
     LIST[#LIST + 1] = {
         "walks", "pwc_hit_rate_" .. level, "",
         ("walk cache hits, level %d"):format(level),

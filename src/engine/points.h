@@ -461,8 +461,10 @@ struct heddle_q_tlb_keep {
 struct heddle_q_walk_step {
     uint64_t app; /* application */
     uint64_t vpn; /* virtual page to translate */
-    uint64_t level; /* level about to be read: 1 root .. 4 leaf */
-    uint64_t leaf; /* level of the leaf entry: 4, or 3 for a 2 MB page */
+    /* level about to be read: 1 root .. 4 leaf (vm.format: more) */
+    uint64_t level;
+    /* level of the leaf entry: 4, or 3 for a 2 MB page (vm.format) */
+    uint64_t leaf;
     uint64_t cached; /* deepest level found in the walk cache, 0 none */
     uint64_t pte; /* physical address of the entry */
     /* program counter of the first requester's instruction; 0: a policy
@@ -1048,7 +1050,7 @@ struct heddle_n_walk_read {
     uint64_t core; /* core of the first waiting request */
     uint64_t app; /* application */
     uint64_t vpn; /* virtual page */
-    uint64_t level; /* 1: the root, to 4: the leaf */
+    uint64_t level; /* 1: the root, to 4: the leaf (vm.format: more) */
     uint64_t address; /* physical address of the entry */
     uint64_t pc; /* program counter of the first request's instruction */
 };
