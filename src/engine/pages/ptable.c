@@ -109,8 +109,8 @@ void hd_pt_count_present(struct hd_ptables *t, const struct hd_pt_slot *h,
 /* A piece twice as large, or more, until it has `least`, with the old contents;
  * HD_NONE if there is no room.  All the pieces together are less than twice the
  * last. */
-static hd_ref larger(struct hd_ptables *t, hd_ref old, uint32_t *room,
-                     size_t size, uint64_t least)
+static hd_ref grown(struct hd_ptables *t, hd_ref old, uint32_t *room,
+                    size_t size, uint64_t least)
 {
     uint64_t n = 2ull * *room;
     void *p;
@@ -255,8 +255,8 @@ static int regions_more(struct hd_ptables *t, uint64_t n)
 
     n += s->regions;
     if (n > s->region_room) {
-        hd_ref p = larger(t, s->region, &s->region_room,
-                          sizeof(struct hd_pt_region), n);
+        hd_ref p = grown(t, s->region, &s->region_room,
+                         sizeof(struct hd_pt_region), n);
         if (p == HD_NONE)
             return -1;
         s->region = p;
@@ -583,7 +583,7 @@ static int ptable_remember(struct hd_ptables *t, const struct hd_pt_job *j,
         return 0;
     }
     if (s->ranges == s->range_room) {
-        hd_ref p = larger(t, s->range, &s->range_room, sizeof *r, 0);
+        hd_ref p = grown(t, s->range, &s->range_room, sizeof *r, 0);
         if (p == HD_NONE)
             return hd_err_memory(j->err);
         s->range = p;
