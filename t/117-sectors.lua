@@ -116,6 +116,38 @@ for n = 1, 4 do
 end
 tap.is(latency(8, 0), 3 + 7 + 11 + 7 + 4, "a line after four")
 
+-- ---- ways taken by misses ---------------------------------------------------
+
+--- The last answer to a load of so many lines of one set, and stalls.
+local function one_set(lines, ways, allocate)
+    local sim <close> = whole.sim({ kernel("one", function(t, b)
+        t:when(t.gid:lt(lines), function() t:load(b.m, t.gid * 32) end)
+    end, 1) }, whole.join(OFF, { ["l1cache.latency"] = 3, ["xbar.latency"] = 7,
+        ["l2cache.latency"] = 11, ["l2cache.queue_latency"] = 0,
+        ["dram.mode"] = "off", ["clock.dram"] = 1020000000,
+        ["core.count"] = 1, ["l1cache.bytes"] = ways * 128,
+        ["l1cache.ways"] = ways, ["l1cache.allocate"] = allocate }),
+        { check = true })
+    sim:run()
+    for _, h in ipairs(sim:results().histograms) do
+        if h.name == "load_latency" then
+            return h.apps[1].max, sim:counters().l1cache.mshr_full
+        end
+    end
+end
+
+do
+    local trip = 3 + 7 + 11 + 7 + 1
+    tap.is(one_set(1, 2, "miss"), trip, "one line: a trip")
+    tap.is(one_set(2, 2, "miss"), one_set(2, 2, "fill"), "as many lines as ways")
+    local fill, none = one_set(3, 2, "fill")
+    local miss, stalls = one_set(3, 2, "miss")
+    tap.is(fill, trip + 2, "three lines of two ways, taken when they come")
+    tap.is(miss, 2 * trip, "taken by misses: the third waits for the first")
+    tap.ok(none == 0 and stalls > 0, "and the load/store unit stalls")
+    tap.is(one_set(5, 2, "miss"), 3 * trip, "the fifth for the third")
+end
+
 -- ---- a sector as long as a line ---------------------------------------------
 
 local function is_sector(component)
@@ -169,6 +201,8 @@ for _, run in ipairs {
         ["link.latency"] = 100, ["remote.access"] = "remote" } },
     { "lines of 64", { ["l1cache.line"] = 64, ["l2cache.line"] = 64 } },
     { "pages ahead of lines", { ["l1tlb.overlap"] = "off" } },
+    { "ways taken by misses", { ["l1cache.allocate"] = "miss",
+        ["l1cache.bytes"] = 1024, ["l1cache.ways"] = 2 } },
     { "replays of a blocking TLB", { ["l1tlb.blocking"] = "hits" } },
 } do
     local what, settings = table.unpack(run)
@@ -246,6 +280,8 @@ for _, t in ipairs {
     { { ["l1cache.write"] = "back" }, "l1cache.write: back" },
     { { ["compress.enable"] = true }, "compress.enable" },
     { { ["core.parked"] = 65536 }, "core.parked" },
+    { { ["l1cache.allocate"] = "miss", ["l1cache.sector_bytes"] = 0,
+        ["l2cache.sector_bytes"] = 0 }, "l1cache.allocate: miss" },
 } do
     local ok, e = pcall(function()
         whole.sim({ "GUP" }, whole.join(SECTORS, t[1])):close()

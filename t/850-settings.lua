@@ -31,7 +31,7 @@ local DRAWN = {
     { "core.alu_latency", 1, 9, 30 }, { "core.ilp", 0, 1, 2, 7 },
     { "core.scheduler", "gto", "lrr" }, { "core.subcores", 1, 2, 4 },
     { "core.classes", false, false, true }, { "core.atomics", "line", "word" },
-    { "core.exit", "issue", "stores" },
+    { "core.exit", "issue", "stores" }, { "l1cache.allocate", "fill" },
     { "core.int_latency", 1, 4, 300 }, { "core.int_interval", 1, 2, 9 },
     { "core.memory_interval", 1, 16 }, { "shared.latency", 1, 30 },
     { "core.warps", 16, 17, 20, 64 }, { "core.blocks", 1, 2, 16 },

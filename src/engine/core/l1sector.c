@@ -12,6 +12,11 @@
  * sectors of a line in flight joins its MSHR and sends a further request.  An
  * answer fills its sectors, and ends the loads that have all of theirs then.
  *
+ * A line takes its way when it comes or, with l1cache.allocate=miss, when it is
+ * missed, as in Accel-Sim: it is in the tags without a sector then, lines in flight
+ * are no victims, and a load whose set has nothing else waits.  (Stores that
+ * allocate take the oldest line there, in flight or not.)
+ *
  * A store with l1cache.write=through allocates what it writes and fetches
  * nothing, and is sent on with its bytes (Accel-Sim's "lazy fetch on read", as
  * in its files for Volta to Ampere); with evict it drops the line.  An atomic
@@ -258,6 +263,22 @@ HD_HOT void hd_l1sector_name(const struct hd_core *c, struct hd_req *q)
         p->written[q - p->v] = *s->bytes;
 }
 
+/* Sectors enter the L1, or a line of it. */
+static void sector_enter(struct hd_core *c, uint64_t line, uint32_t kind,
+                         const struct hd_sectors *w, struct hd_who who)
+{
+    uint32_t set = hd_cache_set(&c->l1, line), app;
+    uint32_t e = hd_assoc_find(&c->l1.tags, set, line);
+    uint64_t victim;
+
+    if (e != HD_NONE) {
+        hd_sectors_add(&c->l1, e, w);
+        return;
+    }
+    hd_cache_enter(&c->l1, set, line, kind, 0, false, who, &victim, &app);
+    hd_sectors_entered(&c->l1, set, line, w);
+}
+
 /* ---- loads -------------------------------------------------------------- */
 
 static bool sector_blocked(struct hd_core *c)
@@ -266,17 +287,41 @@ static bool sector_blocked(struct hd_core *c)
     return false;
 }
 
-/* A load lacks sectors of a line: they are in flight, or asked from the L2 at
- * t.  False: blocked. */
+/* Takes a way for a line that is missed (l1cache.allocate=miss): the oldest
+ * whose line is not in flight.  False: there is none. */
+static HD_APART bool sector_reserve(struct hd_core *c, uint64_t line,
+                                    struct hd_who who)
+{
+    struct hd_assoc *a = &c->l1.tags;
+    uint32_t set = hd_cache_set(&c->l1, line), e;
+    struct hd_sectors none = {0};
+
+    for (uint32_t i = 0; i < a->ways; i++) {
+        e = hd_assoc_oldest(a, set, who.app);
+        if (e == HD_NONE || hd_mshr_find(&c->l1_mshr, a->key[e]) == HD_NONE) {
+            sector_enter(c, line, HD_REQ_READ, &none, who);
+            return true;
+        }
+        hd_assoc_touch_in(a, set, e, who);
+    }
+    return false;
+}
+
+/* A load lacks sectors of a line, which is present or not: they are in flight, or
+ * asked from the L2 at t.  False: blocked. */
 static bool sector_miss(struct hd_core *c, uint32_t memop, uint64_t line,
-                        uint32_t lacking, hd_time t)
+                        bool present, uint32_t lacking, hd_time t)
 {
     struct hd_l1sector *s = c->sector;
     uint32_t e = hd_mshr_find(&c->l1_mshr, line), ask = lacking, p;
     struct hd_mshr_entry *x;
 
     if (e == HD_NONE) {
-        if (hd_mshr_full(&c->l1_mshr))
+        if (hd_mshr_full(&c->l1_mshr) ||
+            (HD_UNLIKELY(c->l1.cfg.allocate != 0) && !present &&
+             hd_l1d_is_full(c) &&
+             !sector_reserve(
+                 c, line, (struct hd_who){c->app, c->memop[memop].warp})))
             return sector_blocked(c);
         e = hd_mshr_take(&c->l1_mshr, line);
         x = &c->l1_mshr.v[e];
@@ -334,7 +379,7 @@ static HD_HOT bool sector_load(struct hd_core *c, uint32_t memop, uint64_t line,
         if (e != HD_NONE)
             lacking &= ~(uint32_t)c->l1.sector[e].valid;
     }
-    if (lacking != 0 && !sector_miss(c, memop, line, lacking, t + ticks))
+    if (lacking != 0 && !sector_miss(c, memop, line, e != HD_NONE, lacking, t + ticks))
         return false;
     if (mode == HD_FULL) {
         hd_cache_used(&c->l1, set, line, lacking == 0 ? e : HD_NONE,
@@ -354,22 +399,6 @@ static HD_HOT bool sector_load(struct hd_core *c, uint32_t memop, uint64_t line,
 }
 
 /* ---- stores ------------------------------------------------------------- */
-
-/* Sectors enter the L1, or a line of it. */
-static void sector_enter(struct hd_core *c, uint64_t line, uint32_t kind,
-                         const struct hd_sectors *w, struct hd_who who)
-{
-    uint32_t set = hd_cache_set(&c->l1, line), app;
-    uint32_t e = hd_assoc_find(&c->l1.tags, set, line);
-    uint64_t victim;
-
-    if (e != HD_NONE) {
-        hd_sectors_add(&c->l1, e, w);
-        return;
-    }
-    hd_cache_enter(&c->l1, set, line, kind, 0, false, who, &victim, &app);
-    hd_sectors_entered(&c->l1, set, line, w);
-}
 
 /* What a store does to the L1, in time or without: whether its line is there,
  * and which of its sectors are valid. */

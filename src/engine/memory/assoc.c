@@ -226,6 +226,14 @@ static uint32_t assoc_choose(struct hd_assoc *a, uint32_t set, uint64_t key,
     return oldest_own(a, set, who.app);
 }
 
+uint32_t hd_assoc_oldest(const struct hd_assoc *a, uint32_t set, uint32_t app)
+{
+    if (!assoc_full(a, set, app))
+        return HD_NONE;
+    return set * a->ways + (a->parted ? oldest_own(a, set, app)
+                                      : assoc_oldest(a, set));
+}
+
 static uint32_t assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                             struct hd_who who, uint64_t *evicted, bool last)
 {

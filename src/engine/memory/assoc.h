@@ -109,6 +109,10 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
 /* To be called when slots were bound or unbound: finds out who is asked. */
 void hd_assoc_bound(struct hd_assoc *a);
 
+/* The entry that an application's next line takes under LRU, or HD_NONE: one is
+ * free. */
+uint32_t hd_assoc_oldest(const struct hd_assoc *a, uint32_t set, uint32_t app);
+
 /* As hd_assoc_place, but the newcomer is the next victim (LRU position). */
 uint32_t hd_assoc_place_last(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who, uint64_t *evicted);

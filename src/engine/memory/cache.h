@@ -35,6 +35,7 @@ struct hd_cache_cfg {
     uint32_t partition; /* L2 only: 1: applications have ways of their own */
     uint32_t queue;     /* L2 only: requests waiting at a slice's miss queue */
     uint32_t stores;    /* L1 only: store queue entries */
+    uint32_t allocate;  /* L1 only: 0 when a line comes, 1 when it is missed */
     uint32_t queue_latency; /* L2 only: cycles at a slice before the tags */
     uint32_t sector_bytes;  /* 0: no sectors (sector.c) */
     uint32_t fetch_bytes;   /* L2 only: 0: a sector */

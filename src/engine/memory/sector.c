@@ -120,7 +120,7 @@ const char *hd_sectors_check(const struct hd_cache *c)
             continue;
         if ((x->valid & x->part) != 0)
             return "a sector is valid and written in part";
-        if (there == 0 || (there & ~all) != 0)
+        if ((there == 0 && c->cfg.allocate == 0) || (there & ~all) != 0)
             return "a line has no sector, or one too many";
         if ((x->dirty & ~there) != 0)
             return "a sector is dirty and not there";
@@ -135,6 +135,11 @@ int hd_sectors_cfg_check(const struct hd_cache_cfg *c, const char *name,
 {
     uint32_t sector = c->sector_bytes, fetch = c->fetch_bytes;
 
+    if (c->allocate != 0 && sector == 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "%s.allocate: miss is modelled with %s.sector_bytes "
+                          "only; fill is expected",
+                          name, name);
     if (sector == 0 && fetch == 0)
         return 0;
     if (sector == 0)
