@@ -742,6 +742,7 @@ local PRESETS = {
                 mshrs = { 256, "config: dl1, A:256" },
                 merges = { 32, "config: dl1, A:256:32" },
                 write = { "through", "config: dl1, T" },
+                allocate = { "miss", "config: dl1, m" },
                 sector_bytes = { 32, "config: dl1, S" },
             },
             xbar = {
