@@ -325,5 +325,24 @@ fork:run()
 tap.is(cut:state_hash(), straight:state_hash(), "in two pieces as in one")
 tap.is(fork:state_hash(), straight:state_hash(), "and from a snapshot")
 
+-- ---- looking inside --------------------------------------------------------
+
+do
+    local sim <close> = H.sim { machine = "maxwell", settings = { ["core.count"] = 1,
+        ["core.lanes"] = 32, ["core.width"] = 32, ["core.classes"] = true,
+        ["core.subcores"] = 4, ["sim.translation"] = "off" },
+        apps = { alu(6, 400, { class = "sfu" }) } }
+    sim:run(200)
+    local seen, right = 0, 0
+    for _, r in ipairs(sim:look("core", 0)) do
+        if r.kind == "warp" then
+            seen = seen + 1
+            right = right + (r.subcore == r.warp % 4 and r.class == "sfu" and 1 or 0)
+        end
+    end
+    tap.is(("%d %d"):format(seen, right), "6 6", "look has a warp's sub-core and "
+        .. "the class of its next instruction")
+end
+
 os.execute("rm -r " .. files.quote(dir))
 tap.done()

@@ -14,11 +14,27 @@
  */
 #include "l1tlbstate.h"
 #include "dispatch.h"
+#include "subcore.h"
 
 /* ---- the parts of a core ----------------------------------------------- */
 
 static const char *const state_name[] = {
     "free", "ready", "load", "barrier", "exited", "shared memory", "meeting"};
+
+/* With sub-cores or classes: a warp's, and the class of its next instruction. */
+static void look_sub(const struct hd_core *c, uint32_t w,
+                     struct heddle_visitor *v)
+{
+    static const char *const class_name[] = {
+#define HD_CLASS(NAME, name, latency, interval, what) #name,
+#include "classes.def"
+#undef HD_CLASS
+    };
+
+    v->number(v->ud, "subcore", w % c->sub->n);
+    if (c->sub->classes)
+        v->text(v->ud, "class", class_name[c->sub->warp[w].kind]);
+}
 
 static void look_warps(const struct hd_core *c, struct heddle_visitor *v)
 {
@@ -40,6 +56,8 @@ static void look_warps(const struct hd_core *c, struct heddle_visitor *v)
         v->number(v->ud, "waits_for", x->op.wait & x->pending);
         v->number(v->ud, "ready", x->ready / c->gpu->cycle);
         v->number(v->ud, "age", c->age[w]);
+        if (c->sub != NULL)
+            look_sub(c, w, v);
     }
 }
 
