@@ -725,6 +725,9 @@ local PRESETS = {
                 shared_bytes = { 65536, "config: gpgpu_shmem_size" },
                 atomics = { "word", "Accel-Sim: memory_coalescing_arch_atomic" },
                 exit = { "stores", "Accel-Sim: shd_warp_t::hardware_done" },
+                tensor_latency = { 16, "trace.config: spec_op_3" },
+                tensor_interval = { 16, "trace.config: spec_op_3" },
+                control_interval = { 4, "trace.config: spec_op_1, branches" },
             },
             l1tlb = {
                 blocking = { "none", "config: nothing is translated, so "
