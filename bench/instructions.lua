@@ -165,6 +165,8 @@ local ROWS = {
     { "column", "column sim.stop_cycles=40000" },
     { "random", "random sim.stop_cycles=40000" },
     { "random.odd", "random sim.stop_cycles=40000 l2cache.slices=20" },
+    { "stream.sectors", "stream sim.stop_cycles=40000 l1cache.sector_bytes=32 "
+        .. "l2cache.sector_bytes=32 l1cache.write=through" },
     { "stream.maxwell", "stream sim.stop_cycles=15000", "maxwell" },
     { "random.maxwell", "random sim.stop_cycles=20000", "maxwell" },
     { "vecadd.xz", traced(BASE, "build/bench/vecadd/kernelslist.g", 60000) },
