@@ -325,6 +325,32 @@ for prefers, want in pairs { [0] = 2 * N - N // 2, [1] = N - N // 2 } do
     tap.is(c.fault.pages, N + N // 2 + want, "and migrated")
 end
 
+-- Pages that are used on the host are not resident, and page_prefetch is not told
+-- so: the first half of a buffer stays there, the others fault.
+do
+    local half = N // 2
+    local sim <close> = run(program(N, nil, nil, function(h, s)
+        s.n = (s.n or 0) + 1
+        if s.n == 1 then
+            h.advise(h.b.a, { preferred = "host" }, 0, half * 4096)
+        end
+        return h.kernels[({ 1, 1 })[s.n] or 0]
+    end), { ["fault.prefetch"] = "none" }, { name = "looks",
+        state = { asked = 0, host = 0, other = 0 },
+        page_prefetch = function(q, seen)
+            for i = 0, N - 1 do
+                if q.there[i // 64 + 1] >> i % 64 & 1 == 1 then
+                    local of = i < half and "host" or "other"
+                    seen[of] = seen[of] + 1
+                end
+            end
+            seen.asked = seen.asked + 1
+        end })
+    local seen = sim:used()[1].state
+    tap.is(seen.host, 0, "pages used on the host are not there")
+    tap.ok(seen.asked > 0 and seen.other > 0, "those that have come are", seen.asked)
+end
+
 -- ---- words -------------------------------------------------------------------------
 
 local function refuse(host, words)
@@ -338,6 +364,18 @@ refuse(function(h)
     h.touch(h.b.a, "read")
     return h.kernels[3]
 end, "freed")
+-- What a launch of a list says is refused in one that a host returns.
+for field, words in pairs { free = "h.free(buffer)", prefetch = "h.prefetch(buffer)",
+    prefetch_host = 'h.prefetch(buffer, "host")',
+    host_reads = 'h.touch(buffer, "read")',
+    host_writes = 'h.touch(buffer, "write")' } do
+    tap.raises(function()
+        run(program(4, nil, nil, function(h)
+            return { h.kernels[1], [field] = { h.b.a } }
+        end))
+    end, "launch of loada: " .. field .. " is for a list of launches; a host says "
+        .. words, field .. " in a launch of a host")
+end
 tap.raises(function()
     run(program(4, function(by, b) return { { by.loada, prefetch = b.a } } end))
 end, "expected", "a launch lists buffers")

@@ -79,6 +79,7 @@ local function host_of(inst, declared)
                 .. "its list", inst.name)
         end
         if type(entry) ~= "table" then entry = k end
+        if inst.app.host then launch.check_hosted(entry, k) end
         return state, number[k], launch_of(entry, k, declared[k], inst)
     end
 end

@@ -114,6 +114,23 @@ function M.check_fields(entry, k, hosted)
         hosted and HOST_FIELDS or nil)
 end
 
+-- What a host says itself, and how, where it decides about launches.
+local CALLS = { { "free", "h.free(buffer) when the launch is over" },
+    { "prefetch", "h.prefetch(buffer)" },
+    { "prefetch_host", 'h.prefetch(buffer, "host")' },
+    { "host_reads", 'h.touch(buffer, "read")' },
+    { "host_writes", 'h.touch(buffer, "write")' } }
+
+--- Refuses fields of the launches of a list in one that a host has returned.
+function M.check_hosted(entry, k)
+    for _, c in ipairs(type(entry) == "table" and not entry.fn and CALLS or {}) do
+        if entry[c[1]] ~= nil then
+            fail("launch of %s: %s is for a list of launches; a host says %s",
+                k.name, c[1], c[2])
+        end
+    end
+end
+
 --- What the host does next to a launch: a function, or nil.
 function M.beside(entry, k)
     local fn = entry.beside

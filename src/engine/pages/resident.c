@@ -51,7 +51,9 @@ void hd_ptables_populated(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
     memset(set, 0, HD_LARGE_PAGES / 8);
     for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_IN_FLIGHT, &x))
+        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_IN_FLIGHT,
+                         &x) &&
+            x.pfn.v < HD_HOST_FRAME) /* and not on the host */
             set[i / 64] |= 1ull << i % 64;
 }
 
