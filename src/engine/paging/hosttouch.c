@@ -20,6 +20,9 @@
  * Invariant: one range of an application at a time; one write-back of all
  * ranges and evictions at a time.
  *
+ * Left out on purpose: the host's own page faults, one by one, and what the driver
+ * prefetches for them: a touch is of a range, and takes what crosses the link.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "evictstate.h"
