@@ -53,20 +53,34 @@ static void twin_put(struct twin *t, const struct hd_packet *p)
         t->count[APPS][HD_DRIVER_PEAK] = t->waiting;
 }
 
-/* The first packet on its way of each uTLB may go; the one whose turn is next of
+/* Packets that go one after the other: those of a uTLB, or of a core, the first
+ * of each uTLB before the second ones. */
+static uint32_t twin_queue(const struct hd_driver_cfg *cfg, uint32_t core,
+                           uint32_t *queues)
+{
+    uint32_t n = cfg->utlb_cores, utlbs = (CORES + n - 1) / n;
+
+    *queues = cfg->utlb_merge ? utlbs : utlbs * n;
+    return core / n + (cfg->utlb_merge ? 0 : core % n * utlbs);
+}
+
+/* The first packet on its way of each queue may go; the one whose turn is next of
  * those that are there when the buffer can be written again. */
 static hd_time twin_first(const struct twin *t, const struct hd_driver_cfg *cfg,
                           uint32_t *which)
 {
-    uint32_t utlbs = (CORES + cfg->utlb_cores - 1) / cfg->utlb_cores;
+    uint32_t queues;
     hd_time at = HD_NEVER;
+
+    twin_queue(cfg, 0, &queues);
 
     for (uint32_t i = 0; i < t->on_way; i++)
         at = hd_min_u64(at, t->way[i].born);
     at = hd_max_u64(at, t->next);
-    for (uint32_t k = 0; k < utlbs; k++)
+    for (uint32_t k = 0; k < queues; k++)
         for (uint32_t i = 0; i < t->on_way; i++)
-            if (t->way[i].core / cfg->utlb_cores == (t->turn + k) % utlbs) {
+            if (twin_queue(cfg, t->way[i].core, &queues) ==
+                (t->turn + k) % queues) {
                 if (t->way[i].born > at)
                     break;
                 *which = i;
@@ -78,7 +92,7 @@ static hd_time twin_first(const struct twin *t, const struct hd_driver_cfg *cfg,
 static void twin_advance(struct twin *t, const struct hd_driver_cfg *cfg,
                          hd_time now)
 {
-    uint32_t utlbs = (CORES + cfg->utlb_cores - 1) / cfg->utlb_cores, i = 0;
+    uint32_t queues, i = 0;
     hd_time at;
 
     while (t->on_way > 0 && (at = twin_first(t, cfg, &i)) <= now) {
@@ -87,7 +101,8 @@ static void twin_advance(struct twin *t, const struct hd_driver_cfg *cfg,
                 (t->on_way - i - 1) * sizeof *t->way);
         t->on_way--;
         t->next = at + t->interval;
-        t->turn = (p.core / cfg->utlb_cores + 1) % utlbs;
+        t->turn = twin_queue(cfg, p.core, &queues) + 1;
+        t->turn %= queues;
         twin_put(t, &p);
     }
 }
@@ -308,14 +323,15 @@ static void by_chance(void **state)
 
     (void)state;
     for (uint32_t policy = HD_DRIVER_BLOCK; policy <= HD_DRIVER_ONCE; policy++)
-        for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t i = 0; i < 6; i++)
             drive(&(struct hd_driver_cfg){.policy = policy,
-                                          .put_ratio = 25 * (i + 1),
-                                          .max_batches = 1 + i,
-                                          .buffer = BUFFER - i,
-                                          .utlb_faults = 10 - 2 * i,
-                                          .interval = 3 * i,
-                                          .utlb_cores = utlb_cores[i]},
+                                          .put_ratio = 25 * (i % 3 + 1),
+                                          .max_batches = 1 + i % 3,
+                                          .buffer = BUFFER - i % 3,
+                                          .utlb_faults = 10 - 2 * (i % 3),
+                                          .interval = 3 * (i % 3),
+                                          .utlb_cores = utlb_cores[i % 3],
+                                          .utlb_merge = i < 3},
                   1 + i, seen);
     for (uint32_t k = 0; k < HD_DRIVER_BATCH_CYCLES; k++)
         assert_true(seen[k] > 0);

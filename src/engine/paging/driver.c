@@ -28,8 +28,10 @@
  *
  * Accesses of a core that wait for one page have one packet, as their misses
  * merge; with uvm.utlb_merge off each has its own, and all of them again after a
- * replay.  Pages of a stream are of one core each, and batches of a Titan V still
- * have several packets a page of it.
+ * replay, and the cores of a uTLB write theirs in turns.  The driver expects
+ * several packets of a page from one uTLB ("duplicates due to local reuse",
+ * fetch_fault_buffer_entries), and batches of a Titan V have about five a page of a
+ * stream, whose pages are of one core each.
  *
  * A uTLB, which adjacent cores share, has at most so many packets between two
  * replays; what faults beyond that waits for the replay without one, as does
@@ -73,7 +75,7 @@ struct state {
     uint32_t idle;     /* blocks with stale packets alone */
     hd_time next;      /* when the next packet can be written, at the earliest */
     uint32_t stale;    /* packets of the batch whose page was resident */
-    uint32_t turn;     /* uTLB whose turn it is */
+    uint32_t turn;     /* queue whose turn it is */
     uint32_t pending;  /* packets in the queues */
     uint32_t unused;   /* of their room, the first; HD_NONE: it is full */
 };
@@ -94,10 +96,10 @@ struct hd_driver {
     struct state *s;        /* arena */
     struct hd_packet *ring; /* arena: [cfg.buffer] */
     uint32_t *of;           /* arena: [utlbs], since the last replay */
-    struct queue *queue;    /* arena: [utlbs] */
+    struct queue *queue;    /* arena: [queues] */
     struct pending *room;   /* arena: [cfg.buffer], of the queues */
     hd_time interval;       /* 0: packets are written at once */
-    uint32_t utlbs;
+    uint32_t utlbs, queues; /* queues: one a uTLB, or a core */
     struct hd_packet *batch; /* scratch: [cfg.buffer] */
     struct hd_packet *all;   /* scratch: [cfg.buffer] */
     uint32_t *packets;       /* of each page of it */
@@ -130,15 +132,15 @@ static void driver_put(struct hd_driver *d, const struct hd_packet *p)
     *peak = hd_max_u64(*peak, hd_driver_waiting(d));
 }
 
-/* The uTLB that writes next, from the one whose turn it is on, and when. */
+/* The queue whose packet is next, from the one whose turn it is on, and when. */
 static uint32_t driver_turn(const struct hd_driver *d, hd_time *at)
 {
     const struct state *s = d->s;
     uint32_t best = HD_NONE;
     hd_time first = HD_NEVER;
 
-    for (uint32_t i = 0; i < d->utlbs; i++) {
-        uint32_t u = (s->turn + i) % d->utlbs, q = d->queue[u].first;
+    for (uint32_t i = 0; i < d->queues; i++) {
+        uint32_t u = (s->turn + i) % d->queues, q = d->queue[u].first;
         if (q == HD_NONE || d->room[q].packet.born >= first)
             continue;
         best = u;
@@ -166,8 +168,18 @@ static void driver_advance(struct hd_driver *d, hd_time now)
         s->unused = i;
         s->pending--;
         s->next = at + d->interval;
-        s->turn = (u + 1) % d->utlbs;
+        s->turn = (u + 1) % d->queues;
     }
+}
+
+/* The queue of a core's packets: that of its uTLB, or one of its own; then the
+ * first core of each uTLB has its turn, and the second of each. */
+static uint32_t driver_queue_of(const struct hd_driver *d, uint32_t core)
+{
+    uint32_t u = core / d->cfg.utlb_cores;
+
+    return d->queues == d->utlbs ? u
+                                 : core % d->cfg.utlb_cores * d->utlbs + u;
 }
 
 /* A packet will be written when its uTLB has its turn. */
@@ -204,7 +216,7 @@ void hd_driver_write(struct hd_driver *d, const struct hd_packet *p)
     if (d->interval == 0)
         driver_put(d, p);
     else
-        driver_queue(d, p, &d->queue[u]);
+        driver_queue(d, p, &d->queue[driver_queue_of(d, p->core)]);
 }
 
 hd_time hd_driver_first(const struct hd_driver *d)
@@ -408,7 +420,8 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
     d->s = hd_arena_take(env->arena, 1, sizeof *d->s);
     d->ring = hd_arena_take(env->arena, cfg->buffer, sizeof *d->ring);
     d->of = hd_arena_take(env->arena, d->utlbs, sizeof *d->of);
-    d->queue = hd_arena_take(env->arena, d->utlbs, sizeof *d->queue);
+    d->queues = d->utlbs * (cfg->utlb_merge ? 1 : cfg->utlb_cores);
+    d->queue = hd_arena_take(env->arena, d->queues, sizeof *d->queue);
     d->room = hd_arena_take(env->arena, cfg->buffer, sizeof *d->room);
     d->batch = hd_env_take(env, cfg->buffer, sizeof *d->batch);
     d->all = hd_env_take(env, cfg->buffer, sizeof *d->all);
@@ -418,7 +431,7 @@ struct hd_driver *hd_driver_open(struct hd_env *env,
         d->packets == NULL)
         return NULL;
     d->interval = hd_ticks_ns(env->clk, cfg->interval);
-    for (uint32_t i = 0; i < d->utlbs; i++)
+    for (uint32_t i = 0; i < d->queues; i++)
         d->queue[i] = (struct queue){.first = HD_NONE, .last = HD_NONE};
     for (uint32_t i = 0; i < cfg->buffer; i++)
         d->room[i].next = i + 1 < cfg->buffer ? i + 1 : HD_NONE;
