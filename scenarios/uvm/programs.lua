@@ -9,6 +9,8 @@
 --     stream(n)         stream, --triad-only: a[i] = b[i] + s c[i] over three arrays
 --                       of n doubles, a thread an element, blocks of 1,024
 --     sgemm(n, work)    cublas/matrixMul2.cu: C = A B of n x n floats by columns
+--     slab(n, columns, depth)    the first columns of that product, as far as depth
+--                       of its n rounds
 --     stencil(n)        hpgmg: half a V-cycle and back over three levels of eight
 --                       boxes, n^3 points each at the finest
 --     strided(n)        cufft: the first pass of two transforms of n complex numbers
@@ -60,20 +62,24 @@ end
 
 --- A block makes 128 rows and 64 columns of C, a thread 8 by 8 of them.  Per round:
 -- a warp loads two columns of A, 128 rows each, and 8 rows of 16 columns of B;
--- 512 multiply-adds a thread, `work` times as many.
-function programs.sgemm(n, work)
-    return app("sgemm", { k.f32("A", n, n), k.f32("B", n, n), k.f32("C", n, n) },
+-- 512 multiply-adds a thread, `work` times as many.  Of n rows there are so many
+-- columns, and A has `depth` of them; a column of B is a page at least, as it is
+-- where the matrices are large.
+local function product(n, columns, depth, work)
+    local lead = math.max(depth, 1024)
+    return app("sgemm", { k.f32("A", depth, n), k.f32("B", columns, lead),
+        k.f32("C", columns, n) },
         function(b)
-            local options = { grid = { n // 128, n // 64 }, block = 128,
+            local options = { grid = { n // 128, columns // 64 }, block = 128,
                 regs = 122, shared = 12544 }
             return { k.kernel("sgemm_128x64", options, function(t)
                 local row, column = 128 * t.bx + 4 * t.lane, 64 * t.by
                 local wide = { vec = 4 }
-                t:loop(n // 8, function(round)
+                t:loop(depth // 8, function(round)
                     local i, at = 8 * round, column + t.tid // 2
                     local x = t:load(b.A, (i + t.warp) * n + row, wide)
                     local y = t:load(b.A, (i + t.warp + 4) * n + row, wide)
-                    local z = t:load(b.B, at * n + i + t.tid % 2 * 4, wide)
+                    local z = t:load(b.B, at * lead + i + t.tid % 2 * 4, wide)
                     t:shared(3, { uses = { x, y, z } })
                     t:sync()
                     t:shared(32)
@@ -85,6 +91,14 @@ function programs.sgemm(n, work)
                 end
             end) }
         end)
+end
+
+function programs.sgemm(n, work)
+    return product(n, n, n, work)
+end
+
+function programs.slab(n, columns, depth)
+    return product(n, columns, depth, 1)
 end
 
 --- The vectors of a level are one buffer, as hpgmg's are: of each, box after box with
