@@ -272,8 +272,8 @@ local function step(list, at, o)
     end
     e.done = true
     if e.doc then
-        tell(o, "%-24s %s  %s\n", e.id, experiment.verdict(e.doc),
-            kept and "kept" or progress.clock(e.took))
+        tell(o, "%-24s %s  %s\n", e.id, o.head and o.head({ e.doc }).fares(e.doc)
+            or experiment.verdict(e.doc), kept and "kept" or progress.clock(e.took))
     else
         tell(o, "%-24s %s\n", e.id, e.failed)
     end
