@@ -311,12 +311,18 @@ function cards.levels(share, second, groups, third)
     return all
 end
 
---- Page tables, with a walk cache of PDE0s.
-function cards.format(name, level)
+--- Page tables, with a walk cache of directories: PDE0s, which is that level of a walk
+-- (for pages of 64 KB), and PDE1s (for pages of 2 MB, whose entry is in a PDE0).
+function cards.format(name, pde0)
+    local source = "Li et al., MICRO 2024: 128 is their choice; inferred: KB, P100: "
+        .. "109 cycles, so a walk is one read"
     return {
         vm = { format = { name, "OGK, uvm_*_mmu.c" } },
-        pwc = { ["entries_level" .. level] = { 128, "Li et al., MICRO 2024: their "
-            .. "choice; that it has PDE0s is inferred from KB's 109 cycles" } },
+        pwc = {
+            ways = { 128, "guess: fully associative" },
+            ["entries_level" .. pde0] = { 128, source },
+            ["entries_level" .. pde0 - 1] = { 128, source },
+        },
     }
 end
 
@@ -373,10 +379,8 @@ cards.PRESETS = {
         }),
         later = {
             levels = cards.levels({ 2, "KB: a TPC" }, { 72, 0, 9, "guess: KB: 66 to 129; "
-                .. "as a K80", "KB: 292.5 to 301.5" }, { groups = { "0-1,12-13,24-25,36-37,44-45 "
-                .. "2-3,14-15,26-27,38-39,46-47 4-5,16-17,28-29,40-41,48-49 "
-                .. "6-7,18-19,30-31,42-43,52-53 8-9,20-21,32-33,50-51 "
-                .. "10-11,22-23,34-35,54-55", "KB: sharing at 32 MB" } }),
+                .. "as a K80", "KB: 292.5 to 301.5" }, { groups = { "4x10 2x8",
+                "KB: sharing at 32 MB; cores are in order of groups here" } }),
             formats = cards.format("volta", 4),
             slices = cards.apart({ 64, "DS: 4,096 bits" }, "R21 HBM2_2000"),
         },

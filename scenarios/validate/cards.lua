@@ -95,6 +95,16 @@ own["h100-pcie"] = join(of "h100", cards.clock(1755000000, "DS: boost"),
     dram = { bus_bytes = { 32, "DS" } },
 })
 
+--- Groups of cores behind a second level, where that is on (lua/heddle/cards.lua).
+for name, groups in pairs {
+    a30 = { "4x6 4x8", "the A30 rows of tlb-sharing-sms.csv; in order here" },
+    a40 = { "7x12", "WP: 7 GPCs of 12" },
+    ["h100-pcie"] = { "19x6", "guess: a CPC" },
+} do
+    own[name] = cards.settings { settings = own[name],
+        later = { levels = { utlb2 = { groups = groups } } } }
+end
+
 --- A machine: one of these, or a preset.
 function own.machine(name)
     local groups = own[name]

@@ -5,6 +5,9 @@
 -- does the same in memory of its own: where both are behind one TLB that holds the
 -- entries of one and not of two, each takes longer.  Core 0 with every other core
 -- gives its group; what the others' groups are follows from the table of the machine.
+-- A P100's cores are numbered across its GPCs; here they are in order of groups, so its
+-- numbers are taken in the order in which the figures' groups list them.
+--
 -- Columns: cycles of a load with a core of the group ("own") and with one of another.
 --
 -- quick: core 0 with some of the others, those of its group among them.
@@ -31,9 +34,19 @@ local x = v.x
 local SETS = {
     { "P100", "p100", "2M", 2048, 16, "fit", { 2, 4, 12 } },
     { "P100", "p100", "2M", 32768, 65, "fit", { 2, 4, 10, 20 } },
-    { "K80", "k80", "64K", 128, 16, "test", { 1, 5 } },
-    { "K80", "k80", "64K", 2048, 65, "test", { 1, 2, 6 } },
+    { "K80", "k80", "64K", 128, 16, "fit", { 1, 5 } },
+    { "K80", "k80", "64K", 2048, 65, "fit", { 1, 2, 6 } },
 }
+
+--- Numbers that a P100's cores have here, by its own.
+local P100, cores_so_far = {}, 0
+for _, row in ipairs(common.figures "tlb-sharing-sms.csv") do
+    if row[1] == "P100" and row[2] == 32768 then
+        for sm in tostring(row[5]):gmatch "%d+" do
+            P100[tonumber(sm)], cores_so_far = cores_so_far, cores_so_far + 1
+        end
+    end
+end
 
 --- Core 0's group, and the medians over all groups: own - other.
 local function measured(set)
@@ -42,7 +55,8 @@ local function measured(set)
         if row[1] == set[1] and row[2] == set[4] and row[3] == set[5] then
             if row[4] == 0 then
                 for sm in tostring(row[5]):gmatch "%d+" do
-                    group[tonumber(sm)] = true
+                    local core = tonumber(sm)
+                    group[set[1] == "P100" and P100[core] or core] = true
                 end
             end
             steps[#steps + 1] = row[6] - row[7]
