@@ -111,7 +111,10 @@ local runs = {
     { machine = H.designs.pwcache(H.machine("maxwell") {
         ["vm.page"] = "64K" }), apps = { tiny "GUP" } },
     { machine = H.designs.pwcache(H.machine("maxwell") {
-        ["vm.page"] = "64K", ["vm.format"] = "hopper" }), apps = { tiny "GUP" } },
+        ["vm.page"] = "64K", ["vm.format"] = "hopper", ["pwc.line"] = 128 }),
+        apps = { tiny "GUP" } },
+    { machine = H.machine("maxwell") { ["vm.page"] = "64K",
+        ["vm.format"] = "hopper" }, apps = { tiny "GUP" } },
     { machine = H.machine("mosaic") { ["vm.page"] = "2M",
         ["core.count"] = 4 }, apps = { H.app("GUP", { size = "S" }) },
         budget = 20000 },
