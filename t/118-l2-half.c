@@ -4,10 +4,10 @@
  * memory; that what one core reads in turn is near up to the capacity of a half
  * and a mixture beyond; that random traffic loses nothing.
  *
- * As in 110-l2-timing.c an L2 cycle is 2 ticks, a request sent at 0 is looked up
- * at 16, a read of DRAM takes 50.  The halves are 7 cycles, 14 ticks, apart.  Of
- * clients 0 to 7 the first four are in the lower half, with the first half of
- * the slices.
+ * As in 110-l2-timing.c an L2 cycle is 2 ticks, a request sent at 0 is looked
+ * up at 16, a read of DRAM takes 50.  The halves are 7 cycles, 14 ticks, apart.
+ * Of clients 0 to 7 the first four are in the lower half, with the first half
+ * of the slices.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -77,7 +77,8 @@ static void reads(void **state)
                          200 + LOOK + FAR + AGAIN + DRAM + FAR);
         assert_int_equal(rig_when(g, 24 + LOW), 400 + LOOK);
         assert_int_equal(rig_when(g, 8 + HIGH), 500 + LOOK);
-        assert_int_equal(rig_when(g, 16 + HIGH), 600 + LOOK + FAR + AGAIN + FAR);
+        assert_int_equal(rig_when(g, 16 + HIGH),
+                         600 + LOOK + FAR + AGAIN + FAR);
         assert_int_equal(rig_when(g, 24 + HIGH), 700 + LOOK);
         assert_int_equal(g->sends, 2);
         assert_int_equal(rig_count(g, "read_lookups"), 6);
@@ -269,9 +270,9 @@ static void random_traffic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads),     cmocka_unit_test(sectors),
-        cmocka_unit_test(writes),    cmocka_unit_test(taken_out),
-        cmocka_unit_test(no_copies), cmocka_unit_test(capacity),
+        cmocka_unit_test(reads),          cmocka_unit_test(sectors),
+        cmocka_unit_test(writes),         cmocka_unit_test(taken_out),
+        cmocka_unit_test(no_copies),      cmocka_unit_test(capacity),
         cmocka_unit_test(random_traffic),
     };
 

@@ -1,8 +1,8 @@
 /*
  * l2half.c - an L2 of two halves (l2cache.halves), as the A100 and the H100
- * have: each half of the chip has its own cores, slices and channels, and a core
- * reaches a line whose home is in the other half over a longer path, but finds
- * in its own half what was brought from there.
+ * have: each half of the chip has its own cores, slices and channels, and a
+ * core reaches a line whose home is in the other half over a longer path, but
+ * finds in its own half what was brought from there.
  *
  * NVIDIA's paper on the A100 says that each half caches data for the memory
  * that is connected to it, and that hardware keeps them coherent.  Measured
@@ -15,7 +15,7 @@
  *          their number are those of the lower half of the cores.
  *   near   A read of a line whose home is in the other half looks up the slice
  *          of its own half with the same number there.  A hit is answered as
- *          any.  A miss goes on to the home (l2cache.far_latency later), is
+ *          any.  A miss continues to the home (l2cache.far_latency later), is
  *          looked up there, and its answer takes that time more.
  *   copy   What such an answer brings is entered into the near slice
  *          (l2cache.far_copies), clean.  A copy whose victim would have to
@@ -28,9 +28,9 @@
  *          updating.)
  *
  * So one core sees half the capacity at near latency, and a set that all cores
- * read is in both halves.  Beyond, under LRU, its own half thrashes: lines of that
- * half come from its DRAM, those of the other are hits there.  That both take about
- * 400 cycles is why the measured curve is flat between 23 and 38 MB
+ * read is in both halves.  Beyond, under LRU, its own half thrashes: lines of
+ * that half come from its DRAM, those of the other are hits there.  That both
+ * take about 400 cycles is why the measured curve is flat between 23 and 38 MB
  * (scenarios/characterise/halves.lua: within 9 %).
  *
  * A read that misses near takes its look-up and nothing else: no MSHR, so
@@ -81,8 +81,7 @@ int hd_l2half_open(struct hd_l2 *l2)
                           c->slices);
     l2->half.slices = c->slices / 2;
     l2->half.far = c->far_latency * l2->cycle;
-    l2->half.stat =
-        hd_stats_group(l2->env->stats, &hd_rows_l2half, c->slices);
+    l2->half.stat = hd_stats_group(l2->env->stats, &hd_rows_l2half, c->slices);
     return l2->half.stat.v == NULL ? hd_err_memory(l2->env->err) : 0;
 }
 
