@@ -334,9 +334,12 @@ function cards.apart(channels, source)
 end
 
 --- Halves of the L2, and the cycles that the far one takes more, one way.
-function cards.halves(far, source)
-    return { l2cache = { halves = { 2, "MT4G: segments of half its size" },
-        far_latency = { far, source } } }
+function cards.halves(far, source, latency)
+    return {
+        dram = { latency = latency },
+        l2cache = { halves = { 2, "MT4G: segments of half its size" },
+            far_latency = { far, source } },
+    }
 end
 
 -- ---- the cards --------------------------------------------------------------------
@@ -518,7 +521,8 @@ cards.PRESETS = {
                 { 4096, 16, 109, "guess", "guess: KB, P100" }),
             formats = cards.format("ampere", 4),
             halves = cards.halves(100, "inferred: YQG: a far hit takes 390 to 420 "
-                .. "cycles, a near one 206"),
+                .. "cycles, a near one 206", { 128, "fitted: RRZE: 521 cycles at 47 to "
+                .. "110 MB, half of them behind the far half" }),
         },
     },
     {
