@@ -7,13 +7,13 @@
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 
-# Starts the script, waits until it says "ready", presses Ctrl-C.
-interrupt() {
+# Starts the script, waits until it has said "ready" (N times), presses Ctrl-C.
+interrupt() { # interrupt [N]
     : >"$dir/err" # what the last one said is gone
     "$HEDDLE" run "$dir/x.lua" >"$dir/out" 2>"$dir/err" &
     p=$!
     i=0
-    while ! grep -q ready "$dir/err" && [ $i -lt 400 ]; do
+    while [ "$(grep -c ready "$dir/err")" -lt "${1:-1}" ] && [ $i -lt 400 ]; do
         sleep 0.05
         i=$((i + 1))
     done
@@ -52,15 +52,19 @@ told $? "and says why" "$dir/err"
 
 cat >"$dir/x.lua" <<'L'
 local H = require "heddle"
-io.stderr:write("ready\n")
 local jobs = {}
 for seed = 1, 3 do
-    jobs[seed] = { machine = "maxwell", seed = seed,
-        apps = { H.app("MM", { size = "M", label = "MM" .. seed }) } }
+    local app = H.app("MM", { size = "M", label = "MM" .. seed })
+    local make = app.make
+    function app.make() -- called where the simulation is
+        io.stderr:write("ready\n")
+        return make()
+    end
+    jobs[seed] = { machine = "maxwell", seed = seed, apps = { app } }
 end
 H.run(jobs, { jobs = 2 })
 L
-interrupt
+interrupt 2
 [ $got = 130 ]
 told $? "Ctrl-C in many simulations exits 130, not $got" "$dir/err"
 grep -q "MM1 on maxwell" "$dir/out" && grep -q "MM2 on maxwell" "$dir/out"

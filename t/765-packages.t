@@ -72,7 +72,7 @@ done <"$dir/lists" >"$dir/off"
 empty off "and every line of the lists has one"
 
 # ---- the tarball -------------------------------------------------------------
-if git rev-parse --git-dir >/dev/null 2>&1; then
+if [ -e .git ]; then
     tarball=build/heddle-$version.tar.gz
     expect 0 "make dist" make -s dist
     cp "$tarball" "$dir/one"
@@ -88,7 +88,7 @@ fi
 
 # ---- the rock ------------------------------------------------------------------
 if command -v luarocks >/dev/null && command -v lua5.4 >/dev/null &&
-    git rev-parse --git-dir >/dev/null 2>&1; then
+    [ -e .git ]; then
     mkdir "$dir/source"
     git ls-files -z | tar -c --null -T - | tar -x -C "$dir/source"
     rock() {
