@@ -171,8 +171,8 @@ tap.is(H.machine("mesc"):get("core.count"), "16", "and differ")
 for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
     { "maxwell", "107.1" }, { "mosaic", "107.1" }, { "fermi", "29.6" },
     { "released", "14.8" }, { "released-maxwell", "59.1" },
-    { "pichai", "12.8" }, { "accelsim-rtx2060", "28.0" }, { "p100", "22.9" },
-    { "v100", "14.0" }, { "rtx2060", "28.0" }, { "a100", "25.5" }, { "h100", "41.9" },
+    { "pichai", "12.8" }, { "accelsim-rtx2060", "28.0" }, { "p100", "11.4" },
+    { "v100", "14.0" }, { "rtx2060", "28.0" }, { "a100", "25.5" }, { "h100", "21.0" },
     { "rtx4080", "44.8" }, { "l40", "36.0" } } do
     local m = H.machine(v[1])
     tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
@@ -201,13 +201,13 @@ local STATED = {
     fermi = "64 8 8 1 85 (10) 1",
     integrated = "64 50 10 0 0 10 1",
     ["accelsim-rtx2060"] = "32 1 (8) (1) 194 (10) 1",
-    p100 = "64 130 1 33 0 10 1",
-    v100 = "32 76 1 33 0 10 1",
-    rtx2060 = "32 75 1 33 0 10 1",
-    a100 = "32 71 1 33 0 10 1",
-    h100 = "64 76 1 33 0 10 1",
-    rtx4080 = "32 101 1 33 0 10 1",
-    l40 = "32 101 1 33 0 10 1",
+    p100 = "(32) 130 0 33 0 10 1",
+    v100 = "(32) 76 0 33 0 10 1",
+    rtx2060 = "(32) 75 0 33 0 10 1",
+    a100 = "(32) 71 0 33 0 10 1",
+    h100 = "(32) 76 0 33 0 10 1",
+    rtx4080 = "(32) 101 0 33 0 10 1",
+    l40 = "(32) 101 0 33 0 10 1",
 }
 for _, name in ipairs(machines.names()) do
     local own = config.flatten(machines.get(name).settings)

@@ -41,7 +41,8 @@ local function built(machine)
         for _, used in ipairs(s:used()) do
             shape = used.name == "look." .. at and used.state.shape or shape
         end
-        if at ~= "l1cache" or machine:get "l1cache.mode" ~= "off" then
+        if at ~= "l1cache" and at ~= "l1tlb"
+            or machine:get(at .. ".mode") ~= "off" then
             out[#out + 1] = shape
         end
     end

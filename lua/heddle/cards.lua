@@ -38,17 +38,6 @@
 -- SPDX-License-Identifier: MIT
 local cards = {}
 
---- What each card has in `later`, in groups that are on here: those that are off name
--- settings which come with the engine's next parts.
---   levels   TLBs between the cores and the walkers, as many and shared as on the card
---   formats  page tables as NVIDIA's drivers lay them out
---   kinds    kinds of DRAM by name, refreshed by bank, instead of timings; with slices
---            only, since channels in pairs have bursts that no kind has
---   slices   slices of the L2 whose number is no multiple of the channels'
---   halves   an L2 cache of two halves
-local ON = { levels = false, formats = false, kinds = false, slices = false,
-    halves = false }
-
 --- Groups of settings in one, the last one first.
 local function join(...)
     local out = {}
@@ -67,57 +56,21 @@ cards.join = join
 
 -- ---- DRAM ----------------------------------------------------------------------
 
---- Nanoseconds by kind; the longer of two where banks of one group differ from others.
-local KINDS = {
-    HBM2 = { of = "R21 HBM2_2000", cl = 14, wl = 5, trcdrd = 14, trcdwr = 12,
-        trp = 14, tras = 34, trc = 48, twr = 16, trtp = 5, trrd = 4, tfaw = 15,
-        twtr = 8, banks = 16, row = 1024 },
-    HBM3 = { of = "R21 HBM3_6400", cl = 12.5, wl = 6.3, trcdrd = 19.4, trcdwr = 9.4,
-        trp = 16.3, tras = 28.1, trc = 45, twr = 20.6, trtp = 5.6, trrd = 3.1,
-        tfaw = 15, twtr = 6.3, banks = 16, row = 1024 },
-    GDDR6 = { of = "R21 GDDR6_14000", cl = 13.7, wl = 3.4, trcdrd = 15.4,
-        trcdwr = 9.1, trp = 15.4, tras = 30, trc = 45, twr = 15.4, trtp = 2.3,
-        trrd = 4.6, tfaw = 16.5, twtr = 6.3, banks = 16, row = 2048 },
-}
-KINDS.GDDR6X = KINDS.GDDR6
-
---- DRAM of a kind: clock and channels are { value, source }, mhz the clock again;
--- bytes: of a burst (32), for channels that are taken together.
-function cards.dram(kind, mhz, clock, channels, o)
-    local k, d = KINDS[kind], {
+--- DRAM of a kind (dram.kind): its clock, channels and the latency that it has beside
+-- its timings, each { value, source }; of: why it is that kind.
+function cards.dram(kind, clock, channels, latency, of)
+    return { clock = { dram = clock }, dram = {
+        kind = { kind, of or "DS" },
         channels = channels,
-        latency = o.latency,
+        latency = latency,
         interleave = { 512, "guess" },
         channel_hash = { "ipoly", "guess: NVIDIA's hashes are not public" },
         bank_hash = { "xor", "guess: NVIDIA's hashes are not public" },
         scheduler = { "hit-first", "guess: FR-FCFS, as AS" },
         queue = { 64, "AS: gpgpu_frfcfs_dram_sched_queue_size" },
-    }
-    if ON.kinds then
-        d.kind = { (o.kind or kind):lower(), o.of or "DS" }
-        d.refresh = { true, "JEDEC" }
-        d.refresh_by = { "bank", "guess: it hides most of it" }
-        return { clock = { dram = clock }, dram = d }
-    end
-    local ddr5 = kind == "GDDR6X" and "guess: as GDDR6; " or ""
-    for name, ns in pairs(k) do
-        if name:find "^[tcw]" and type(ns) == "number" then
-            d[name] = { math.ceil(ns * mhz / 1000 - 1e-9),
-                ("%s%s: %g ns at %g MHz"):format(ddr5, k.of, ns, mhz) }
-        end
-    end
-    local bytes = o.bytes or 32
-    d.bus_bytes = { bytes, bytes == 32 and k.of .. ": a burst"
-        or "inferred: bursts of 32 bytes of two channels, taken as one: slices are "
-        .. "a multiple of channels here" }
-    d.row_bytes = { k.row * bytes // 32, k.of .. ": a row of a channel" }
-    d.banks = { k.banks, k.of .. ": 4 groups of 4" }
-    d.groups = { 4, k.of }
-    d.bl = { 2, k.of .. ": 2 CK a burst" }
-    d.tccd_s = { 2, k.of }
-    d.tccd_l = { 4, k.of }
-    d.refresh = { false, "guess: cards refresh by bank, which hides most of it" }
-    return { clock = { dram = clock }, dram = d }
+        refresh = { true, "JEDEC" },
+        refresh_by = { "bank", "guess: it hides most of it" },
+    } }
 end
 
 -- ---- what all have ---------------------------------------------------------------
@@ -134,28 +87,17 @@ local ALL = {
     },
     shared = { banks = { 32, "WP" } },
     l1tlb = {
-        mode = { "full", "inferred: KB, RRZE: a step of 9 to 10 cycles" },
-        entries = { 16, "guess: as large_entries" },
-        ways = { 0, "KB, Z23: fully associative" },
-        large_entries = { 16, "KB, Z23: 16 of 2 MB" },
-        large_ways = { 0, "KB, Z23: fully associative" },
-        latency = { 1, "guess: hits cannot be told from those of no TLB" },
-        ports = { 1, "guess" },
+        mode = { "off", "in utlb1" },
         blocking = { "none", "guess" },
         mshrs = { 56, "OGK, Titan V: at most 56 faults of a uTLB" },
     },
-    l2tlb = {
-        mode = { "full", "inferred: KB" },
-        ports = { 2, "guess" },
-        mshrs = { 256, "guess" },
-        serial = { false, "guess: page sizes are asked at once" },
-    },
+    l2tlb = { mode = { "off", "in utlb2" } },
     walk = {
         mode = { "full", "OGK: tables in memory" },
         walkers = { 8, "guess: nothing is public" },
         queue = { 256, "guess" },
         per_core = { false, "OGK: the MMU of the hub" },
-        latency = { 1, "inferred: of the step of a uTLB miss, with l2tlb.latency" },
+        latency = { 0, "inferred: in the levels' latencies" },
         memory_latency = { 33, "inferred: KB, P100: 109 cycles beyond the GPC's TLB, "
             .. "so one read that hits the L2" },
     },
@@ -220,19 +162,6 @@ function cards.units(source, lanes, fp64, sfu)
     } }
 end
 
---- The TLBs: cycles of a hit in the second one; its 2 MB pages.
-function cards.tlbs(step, pages, source, ways)
-    return { l2tlb = {
-        latency = { step[1] - 3, "inferred: of the step, with walk.latency: "
-            .. step[2] },
-        entries = { 1024, "guess" },
-        ways = { 16, "guess" },
-        large_entries = { pages, source .. "; one for all cores, where cards have one "
-            .. "for a group" },
-        large_ways = { ways or 16, "guess" },
-    } }
-end
-
 --- A link: bytes a second, and where from.
 function cards.link(rate, source, curve)
     return { link = {
@@ -271,7 +200,7 @@ local SM = { uvm = { utlb_cores = { 1, "OGK, uvm_ampere_fault_buffer.h: two uTLB
 
 cards.TPC, cards.SM = TPC, SM
 
--- ---- what comes later ---------------------------------------------------------------
+-- ---- TLBs and page tables ------------------------------------------------------------
 
 --- TLBs as a list: the uTLB of `share` cores (16 entries of a page), a second level of
 -- groups, and a third of all.  second, third: { tags, ways, latency, source }.
@@ -289,9 +218,6 @@ function cards.levels(share, second, groups, third)
         }
     end
     local all = {
-        l1tlb = { mode = { "off", "in utlb1" } },
-        l2tlb = { mode = { "off", "in utlb2" } },
-        walk = { latency = { 0, "inferred: in the levels' latencies" } },
         l1cache = { order = { "virtual", "YQG: an L1 hit asks no TLB" } },
         utlb1 = {
             entries = { 16, "KB, Z23: 16 of a page" }, ways = { 0, "KB, Z23" },
@@ -314,32 +240,23 @@ end
 --- Page tables, with a walk cache of directories: PDE0s, which is that level of a walk
 -- (for pages of 64 KB), and PDE1s (for pages of 2 MB, whose entry is in a PDE0).
 function cards.format(name, pde0)
-    local source = "Li et al., MICRO 2024: 128 is their choice; inferred: KB, P100: "
-        .. "109 cycles, so a walk is one read"
     return {
         vm = { format = { name, "OGK, uvm_*_mmu.c" } },
         pwc = {
             ways = { 128, "guess: fully associative" },
-            ["entries_level" .. pde0] = { 128, source },
-            ["entries_level" .. pde0 - 1] = { 128, source },
+            ["entries_level" .. pde0] = { 128, "Li et al., MICRO 2024: their choice" },
+            ["entries_level" .. pde0 - 1] = { 128, "fitted: KB, P100: 108 cycles "
+                .. "beyond 2.3 GB, so a walk is one read" },
         },
     }
 end
 
---- Pseudo-channels of which pairs were taken as one, each for itself.
-function cards.apart(channels, source)
-    return { dram = { channels = channels,
-        bus_bytes = not ON.kinds and { 32, source .. ": a burst" } or nil,
-        row_bytes = not ON.kinds and { 1024, source .. ": a row of a channel" } or nil } }
-end
-
 --- Halves of the L2, and the cycles that the far one takes more, one way.
-function cards.halves(far, source, latency)
-    return {
-        dram = { latency = latency },
-        l2cache = { halves = { 2, "MT4G: segments of half its size" },
-            far_latency = { far, source } },
-    }
+function cards.halves(far, source)
+    return { l2cache = {
+        halves = { 2, "MT4G: segments of half its size" },
+        far_latency = { far, source },
+    } }
 end
 
 -- ---- the cards --------------------------------------------------------------------
@@ -355,11 +272,9 @@ cards.PRESETS = {
             cards.occupancy("WP", 64, 32, 65536),
             cards.caches({ 0, "KB: global loads bypass it" }, { 292, "KB: 292, clock "
                 .. "reads included" }, 31),
-            cards.dram("HBM2", 715, { 715000000, "DS: 1.43 Gbit/s a pin" },
-                { 32, "DS: 4,096 bits; 64 pseudo-channels of 8 bytes in pairs" },
-                { bytes = 64, latency = { 100, "AS-SM7_QV100: dram_latency" } }),
-            cards.tlbs({ 9, "KB: 292.5 to 301.5" }, 1152, "guess: KB: between 66 and "
-                .. "129 of 32 MB; as a K80, 72"), PCIE3, TPC, {
+            cards.dram("hbm2", { 715000000, "DS: 1.43 Gbit/s a pin" },
+                { 64, "DS: 4,096 bits; pseudo-channels of 8 bytes" },
+                { 100, "AS-SM7_QV100: dram_latency" }), PCIE3, TPC, {
             core = {
                 count = { 56, "DS" },
                 subcores = { 2, "WP" },
@@ -379,14 +294,11 @@ cards.PRESETS = {
                 slices = { 32, "AS-SM6_P100" },
             },
             vm = { memory_bytes = { 16 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 2, "KB: a TPC" }, { 72, 0, 9, "guess: KB: 66 to 129; "
+        },
+            cards.levels({ 2, "KB: a TPC" }, { 72, 0, 9, "guess: KB: 66 to 129; "
                 .. "as a K80", "KB: 292.5 to 301.5" }, { groups = { "4x10 2x8",
                 "KB: sharing at 32 MB; cores are in order of groups here" } }),
-            formats = cards.format("volta", 4),
-            slices = cards.apart({ 64, "DS: 4,096 bits" }, "R21 HBM2_2000"),
-        },
+            cards.format("volta", 4)),
     },
     {
         name = "v100",
@@ -396,11 +308,9 @@ cards.PRESETS = {
             cards.units("WP: 4 sub-cores of 16 lanes, 8 for FP64, 4 special", 16, 8, 4),
             cards.occupancy("WP", 64, 32, 98304),
             cards.caches({ 28, "RRZE: 27.9" }, { 212, "RRZE: 212.1" }, 31),
-            cards.dram("HBM2", 877, { 877000000, "MT4G: memory clock" },
+            cards.dram("hbm2", { 877000000, "MT4G: memory clock" },
                 { 64, "DS: 4,096 bits; pseudo-channels of 8 bytes" },
-                { latency = { 149, "fitted: RRZE: 425 cycles at 8 to 16 MB" } }),
-            cards.tlbs({ 9, "inferred: RRZE: 425 to 431 cycles at 96 MB; KB" }, 4096,
-                "Jia: about 8 GB, entries of 32 MB"), PCIE3, TPC, {
+                { 149, "fitted: RRZE: 425 cycles at 8 to 16 MB" }), PCIE3, TPC, {
             core = {
                 count = { 80, "DS" },
                 subcores = { 4, "WP" },
@@ -422,14 +332,12 @@ cards.PRESETS = {
                 slices = { 64, "AS-SM7_QV100: 32 times 2" },
             },
             vm = { memory_bytes = { 16 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "Jia: about 8 GB, "
+        },
+            cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "Jia: about 8 GB, "
                 .. "entries of 32 MB", "inferred: RRZE: 425 to 431 at 96 MB; KB" },
                 { groups = { "4x14 2x12", "inferred: WP: 6 GPCs of at most 14" } },
                 { 1024, 16, 109, "guess", "guess: KB, P100" }),
-            formats = cards.format("volta", 4),
-        },
+            cards.format("volta", 4)),
     },
     {
         name = "rtx2060",
@@ -440,10 +348,9 @@ cards.PRESETS = {
             cards.occupancy("WP", 32, 16, 65536),
             cards.caches({ 32, "AS-SM75_RTX2060: gpgpu_l1_latency" },
                 { 214, "AIK: an RTX 2000" }, 31),
-            cards.dram("GDDR6", 1750, { 1750000000, "DS: 14 Gbit/s a pin" },
+            cards.dram("gddr6", { 1750000000, "DS: 14 Gbit/s a pin" },
                 { 24, "DS: 192 bits; channels of 16 bits" },
-                { latency = { 190, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" } }),
-            cards.tlbs({ 9, "guess: as v100" }, 4096, "guess: as v100"), PCIE3, TPC, {
+                { 190, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" }), PCIE3, TPC, {
             core = {
                 count = { 30, "DS" },
                 subcores = { 4, "WP" },
@@ -465,13 +372,11 @@ cards.PRESETS = {
                 slices = { 24, "AS-SM75_RTX2060: 12 times 2" },
             },
             vm = { memory_bytes = { 6 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "guess: as v100" },
+        },
+            cards.levels({ 2, "OGK: a TPC" }, { 256, 16, 9, "guess: as v100" },
                 { groups = { "3x10", "WP: 3 GPCs" } }, { 1024, 16, 109, "guess",
                 "guess: KB, P100" }),
-            formats = cards.format("volta", 4),
-        },
+            cards.format("volta", 4)),
     },
     {
         name = "a100",
@@ -482,11 +387,10 @@ cards.PRESETS = {
             cards.occupancy("WP", 64, 32, 167936),
             cards.caches({ 33, "RRZE: 33.0" }, { 206, "RRZE: 205.6, the near half" },
                 30),
-            cards.dram("HBM2", 1593, { 1593000000, "DS: HBM2e of 3.19 Gbit/s a pin" },
+            cards.dram("hbm2e", { 1593000000, "DS: HBM2e of 3.19 Gbit/s a pin" },
                 { 80, "DS: 5,120 bits; pseudo-channels of 8 bytes" },
-                { kind = "HBM2E", latency = { 235, "fitted: RRZE: 521 cycles at 47 to 110 "
-                    .. "MB" } }),
-            cards.tlbs({ 10, "YQG: 209.0 to 219.0" }, 32768, "W24: 64 GB a group"),
+                { 128, "fitted: RRZE: 521 cycles at 47 to 110 MB, half of "
+                .. "them behind the far half" }),
             PCIE4, SM, {
             core = {
                 count = { 108, "DS" },
@@ -505,7 +409,7 @@ cards.PRESETS = {
             },
             xbar = { bytes = { 64, "WP: 5,120 bytes a cycle of 80 slices" } },
             l2cache = {
-                bytes = { 41943040, "WP: of 2 halves, which are one here" },
+                bytes = { 41943040, "WP: of 2 halves" },
                 ways = { 16, "AS-SM80_A100: dl2" },
                 slices = { 80, "WP: of 64 bytes a cycle" },
                 fetch_bytes = { 128, "YQG: of cold loads at a stride of 64 bytes "
@@ -513,17 +417,14 @@ cards.PRESETS = {
                 ports = { 2, "WP: 64 bytes a cycle, two sectors" },
             },
             vm = { memory_bytes = { 80 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 1, "OGK; A30 rows: not shared" }, { 2048, 16, 10,
+        },
+            cards.levels({ 1, "OGK; A30 rows: not shared" }, { 2048, 16, 10,
                 "inferred: W24: 64 GB a group", "YQG: 209.0 to 219.0" }, { groups = {
                 "12x8 2x6", "W24: 14 groups; A30 rows: 6 or 8 cores" } },
                 { 4096, 16, 109, "guess", "guess: KB, P100" }),
-            formats = cards.format("ampere", 4),
-            halves = cards.halves(100, "inferred: YQG: a far hit takes 390 to 420 "
-                .. "cycles, a near one 206", { 128, "fitted: RRZE: 521 cycles at 47 to "
-                .. "110 MB, half of them behind the far half" }),
-        },
+            cards.format("ampere", 4),
+            cards.halves(100, "inferred: YQG: a far hit takes 390 to 420 "
+                .. "cycles, a near one 206")),
     },
     {
         name = "h100",
@@ -534,11 +435,10 @@ cards.PRESETS = {
                 4),
             cards.occupancy("WP", 64, 32, 233472),
             cards.caches({ 38, "MT4G: p50" }, { 222, "MT4G: p50, the near half" }, 31),
-            cards.dram("HBM3", 1309.5, { 1309500000, "MT4G: 2,619 MHz / 2" },
-                { 80, "DS: 5,120 bits; 160 pseudo-channels of 4 bytes in pairs" },
-                { bytes = 64, latency = { 245, "inferred: L25: an H800's near miss, "
-                    .. "556 cycles" } }),
-            cards.tlbs({ 10, "guess: as a100" }, 32768, "guess: as a100"), PCIE5, SM, {
+            cards.dram("hbm3", { 1309500000, "MT4G: 2,619 MHz / 2" },
+                { 160, "DS: 5,120 bits; pseudo-channels of 4 bytes" },
+                { 245, "inferred: L25: an H800's near miss, "
+                    .. "556 cycles" }), PCIE5, SM, {
             core = {
                 count = { 132, "DS" },
                 subcores = { 4, "WP" },
@@ -552,23 +452,19 @@ cards.PRESETS = {
             xbar = { bytes = { 64, "inferred: L25: 4,472 bytes a cycle, of 80 times "
                 .. "64" } },
             l2cache = {
-                bytes = { 52428800, "DS: of 2 halves, which are one here" },
+                bytes = { 52428800, "DS: of 2 halves" },
                 ways = { 20, "AS-SM90_H100: dl2" },
                 slices = { 80, "inferred: L25: 4,472 bytes a cycle" },
                 fetch_bytes = { 64, "guess" },
                 ports = { 2, "inferred: 64 bytes a cycle, two sectors" },
             },
             vm = { memory_bytes = { 80 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 1, "OGK" }, { 2048, 16, 10, "guess: as a100" },
+        },
+            cards.levels({ 1, "OGK" }, { 2048, 16, 10, "guess: as a100" },
                 { groups = { "22x6", "guess: a CPC" } }, { 4096, 16, 109, "guess",
                 "guess: KB, P100" }),
-            formats = cards.format("hopper", 5),
-            slices = cards.apart({ 160, "DS: pseudo-channels of 4 bytes" },
-                "R21 HBM3_6400"),
-            halves = cards.halves(78, "inferred: L25, an H800: near 258, far 414"),
-        },
+            cards.format("hopper", 5),
+            cards.halves(78, "inferred: L25, an H800: near 258, far 414")),
     },
     {
         name = "rtx4080",
@@ -578,11 +474,9 @@ cards.PRESETS = {
             cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
             cards.occupancy("WP", 48, 24, 102400),
             cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
-            cards.dram("GDDR6X", 2800, { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
+            cards.dram("gddr6x", { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
                 { 32, "DS: 256 bits; channels of 8 bits a direction in 16" },
-                { latency = { 150, "inferred: L24: an RTX 4090, 541.5 cycles" } }),
-            cards.tlbs({ 10, "inferred: RRZE, an A40: 546.7 to 553.3 at 94 MB" },
-                16384, "Z23: 128 sets, 8 ways, 16 sub-entries"), PCIE4, SM, {
+                { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), PCIE4, SM, {
             core = {
                 count = { 76, "DS" },
                 subcores = { 4, "WP" },
@@ -602,15 +496,13 @@ cards.PRESETS = {
                 slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" },
             },
             vm = { memory_bytes = { 16 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
+        },
+            cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
                 "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "3x12 4x10",
                 "guess: 7 GPCs of at most 12" }, hash_bits = { 7, "Z23" },
                 hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
                 { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
-            formats = cards.format("ampere", 4),
-        },
+            cards.format("ampere", 4)),
     },
     {
         name = "l40",
@@ -620,11 +512,9 @@ cards.PRESETS = {
             cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
             cards.occupancy("WP", 48, 24, 102400),
             cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
-            cards.dram("GDDR6", 2250, { 2250000000, "DS: 18 Gbit/s a pin" },
+            cards.dram("gddr6", { 2250000000, "DS: 18 Gbit/s a pin" },
                 { 48, "DS: 384 bits; channels of 16 bits" },
-                { latency = { 150, "guess: as rtx4080" } }),
-            cards.tlbs({ 10, "inferred: RRZE, an A40: 546.7 to 553.3 at 94 MB" },
-                16384, "Z23: 128 sets, 8 ways, 16 sub-entries"), PCIE4, SM, {
+                { 150, "guess: as rtx4080" }), PCIE4, SM, {
             core = {
                 count = { 142, "DS" },
                 subcores = { 4, "WP" },
@@ -644,30 +534,14 @@ cards.PRESETS = {
                 slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" },
             },
             vm = { memory_bytes = { 48 << 30, "DS" } },
-        }),
-        later = {
-            levels = cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
+        },
+            cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
                 "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "11x12 1x10",
                 "guess: 12 GPCs of at most 12" }, hash_bits = { 7, "Z23" },
                 hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
                 { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
-            formats = cards.format("ampere", 4),
-        },
+            cards.format("ampere", 4)),
     },
 }
-
---- The settings of a card, with what is on of that which comes later.
-function cards.settings(card)
-    local all = card.settings
-    for _, name in ipairs { "levels", "formats", "slices", "halves" } do
-        local later = ON[name] and card.later and card.later[name]
-        all = later and join(all, later) or all
-    end
-    return all
-end
-
-for _, card in ipairs(cards.PRESETS) do
-    card.settings = cards.settings(card)
-end
 
 return cards

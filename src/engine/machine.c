@@ -281,6 +281,18 @@ static bool of_bytes(struct heddle_shape_info *out,
     return true;
 }
 
+/* A level of uTLBs, whose instances hd_levels_check has counted. */
+static bool of_level(struct heddle_shape_info *out, const struct hd_machine *m,
+                     const struct hd_level_cfg *cfg)
+{
+    uint16_t instance[HD_MAX_CORES];
+    struct heddle_error err;
+
+    return of_entries(out, cfg->entries != 0, cfg->entries, cfg->ways,
+                      hd_level_groups(cfg, out->name, m->core.count, instance,
+                                      &err));
+}
+
 /* The k-th of those that there may be. */
 static bool shape(const struct hd_machine *m, uint32_t k,
                   struct heddle_shape_info *out)
@@ -307,6 +319,12 @@ static bool shape(const struct hd_machine *m, uint32_t k,
     case 6:
         return of_entries(out, l1, m->l1side.entries, 0, cores);
     case 7:
+        return of_level(out, m, &m->utlb1);
+    case 8:
+        return of_level(out, m, &m->utlb2);
+    case 9:
+        return of_level(out, m, &m->utlb3);
+    case 10:
         return of_bytes(out, &m->l1cache, cores, 1);
     default:
         return of_bytes(out, &m->l2cache, m->l2cache.slices, m->l2cache.slices);
@@ -316,9 +334,9 @@ static bool shape(const struct hd_machine *m, uint32_t k,
 int hd_machine_shape(const struct hd_machine *m, uint32_t i,
                      struct heddle_shape_info *out)
 {
-    static const char *const name[] = {"l1tlb",       "l1tlb.large", "l2tlb",
-                                       "l2tlb.large", "bypass",      "pwc",
-                                       "l1side",      "l1cache",     "l2cache"};
+    static const char *const name[] = {
+        "l1tlb",  "l1tlb.large", "l2tlb", "l2tlb.large", "bypass",  "pwc",
+        "l1side", "utlb1",       "utlb2", "utlb3",       "l1cache", "l2cache"};
 
     for (uint32_t k = 0; k < HD_LEN(name); k++) {
         *out = (struct heddle_shape_info){.name = name[k]};

@@ -21,7 +21,7 @@ are more than 512 blocks.  All heads of a group of queries (heads / kv_heads)
 read the same pages at nearly the same time, from different cores.
 
     layout = flash   caches [blocks][16][kv_heads][128], as FlashAttention's
-                     back end: a load is two tokens of 256 bytes, which lie
+                     back end: a load is two tokens of 256 bytes,
                      kv_heads * 256 bytes apart, 8 loads of K and 8 of V.  With
                      8 heads a KV block of a head is 8 pages instead of one
     lengths          conv, code: contexts drawn as those of Azure's services
