@@ -13,8 +13,8 @@
 --
 -- A row is fit where something of a preset was chosen by it or by figures that it is
 -- part of, and test else; tests alone say how good a card is, and no preset was
--- changed after one was looked at, but for what cards.lua says of the A40.  What a row's tolerance is was settled with the
--- experiment, before its first run.
+-- changed after one was looked at, but for what cards.lua says of the A40.  What a
+-- row's tolerance is was settled with the experiment, before its first run.
 --
 -- What is found in a curve, by one rule for measured ones and heddle's:
 --   plateau   the median of the values in a range of abscissae
