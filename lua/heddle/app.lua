@@ -44,6 +44,7 @@ local NAMES = {
     "FFT",
     "FWT",
     "GESUMMV",
+    "GRAPHX",
     "GRM",
     "GUP",
     "HISTO",
