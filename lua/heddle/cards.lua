@@ -310,7 +310,7 @@ cards.PRESETS = {
             cards.caches({ 28, "RRZE: 27.9" }, { 212, "RRZE: 212.1" }, 31),
             cards.dram("hbm2", { 877000000, "MT4G: memory clock" },
                 { 64, "DS: 4,096 bits; pseudo-channels of 8 bytes" },
-                { 149, "fitted: RRZE: 425 cycles at 8 to 16 MB" }), PCIE3, TPC, {
+                { 158, "fitted: RRZE: 425 cycles at 8 to 16 MB" }), PCIE3, TPC, {
             core = {
                 count = { 80, "DS" },
                 subcores = { 4, "WP" },
