@@ -776,6 +776,35 @@ do
     sim:close()
 end
 
+-- Walks of six levels: of each level's reads some hit in the L2, and those of a walk
+-- cache are look-ups that it did not know.
+for _, cached in ipairs { false, true } do
+    local sim = whole.sim({ H.app("GUP", { size = "T" }) }, {
+        ["vm.format"] = "hopper", ["l2tlb.mode"] = cached and "off" or nil,
+        ["pwc.mode"] = cached and "full" or nil, ["pwc.style"] = "physical",
+        ["pwc.line"] = cached and 128 or nil }, { check = true })
+    sim:run()
+    local c = sim:counters()
+    local reads, within = 0, true
+    for level = 1, 6 do
+        local n = c.walk["references_level" .. level]
+        reads = reads + n
+        within = within and c.walk["l2_hits_level" .. level] <= n
+            and n <= c.walk.walks
+        if cached then
+            local asked = c.pwc["hits_level" .. level]
+                + c.pwc["misses_level" .. level]
+            within = within and asked <= c.walk.walks
+                and n <= c.pwc["misses_level" .. level]
+        end
+    end
+    tap.ok(within and reads > 0 and (cached or reads == 6 * c.walk.walks),
+        ("hopper%s: reads of walks, level by level"):format(cached
+            and " with a walk cache" or ""), reads .. " of " .. c.walk.walks)
+    touch(sim)
+    sim:close()
+end
+
 -- The counters that no run of this file touches.
 local WHY = {
     ["bypass.large_hits"] = "the bypass cache is one array",
