@@ -47,6 +47,7 @@ local NAMES = {
     "GRAPHX",
     "GRM",
     "GUP",
+    "HASHJOIN",
     "HISTO",
     "HS",
     "KMEANS",

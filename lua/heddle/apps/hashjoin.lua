@@ -1,0 +1,139 @@
+--[[
+HASHJOIN - a database join without partitions: build a hash table of one relation,
+probe it with another (TU-Berlin-DIMA/fast-interconnects,
+sql-ops/cudautils/no_partitioning_join.cu; Lutz et al., SIGMOD 2022 compare with it).
+
+Arrays, in order: table i64[2 slots] (key, payload; a slot is 16 bytes), rkey, rpay
+i64[n] of the relation that is built, skey, spay i64[n] of the one that probes,
+sums i64[n].  slots = the power of two from n / load on, load in percent.  Footprint
+16 slots + 40 n bytes.
+
+Two launches, blocks of 256 threads, a thread a tuple:
+  build   key and payload are coalesced; then slots from (key * 123456789123456789)
+          on, one after the other, are loaded, each in a line of its own, until one
+          is empty, which a compare-and-swap of 8 bytes takes
+  probe   the key; slots until one is empty; where the key is found the payload of
+          the tuple is loaded and added to the thread's sum, and the walk goes to
+          the next slot: a hit takes one slot more at least
+
+Keys are 1 to n, shuffled.  skew is Zipf's exponent of the probing keys in
+hundredths (0: each once, shuffled otherwise).  The multiplier clusters dense keys
+in small tables, since an odd one permutes them and the lowest bit is dropped.
+
+Everything is real: the table, its collisions, the lengths of loops.  Who of two
+lanes takes a slot is the lower one, in a warp; among warps the machine decides.
+
+Approximated: instructions between accesses are guesses (alu_tuple, alu_slot); the
+released program has 1 to 64 thousand threads that take tuples in turn.
+
+SPDX-License-Identifier: MIT
+]]
+local h = require "heddle.kernel"
+local app, kernel, i64 = h.app, h.kernel, h.i64
+
+local BLOCK = 256
+local FACTOR = 123456789123456789
+local EMPTY = -1
+
+local function slots(p)
+    local n = 1
+    while n * p.load < p.n * 100 do n = 2 * n end
+    return n
+end
+
+local function check(p)
+    h.check(p.n > 0 and p.n < 1 << 31,
+        ("HASHJOIN: n = %d tuples, 1 to %d are possible"):format(p.n,
+            (1 << 31) - 1))
+    h.check(p.load > 0 and p.load < 100,
+        ("HASHJOIN: load = %d percent, 1 to 99 are possible"):format(p.load))
+end
+
+-- Where a key's slots begin, by elements.
+local function first(p, key)
+    return (key * FACTOR):band(2 * slots(p) - 2)
+end
+
+local function build(p, b)
+    local mask = 2 * slots(p) - 1
+    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK, regs = 24 }
+    return kernel("build", options, function(t)
+        t:alu(p.alu_tuple)
+        t:exit_if(t.gid:ge(p.n))
+        local key, pay = t:load(b.rkey, t.gid), t:load(b.rpay, t.gid)
+        local at, open = t:var(first(p, key)), t:var(1)
+        t:alu(p.alu_tuple, { uses = { key } })
+        t:while_(function() return open:get():ne(0) end, function()
+            local old = t:load(b.table, at:get())
+            t:alu(p.alu_slot, { uses = { old } })
+            t:when(old:eq(EMPTY), function()
+                local was = t:atomic("cas", b.table, at:get(), key, EMPTY)
+                t:alu(1, { uses = { was } })
+                t:when(was:eq(EMPTY), function()
+                    t:store(b.table, at:get() + 1, pay)
+                    open:set(0)
+                end)
+            end)
+            at:set((at:get() + 2):band(mask))
+        end)
+    end)
+end
+
+local function probe(p, b)
+    local mask = 2 * slots(p) - 1
+    local options = { grid = h.ceil(p.n, BLOCK), block = BLOCK, regs = 24 }
+    return kernel("probe", options, function(t)
+        t:alu(p.alu_tuple)
+        t:exit_if(t.gid:ge(p.n))
+        local key = t:load(b.skey, t.gid)
+        local at, open = t:var(first(p, key)), t:var(1)
+        t:alu(p.alu_tuple, { uses = { key } })
+        t:while_(function() return open:get():ne(0) end, function()
+            local slot = t:load(b.table, at:get())
+            t:alu(p.alu_slot, { uses = { slot } })
+            t:when(slot:eq(key), function()
+                local pay = t:load(b.spay, t.gid)
+                local sum = t:load(b.sums, t.gid)
+                t:store(b.sums, t.gid, sum + pay)
+            end)
+            t:when(slot:eq(EMPTY), function() open:set(0) end)
+            at:set((at:get() + 2):band(mask))
+        end)
+    end)
+end
+
+return app {
+    name = "HASHJOIN", suite = "databases",
+    source = "TU-Berlin-DIMA/fast-interconnects 172b177 no_partitioning_join.cu",
+    summary = "hash join without partitions; a page of the table a lane",
+    registers = "guess: no machine code was read",
+    params = { n = 1 << 18, load = 50, skew = 0, seed = 1, alu_tuple = 4,
+        alu_slot = 4 },
+    sizes = {
+        T = { n = 1 << 12 },
+        S = { n = 1 << 18 },
+        M = { n = 1 << 20 },
+        L = { n = 1 << 24 },
+    },
+    footprint = function(p) return 16 * slots(p) + 40 * p.n end,
+
+    buffers = function(p)
+        check(p)
+        local generate = require "heddle.generate"
+        local r = generate.permutation { n = p.n, seed = p.seed }
+        local s = p.skew == 0
+            and generate.permutation { n = p.n, seed = p.seed + 1 }
+            or generate.zipf { n = p.n, keys = p.n, s = p.skew / 100,
+                seed = p.seed + 1 }
+        return {
+            i64("table", 2 * slots(p), { data = EMPTY }),
+            i64("rkey", p.n, { data = function(i) return r[i] + 1 end }),
+            i64("rpay", p.n, { data = 1 }),
+            i64("skey", p.n, { data = function(i) return s[i] + 1 end }),
+            i64("spay", p.n, { data = 1 }),
+            i64("sums", p.n, { contents = true }),
+        }
+    end,
+
+    kernels = function(p, b) return { build(p, b), probe(p, b) } end,
+}
