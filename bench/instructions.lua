@@ -312,12 +312,12 @@ runner.spread(#jobs, arg.jobs, function(i)
 end, function(i, m)
     local j = jobs[i]
     ended = ended + 1
-    if not m.ok then
+    if not m.ok and j.build == 1 then
         error(("%s on %s failed:\n%s"):format(ROWS[j.row][1], names[j.build],
             m.result.message), 0)
     end
     got[j.row] = got[j.row] or {}
-    got[j.row][j.build] = m.result
+    got[j.row][j.build] = m.ok and m.result -- false: a build that lacks the setting
     io.stderr:write(("  %2d of %d  %s\n"):format(ended, #jobs, ROWS[j.row][1]))
 end)
 
@@ -333,11 +333,11 @@ for i, r in ipairs(ROWS) do
         local net = {}
         for b = 1, #builds do
             local lua = type(r[2]) ~= "string" and i ~= 1
-            net[b] = got[i][b] - (lua and got[1][b] or 0)
-            row[#row + 1] = ("%.2f"):format(net[b] / 1e6)
-            entry[names[b]] = net[b]
+            net[b] = got[i][b] and got[i][b] - (lua and got[1][b] or 0)
+            row[#row + 1] = net[b] and ("%.2f"):format(net[b] / 1e6) or "refused"
+            entry[names[b]] = net[b] or nil
         end
-        if builds[2] then
+        if net[2] then
             local change = 100 * (net[1] / net[2] - 1)
             slower = slower + (change > 1 and 1 or 0)
             row[#row + 1] = ("%+.2f %%"):format(change)
