@@ -318,7 +318,7 @@ for what, settings in pairs { mapped = {}, faulting = { ["vm.paging"] = "fault",
     while cut.now < sim.now do
         at = at + 307
         cut:run(307)
-        local kept = cut:snapshot()
+        local kept <close> = cut:snapshot()
         cut:run(150)
         local hash = cut.core:state_hash()
         cut:restore(kept)
