@@ -261,6 +261,33 @@ end
 
 -- ---- the cards --------------------------------------------------------------------
 
+--- What an RTX 40 and an L40 have alike.
+local ADA = join(ALL,
+    cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
+    cards.occupancy("WP", 48, 24, 102400),
+    cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
+    PCIE4, SM, {
+    core = {
+        subcores = { 4, "WP" },
+        alu_latency = { 4, "guess: as a100" },
+        fp64_interval = { 64, "WP: 2 FP64 units a core" },
+    },
+    shared = { latency = { 29, "Accel-Sim's RTX 4060" } },
+    l1cache = {
+        bytes = { 106496, "guess: as GA102: RRZE, an A40: hits to 104 KB" },
+        ways = { 208, "guess: 4 sets" },
+    },
+    xbar = { bytes = { 32, "inferred: an RTX 4090's slices: "
+        .. "smallscientist1/cuda_microbenchmark" } },
+    l2cache = { ways = { 16, "Accel-Sim's RTX 4060" } },
+},
+    cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
+        "inferred: RRZE, an A40: 546.7 to 553.3" }, {
+        hash_bits = { 7, "Z23, a GA102" },
+        hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
+        { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
+    cards.format("ampere", 4))
+
 cards.PRESETS = {
     {
         name = "p100",
@@ -469,78 +496,32 @@ cards.PRESETS = {
     {
         name = "rtx4080",
         summary = "a GeForce RTX 4080 16 GB (Ada, 2022)",
-        settings = join(ALL,
+        settings = join(ADA,
             cards.clock(2505000000, "DS: boost"),
-            cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
-            cards.occupancy("WP", 48, 24, 102400),
-            cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
             cards.dram("gddr6x", { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
                 { 32, "DS: 256 bits; channels of 8 bits a direction in 16" },
-                { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), PCIE4, SM, {
-            core = {
-                count = { 76, "DS" },
-                subcores = { 4, "WP" },
-                alu_latency = { 4, "guess: as a100" },
-                fp64_interval = { 64, "WP: 2 FP64 units a core" },
-            },
-            shared = { latency = { 29, "Accel-Sim's RTX 4060" } },
-            l1cache = {
-                bytes = { 106496, "guess: as GA102: RRZE, an A40: hits to 104 KB" },
-                ways = { 208, "guess: 4 sets" },
-            },
-            xbar = { bytes = { 32, "inferred: an RTX 4090's slices: "
-                .. "smallscientist1/cuda_microbenchmark" } },
-            l2cache = {
-                bytes = { 67108864, "DS" },
-                ways = { 16, "Accel-Sim's RTX 4060" },
-                slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" },
-            },
+                { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), {
+            core = { count = { 76, "DS" } },
+            l2cache = { bytes = { 67108864, "DS" },
+                slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" } },
+            utlb2 = { groups = { "3x12 4x10", "guess: 7 GPCs of at most 12" } },
             vm = { memory_bytes = { 16 << 30, "DS" } },
-        },
-            cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
-                "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "3x12 4x10",
-                "guess: 7 GPCs of at most 12" }, hash_bits = { 7, "Z23, a GA102" },
-                hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
-                { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
-            cards.format("ampere", 4)),
+        }),
     },
     {
         name = "l40",
         summary = "an L40 48 GB (Ada, 2022)",
-        settings = join(ALL,
+        settings = join(ADA,
             cards.clock(2490000000, "DS: boost"),
-            cards.units("WP: 4 sub-cores of 32 lanes, 4 special", 32, 32, 4),
-            cards.occupancy("WP", 48, 24, 102400),
-            cards.caches({ 40, "AIK: an RTX 4090" }, { 273, "L24: an RTX 4090" }, 30),
             cards.dram("gddr6", { 2250000000, "DS: 18 Gbit/s a pin" },
                 { 48, "DS: 384 bits; channels of 16 bits" },
-                { 150, "guess: as rtx4080" }), PCIE4, SM, {
-            core = {
-                count = { 142, "DS" },
-                subcores = { 4, "WP" },
-                alu_latency = { 4, "guess: as a100" },
-                fp64_interval = { 64, "WP: 2 FP64 units a core" },
-            },
-            shared = { latency = { 29, "Accel-Sim's RTX 4060" } },
-            l1cache = {
-                bytes = { 106496, "guess: as GA102: RRZE, an A40: hits to 104 KB" },
-                ways = { 208, "guess: 4 sets" },
-            },
-            xbar = { bytes = { 32, "inferred: an RTX 4090's slices: "
-                .. "smallscientist1/cuda_microbenchmark" } },
-            l2cache = {
-                bytes = { 100663296, "DS" },
-                ways = { 16, "Accel-Sim's RTX 4060" },
-                slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" },
-            },
+                { 150, "guess: as rtx4080" }), {
+            core = { count = { 142, "DS" } },
+            l2cache = { bytes = { 100663296, "DS" },
+                slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" } },
+            utlb2 = { groups = { "11x12 1x10", "guess: 12 GPCs of at most 12" } },
             vm = { memory_bytes = { 48 << 30, "DS" } },
-        },
-            cards.levels({ 1, "OGK" }, { 1024, 8, 10, "Z23: 128 sets, 8 ways",
-                "inferred: RRZE, an A40: 546.7 to 553.3" }, { groups = { "11x12 1x10",
-                "guess: 12 GPCs of at most 12" }, hash_bits = { 7, "Z23, a GA102" },
-                hash_from = { 0, "guess: Z23 has 20 for pages of 64 KB" } },
-                { 2048, 8, 109, "inferred: Z23: 256 sets, 8 ways", "guess: KB, P100" }),
-            cards.format("ampere", 4)),
+        }),
     },
 }
 

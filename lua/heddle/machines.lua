@@ -36,7 +36,6 @@
 -- NVIDIA's cards are in cards.lua.
 --
 -- SPDX-License-Identifier: MIT
-local cards = require "heddle.cards"
 local config = require "heddle.config"
 
 local machines = {}
@@ -813,7 +812,8 @@ local PRESETS = {
     },
 }
 
-table.move(cards.PRESETS, 1, #cards.PRESETS, #PRESETS + 1, PRESETS)
+-- Those of cards.lua, which is read when one of them is asked for.
+local CARDS = { "p100", "v100", "rtx2060", "a100", "h100", "rtx4080", "l40" }
 
 --- Names that presets had, and what is said of one that is used.
 local FORMER = { hardware = "maxwell-tu104" }
@@ -826,6 +826,19 @@ for _, preset in ipairs(PRESETS) do
 end
 for former, name in pairs(FORMER) do
     by_name[former] = by_name[name]
+end
+for _, name in ipairs(CARDS) do
+    by_name[name] = false
+end
+
+--- The preset of a name, or nil.
+local function preset_of(name)
+    if by_name[name] == false then
+        for _, card in ipairs(require("heddle.cards").PRESETS) do
+            by_name[card.name] = card
+        end
+    end
+    return by_name[name]
 end
 
 local Machine = {}
@@ -864,7 +877,7 @@ end
 
 --- All settings of a preset.  What is from the one that it derives from says so.
 local function preset_settings(preset)
-    local base = preset.from and preset_settings(by_name[preset.from]) or {}
+    local base = preset.from and preset_settings(preset_of(preset.from)) or {}
     for name, v in pairs(base) do
         if not v[2]:find "^as " then
             base[name] = { v[1], ("as %s: %s"):format(preset.from, v[2]) }
@@ -882,13 +895,13 @@ function machines.names()
     for i, preset in ipairs(PRESETS) do
         out[i] = preset.name
     end
-    return out
+    return table.move(CARDS, 1, #CARDS, #out + 1, out)
 end
 
 --- The preset itself, by its name or a former one: name, from, summary, settings
 -- (what it states).
 function machines.get(name)
-    return by_name[name]
+    return preset_of(name)
 end
 
 --- A machine from flat settings (a file).
@@ -906,7 +919,7 @@ function machines.machine(what)
     elseif type(what) == "table" then
         return new("default", nil, {}):with(what)
     end
-    local preset = by_name[what]
+    local preset = preset_of(what)
     if not preset then
         local names = machines.names()
         error(require("heddle.core").error(-3,
@@ -922,7 +935,7 @@ end
 
 --- Lines for `heddle explain`.
 function machines.explain(name)
-    local preset = by_name[name]
+    local preset = preset_of(name)
     if not preset then
         return nil
     end

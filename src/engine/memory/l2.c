@@ -225,7 +225,7 @@ static HD_APART void down_wait(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 }
 
 /* A request enters the queue, or leaves it at once. */
-HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+static HD_INLINE void down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_dram *dram = sl->l2->w.dram;
 
@@ -241,6 +241,11 @@ HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     down_wait(sl, now, r);
 }
 
+HD_HOT void hd_l2_down_join(struct hd_l2_slice *sl, hd_time now, uint32_t r)
+{
+    down_join(sl, now, r);
+}
+
 /* Puts a request into the queue at `at`; its place is taken now. */
 inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
                           uint32_t r)
@@ -252,7 +257,7 @@ inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
     }
     hd_l2_request(sl, r)->born = at;
     if (HD_LIKELY(at <= now)) {
-        hd_l2_down_join(sl, now, r);
+        down_join(sl, now, r);
         return;
     }
     sl->s->promised++;
@@ -438,13 +443,15 @@ static HD_HOT uint32_t serve_first(struct hd_l2_slice *sl, hd_time now,
     bool write = q->kind == HD_REQ_WRITE;
     uint32_t e, m;
 
-    if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0) &&
-        hd_l2half_serve(sl, now, r, t))
-        return HD_L2_GO;
-    if (HD_UNLIKELY(q->flags & (HD_REQ_BYPASS | HD_REQ_SECTORS)))
-        return (q->flags & HD_REQ_BYPASS) != 0
-                   ? hd_l2_serve_bypassed(sl, now, r, t)
-                   : hd_l2sector_serve(sl, now, r, t);
+    if (HD_UNLIKELY(q->flags &
+                    (HD_REQ_HALF | HD_REQ_BYPASS | HD_REQ_SECTORS))) {
+        if ((q->flags & HD_REQ_HALF) != 0 && hd_l2half_serve(sl, now, r, t))
+            return HD_L2_GO;
+        if ((q->flags & HD_REQ_BYPASS) != 0)
+            return hd_l2_serve_bypassed(sl, now, r, t);
+        if ((q->flags & HD_REQ_SECTORS) != 0)
+            return hd_l2sector_serve(sl, now, r, t);
+    }
     e = hd_assoc_find(&sl->tags.tags, q->spare, q->line);
     if (e == HD_NONE && !(write && sl->l2->cfg.write != HD_WRITE_BACK)) {
         m = hd_mshr_find(&sl->mshr, q->line);
@@ -619,7 +626,7 @@ HD_APART void hd_l2_serve_other(struct hd_l2_slice *sl, hd_time now,
         break;
     case HD_L2_DOWN:
         s->promised--;
-        hd_l2_down_join(sl, now, a);
+        down_join(sl, now, a);
         if (s->cause == HD_L2_QUEUE)
             hd_l2_resume(sl, now);
         break;
@@ -674,6 +681,7 @@ static int open_slice(struct hd_l2 *l2, uint32_t i)
     sl->i = i;
     sl->channel = l2->apart ? HD_NONE : i / (uint32_t)l2->spread.banks;
     sl->req = l2->req;
+    sl->launch = l2->w.reqs->launch;
     sl->apps = l2->stat.apps - 1;
     sl->count = hd_count_row(&l2->stat, i, 0);
     sl->component = hd_events_component(

@@ -210,6 +210,14 @@ hd_time hd_l2half_back(struct hd_l2_slice *sl, const struct hd_req *q,
     return at;
 }
 
+void hd_l2half_reply(struct hd_l2_slice *sl, uint32_t r, hd_time leaves)
+{
+    const struct hd_req *q = &sl->req[r];
+    const struct hd_client *c = &sl->l2->w.clients[q->client];
+
+    c->reply(c->self, hd_l2half_back(sl, q, leaves), r);
+}
+
 /* ---- copies -------------------------------------------------------------- */
 
 static void half_drop(struct hd_l2_slice *sl, uint32_t app, uint32_t set,

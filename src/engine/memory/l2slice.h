@@ -90,6 +90,7 @@ struct hd_l2_slice {
     struct hd_l2 *l2;
     struct hd_l2_state *s; /* arena */
     struct hd_req *req;    /* arena: the pool */
+    const uint16_t *launch; /* hd_reqs.launch */
     uint64_t *count;       /* arena: the slice's rows of counters */
     uint32_t apps;         /* rows of applications; one more follows */
     uint32_t i, component;
@@ -240,6 +241,8 @@ static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
 /* l2half.c: when an answer that leaves its slice has passed the halves. */
 hd_time hd_l2half_back(struct hd_l2_slice *sl, const struct hd_req *q,
                        hd_time leaves);
+/* Replies then. */
+void hd_l2half_reply(struct hd_l2_slice *sl, uint32_t r, hd_time leaves);
 
 /* Answers a request whose data is there at `at`. */
 static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
@@ -265,8 +268,9 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
                                                  : HD_L2_DATA_LATENCY][row],
                 hd_recip_div(l2->per_core, leaves - q->born));
     if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0))
-        leaves = hd_l2half_back(sl, q, leaves);
-    c->reply(c->self, leaves, r);
+        hd_l2half_reply(sl, r, leaves);
+    else
+        c->reply(c->self, leaves, r);
 }
 
 /* ---- steps that the files of the station share ------------------------- */
@@ -287,7 +291,7 @@ static inline uint64_t *hd_l2_counters(const struct hd_l2_slice *sl,
 static inline uint64_t *hd_l2_launch(const struct hd_l2_slice *sl,
                                      const struct hd_req *q)
 {
-    uint32_t row = sl->l2->w.reqs->launch[q - sl->req];
+    uint32_t row = sl->launch[q - sl->req];
 
     return row != 0 ? sl->count + row * HD_L2_COUNTERS
                     : hd_l2_counters(sl, q->app);
@@ -302,9 +306,8 @@ static inline void hd_l2_count(struct hd_l2_slice *sl, const struct hd_req *q,
 
     if (q->kind == HD_REQ_WALK)
         class = HD_L2_WALK1 + ((q->level - 1u) & 3);
-    c = HD_UNLIKELY(sl->l2->w.reqs->launch != NULL)
-            ? hd_l2_launch(sl, q)
-            : hd_l2_counters(sl, q->app);
+    c = HD_UNLIKELY(sl->launch != NULL) ? hd_l2_launch(sl, q)
+                                        : hd_l2_counters(sl, q->app);
     c += class * HD_L2_RESULTS;
     c[HD_L2_LOOKUPS]++;
     c[result]++;
