@@ -102,6 +102,30 @@ tap.is(missed, 18, "whichever the two are")
 missed = shared "1x3 1x1 1x2"
 tap.ok(missed > 18 + 3 * 50, "three do not, and miss all the time", missed)
 
+-- ---- what comes with a page ------------------------------------------------------
+
+-- Pages that one walk fills: those whose entries are in the same 128 bytes, 8 bytes
+-- each; in x86-64 a page of 64 KB has sixteen of them, and in NVIDIA's formats one of
+-- 2 MB has 16 bytes.
+for _, case in ipairs {
+    { "x86-64", "4K", 16 }, { "x86-64", "64K", 1 }, { "x86-64", "2M", 16 },
+    { "volta", "4K", 16 }, { "volta", "64K", 16 }, { "volta", "2M", 8 },
+} do
+    local format, page, each = table.unpack(case)
+    local bytes = 32 * ({ ["4K"] = 4096, ["64K"] = 65536, ["2M"] = 2 << 20 })[page]
+    local sim <close> = whole.sim({ H.app("PCHASE", { bytes = bytes,
+        stride = bytes // 32, passes = 1, line = 0 }) }, { ["vm.format"] = format,
+        ["vm.page"] = page, ["vm.round"] = true, ["l1tlb.mode"] = "off",
+        ["l1tlb.blocking"] = "none", ["l2tlb.mode"] = "off",
+        ["utlb1.entries"] = 64, ["utlb1.share"] = 0, ["utlb1.sub_4k"] = 16,
+        ["utlb1.sub_64k"] = 16, ["utlb1.sub_2m"] = 16, ["utlb1.fill"] = "line" },
+        { check = true })
+    sim:run()
+    local walks = sim:counters().walk.walks
+    tap.ok(walks >= 32 // each and walks <= 32 // each + 2,
+        ("%s, %s: %d pages a walk"):format(format, page, each), walks)
+end
+
 -- ---- whole machines -------------------------------------------------------------
 
 local SMALL = whole.join(whole.SMALL, {

@@ -31,34 +31,32 @@ local x = v.x
 
 --- Card, file, ranges of quick in kB, plateau in the L2 and in DRAM in kB, use, and
 -- what gpu-stream reads, GB/s.
-local CARDS = {
+local CARDS = common.only(arg, {
     { "v100", nil, { 24576 }, nil, { 20000, 30000 }, "test", 867 },
     { "a100", "l2-bandwidth-a100_80.txt", { 4096, 12288, 25600, 30720, 36864, 48128,
         69632 }, { 2000, 25600 }, { 60000, 130000 }, "fit", 1776 },
     { "h100-pcie", "l2-bandwidth-h100_pcie.txt", { 4608, 14336, 30720, 44032, 76288 },
         { 2000, 30720 }, { 69000, 160000 }, "test", 1942 },
-}
+})
 
 local jobs, at = {}, {}
 for _, c in ipairs(CARDS) do
-    if arg.only == "" or ("," .. arg.only .. ","):find("," .. c[1] .. ",", 1, true) then
-        local machine, ranges = own.machine(c[1]), {}
-        local cores = tonumber(machine:get "core.count")
-        c.clock, c.curve = tonumber(machine:get "clock.core"), {}
-        for i, p in ipairs(x.full and c[2] and common.curve(c[2]) or {}) do
-            if i % 4 == 1 and p[1] * 1024 < 3 * machine:get "l2cache.bytes" then
-                ranges[#ranges + 1] = p[1]
-            end
+    local machine, ranges = own.machine(c[1]), {}
+    local cores = tonumber(machine:get "core.count")
+    c.clock, c.curve = tonumber(machine:get "clock.core"), {}
+    for i, p in ipairs(x.full and c[2] and common.curve(c[2]) or {}) do
+        if i % 4 == 1 and p[1] * 1024 < 3 * machine:get "l2cache.bytes" then
+            ranges[#ranges + 1] = p[1]
         end
-        for _, kb in ipairs(#ranges > 0 and ranges or c[3]) do
-            local bytes = math.tointeger(kb * 1024)
-            local blocks = math.max(bytes // PIECE, 2 * cores)
-            blocks = math.tointeger(blocks)
-            at[#at + 1] = { c, kb, blocks * PIECE }
-            jobs[#at] = { machine = machine, seed = arg.seed, apps = { kernels.of("read",
-                { bytes = bytes, each = PIECE, blocks = blocks,
-                    warm = math.max(bytes // PIECE, 1) }) } }
-        end
+    end
+    for _, kb in ipairs(#ranges > 0 and ranges or c[3]) do
+        local bytes = math.tointeger(kb * 1024)
+        local blocks = math.max(bytes // PIECE, 2 * cores)
+        blocks = math.tointeger(blocks)
+        at[#at + 1] = { c, kb, blocks * PIECE }
+        jobs[#at] = { machine = machine, seed = arg.seed, apps = { kernels.of("read",
+            { bytes = bytes, each = PIECE, blocks = blocks,
+                warm = math.max(bytes // PIECE, 1) }) } }
     end
 end
 for i, r in ipairs(x:run(jobs)) do
@@ -67,8 +65,8 @@ for i, r in ipairs(x:run(jobs)) do
 end
 
 for _, c in ipairs(CARDS) do
-    local measured = c.curve and c[2] and common.curve(c[2])
-    local thin = not x.full and c.curve and ("%d ranges, 128 kB a block"):format(#c.curve)
+    local measured = c[2] and common.curve(c[2])
+    local thin = not x.full and ("%d ranges, 128 kB a block"):format(#c.curve)
         or "1 range in 4, 128 kB a block"
     if measured then
         local function plateaus(curve)
@@ -87,11 +85,9 @@ for _, c in ipairs(CARDS) do
         v:chart(c[1] .. ", all cores read a common range", "range, kB", "GB/s", measured,
             c.curve)
     end
-    if c.curve then
-        v:row { c[1] .. ": gpu-stream reads", unit = "GB/s", measured = c[7],
-            heddle = common.plateau(c.curve, c[5][1], c[5][2]), tolerance = 0.15,
-            use = "test", thin = thin }
-    end
+    v:row { c[1] .. ": gpu-stream reads", unit = "GB/s", measured = c[7],
+        heddle = common.plateau(c.curve, c[5][1], c[5][2]), tolerance = 0.15,
+        use = "test", thin = thin }
 end
 x:say "Two blocks of 1,024 threads a core, loads of 4 bytes a thread, 4 at once"
 v:close()

@@ -82,6 +82,27 @@ function common.karnagel(name)
     return out
 end
 
+--- Those of a list of cards, { name, ... } each, that arg.only names; empty: all.
+function common.only(arg, cards)
+    local out, named, known = {}, {}, {}
+    for name in arg.only:gmatch "[^,]+" do
+        named[name] = true
+    end
+    for i, c in ipairs(cards) do
+        known[i] = c[1]
+        if arg.only == "" or named[c[1]] then
+            out[#out + 1] = c
+        end
+        named[c[1]] = nil
+    end
+    local wrong = next(named)
+    if wrong then
+        error({ usage = ("only=%s: there is no card '%s' here; there are %s"):format(
+            arg.only, wrong, table.concat(known, ", ")) }, 0)
+    end
+    return out
+end
+
 -- ---- curves --------------------------------------------------------------------
 
 --- The median of the values from x = low to high; nil where there are none.

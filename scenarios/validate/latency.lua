@@ -28,15 +28,11 @@ local v = common.open { name = "validate/latency", arg = arg,
 local x = v.x
 
 --- Cards: name, file, knees in kB around which quick has more points.
-local CARDS = {
+local CARDS = common.only(arg, {
     { "v100", "latency-v100.txt", { 121, 6144 } },
     { "a100", "latency-a100_80.txt", { 152, 17000, 40000 } },
     { "a40", "latency-a40.txt", { 104, 5505 } },
-}
-
-local function wanted(name)
-    return arg.only == "" or (","..arg.only..","):find("," .. name .. ",", 1, true)
-end
+})
 
 --- The measured points that are run: all, or those near knees and every tenth.
 local function thinned(curve, knees)
@@ -65,13 +61,11 @@ end
 
 local jobs, at = {}, {}
 for _, c in ipairs(CARDS) do
-    if wanted(c[1]) then
-        local machine = own.machine(c[1])
-        c.curve, c.heddle = common.curve(c[2]), {}
-        for _, kb in ipairs(thinned(c.curve, c[3])) do
-            jobs[#jobs + 1] = job(machine, kb)
-            at[#jobs] = { c, kb }
-        end
+    local machine = own.machine(c[1])
+    c.curve, c.heddle = common.curve(c[2]), {}
+    for _, kb in ipairs(thinned(c.curve, c[3])) do
+        jobs[#jobs + 1] = job(machine, kb)
+        at[#jobs] = { c, kb }
     end
 end
 for i, r in ipairs(x:run(jobs)) do
@@ -142,11 +136,9 @@ local PIECES = {
     end,
 }
 for _, c in ipairs(CARDS) do
-    if c.heddle then
-        PIECES[c[1]](c)
-        v:chart(("%s, one thread, random over lines"):format(c[1]), "range, kB",
-            "cycles a load", c.curve, c.heddle)
-    end
+    PIECES[c[1]](c)
+    v:chart(("%s, one thread, random over lines"):format(c[1]), "range, kB",
+        "cycles a load", c.curve, c.heddle)
 end
 x:say("Random chase over lines of %d bytes, pages of 2 MB; figures of RRZE's "
     .. "gpu-latency", LINE)

@@ -60,6 +60,16 @@ uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t)
     return 1u << t->entry_shift;
 }
 
+uint64_t hd_ptables_together(const struct hd_ptables *t, uint32_t pages,
+                           uint32_t bytes)
+{
+    uint32_t n = bytes / hd_ptables_entry_bytes(t);
+
+    if (pages == HD_LARGE_PAGES) /* an entry of a dual format is two */
+        return (uint64_t)(n >> t->format->dual) * pages;
+    return t->format->dual ? (uint64_t)n * pages : n; /* else one a base page */
+}
+
 int hd_pt_in_reach(struct hd_ptables *t, const struct hd_pt_job *j,
                    uint64_t first, uint64_t end)
 {

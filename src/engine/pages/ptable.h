@@ -202,9 +202,12 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
 bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                      struct hd_xlate *x);
 
-/* Bytes of an entry, which is a power of two; whether it can stand for 2 MB, 0,
- * or an error. */
+/* Bytes of an entry, which is a power of two. */
 uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t);
+/* Base pages of pages of so many whose entries are in `bytes` of their table. */
+uint64_t hd_ptables_together(const struct hd_ptables *t, uint32_t pages,
+                           uint32_t bytes);
+/* Whether an entry can stand for 2 MB: 0, or an error. */
 int hd_ptables_may_join(const struct hd_ptables *t, struct heddle_error *err);
 
 /* Physical addresses of the entries that a walk of vpn reads, pte[0] the

@@ -69,6 +69,9 @@ enum hd_level_stat {
 
 static const char *const NAME[HD_LEVELS] = {"utlb1", "utlb2", "utlb3"};
 
+/* Bytes of the page table that a walk's last read brings. */
+enum { HD_LEVEL_LINE = 128 };
+
 /* What an event of a level is: a request arrives, or its answer does. */
 enum { LEVEL_ASKED, LEVEL_ANSWERED };
 
@@ -113,7 +116,6 @@ struct hd_levels {
     uint32_t instances[HD_LEVELS];
     hd_time lookup[HD_LEVELS];
     hd_time tick;  /* a core cycle */
-    uint32_t line; /* base pages whose entries are in a line of the table */
     const struct hd_level_cfg *cfg[HD_LEVELS];
 };
 
@@ -385,10 +387,11 @@ static void level_fill_line(struct hd_level *l, const struct hd_treq *q,
                             const struct hd_xlate *x)
 {
     const struct hd_levels *v = l->of;
-    uint64_t step = x->page_pages, group, first;
+    uint64_t step = x->page_pages, first;
+    uint64_t group =
+        hd_ptables_together(v->m->w.tables, x->page_pages, HD_LEVEL_LINE);
     struct hd_xlate y, near;
 
-    group = step == HD_LARGE_PAGES ? v->line * step : v->line;
     first = x->vpn.v & ~(group - 1);
     for (uint64_t p = first; p < first + group; p += step) {
         hd_vpn at = {p};
@@ -785,7 +788,6 @@ hd_levels_open(struct hd_env *env, struct hd_mmu *m,
     v->env = env;
     v->m = m;
     v->tick = hd_ticks(env->clk, HD_CLK_CORE, 1);
-    v->line = m->run_pages;
     v->request =
         hd_arena_take(env->arena, m->w.treqs->numbers.room, sizeof *v->request);
     v->port = hd_env_take(env, m->w.cores, sizeof *v->port);
