@@ -17,8 +17,8 @@ static inline bool hd_l1d_is_full(const struct hd_core *c)
     return c->gpu->m->l1cache.mode.kind == HD_FULL;
 }
 
-/* A store of an instruction is sent: with core.exit=stores its warp does not end
- * before it is acknowledged. */
+/* A store of an instruction is sent: with core.exit=stores its warp does not
+ * end before it is acknowledged. */
 static inline void hd_l1d_owed(struct hd_core *c, uint32_t memop)
 {
     if (HD_UNLIKELY(c->gpu->m->core.exit == HD_EXIT_STORES))

@@ -63,7 +63,7 @@ struct hd_stat {
 /* The rows of launches: of each application as many as it has streams, behind
  * those of all applications. */
 struct hd_hand {
-    uint32_t row; /* the one at hand; 0: none */
+    uint32_t row;  /* the one at hand; 0: none */
     uint32_t rows; /* of all applications; 0: no launches overlap */
     struct {
         uint32_t first, n;
@@ -90,7 +90,8 @@ static inline uint64_t *hd_count_at(const struct hd_stat *s, uint32_t instance,
     return &s->v[((size_t)instance * s->rows + row) * s->n];
 }
 
-/* What an application has counted in one instance: that of its launches, too. */
+/* What an application has counted in one instance: that of its launches, too.
+ */
 uint64_t hd_stat_value(const struct hd_stat *s, uint32_t instance, uint32_t app,
                        uint32_t counter, uint32_t kind);
 
@@ -137,7 +138,8 @@ struct hd_stat hd_stats_group_by_launch(struct hd_stats *st,
                                         const struct hd_rows *rows,
                                         uint32_t instances);
 
-/* Before any part registers: launches of an application overlap in n streams. */
+/* Before any part registers: launches of an application overlap in n streams.
+ */
 void hd_stats_launches(struct hd_stats *st, uint32_t app, uint32_t n);
 /* The row of a stream of an application. */
 static inline uint32_t hd_stats_launch(const struct hd_stats *st, uint32_t app,

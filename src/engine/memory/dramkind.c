@@ -11,8 +11,8 @@
  *
  * A timing that is set beside a kind is refused, unless it is what the kind
  * has anyway, and so are other rows and bursts.  A timing in cycles is true at
- * one clock; cycles of one clock beside another, which come from a copied set of
- * settings, are the commonest error of published configurations.  For other
+ * one clock; cycles of one clock beside another, which come from a copied set
+ * of settings, are the commonest error of published configurations.  For other
  * timings set dram.kind=none and all of them.  Banks, groups and buses that are
  * set stay: they differ among parts of a kind (with the stack), and no timing
  * depends on them.

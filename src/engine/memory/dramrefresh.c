@@ -16,8 +16,8 @@
 void hd_dram_plan_refresh(struct hd_dram *d, const struct hd_dramlane *l)
 {
     struct hd_dramchan *ch = l->ch;
-    uint64_t shut = hd_dram_turn_at(
-        d, l, hd_max_u64(hd_dram_rows_from(d, l), ch->ref_at));
+    uint64_t shut =
+        hd_dram_turn_at(d, l, hd_max_u64(hd_dram_rows_from(d, l), ch->ref_at));
     uint64_t all = shut;
     bool open = false;
 

@@ -16,8 +16,8 @@
  * Invariant: spans are in the order of application and address, do not overlap,
  * have pages of allocations only, and two that touch differ in their advice.
  *
- * Left out on purpose: processors other than the GPU and the host, of which CUDA
- * has a preferred location and an accessed-by each.
+ * Left out on purpose: processors other than the GPU and the host, of which
+ * CUDA has a preferred location and an accessed-by each.
  *
  * SPDX-License-Identifier: MIT
  */

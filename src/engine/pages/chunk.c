@@ -10,8 +10,8 @@
  * Invariant: what chunks hold is what their regions have; frames owned and
  * spare are not more than memory has.
  *
- * Left out on purpose: the driver's chunks of 64 KB and 4 KB, for what is smaller
- * than 2 MB or finds no whole chunk: such pages take frames one by one.
+ * Left out on purpose: the driver's chunks of 64 KB and 4 KB, for what is
+ * smaller than 2 MB or finds no whole chunk: such pages take frames one by one.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -61,7 +61,7 @@ uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t)
 }
 
 uint64_t hd_ptables_together(const struct hd_ptables *t, uint32_t pages,
-                           uint32_t bytes)
+                             uint32_t bytes)
 {
     uint32_t n = bytes / hd_ptables_entry_bytes(t);
 

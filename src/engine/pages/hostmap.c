@@ -8,8 +8,8 @@
  * l2host.c).  It takes no frame of GPU memory, so it can be taken back at once:
  * its data have never moved.
  *
- * Left out on purpose: the host's caches and its IOMMU: an access takes the link's
- * time, wherever on the host its line is.
+ * Left out on purpose: the host's caches and its IOMMU: an access takes the
+ * link's time, wherever on the host its line is.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -151,8 +151,7 @@ static uint32_t fault_entry(struct hd_faults *f, hd_time now, uint32_t app,
                                 .head = e,
                                 .app = (uint8_t)app,
                                 .state = HD_FAULT_BUFFERED,
-                                .launch =
-                                    (uint16_t)f->env->stats->hand.row};
+                                .launch = (uint16_t)f->env->stats->hand.row};
     if (f->s->waiting++ == 0)
         f->s->first = e;
     else

@@ -115,7 +115,7 @@ struct hd_levels {
     uint16_t *instance[HD_LEVELS];     /* [core] */
     uint32_t instances[HD_LEVELS];
     hd_time lookup[HD_LEVELS];
-    hd_time tick;  /* a core cycle */
+    hd_time tick; /* a core cycle */
     const struct hd_level_cfg *cfg[HD_LEVELS];
 };
 

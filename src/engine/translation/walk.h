@@ -55,9 +55,8 @@ static inline uint32_t hd_walk_core(const struct hd_unit *u, uint32_t walk)
 /* What is counted is for the launch of the request that missed first. */
 static inline void hd_walk_count_for(const struct hd_unit *u, uint32_t walk)
 {
-    hd_treq_count_for(u->m->w.treqs, u->miss.v[walk].n != 0
-                                         ? u->miss.v[walk].first
-                                         : HD_NONE);
+    hd_treq_count_for(u->m->w.treqs,
+                      u->miss.v[walk].n != 0 ? u->miss.v[walk].first : HD_NONE);
 }
 
 /* Sends the read of w->level, as a new request. */

@@ -432,8 +432,8 @@ static int results(heddle_part_dram *d, struct heddle_part_dram_result *out)
         return d->err.code;
     out->cycles = out->reads != 0 ? d->last_read : d->last_write;
     if (out->cycles != 0)
-        out->bandwidth = (double)d->n * d->cfg.bl /
-                         ((double)out->cycles * d->cfg.channels);
+        out->bandwidth =
+            (double)d->n * d->cfg.bl / ((double)out->cycles * d->cfg.channels);
     out->row_hits = total(d, ST_ROW_HITS);
     out->activates = total(d, ST_ACTIVATES);
     out->precharges = total(d, ST_PRECHARGES);
