@@ -315,7 +315,7 @@ static HD_INLINE void core_reply(struct hd_core *c, hd_time at, uint32_t req,
     at = hd_recip_up(g->per_cycle, at + g->back);
     if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
         core_push(c, &s->acks, at, 0, 0);
-        if (HD_UNLIKELY(g->m->core.exit == HD_EXIT_STORES) &&
+        if (HD_UNLIKELY(c->owes) &&
             q->warp != HD_NO_WARP)
             hd_core_message(c, at, HD_MSG_STORED, q->warp, 0);
         if ((s->blocked & HD_BLOCK_STORES) != 0)
@@ -460,11 +460,12 @@ static void *core_alloc(struct hd_gpu *g, size_t n, size_t size, int *bad)
     return p;
 }
 
-HD_APART void hd_core_count_for(struct hd_core *c, uint32_t row)
+HD_APART void hd_core_count_for(struct hd_core *c, uint32_t w)
 {
     struct hd_gpu *g = c->gpu;
+    uint32_t row = w < HD_MAX_WARPS ? c->launch[w] : 0;
 
-    g->env->stats->hand.row = row;
+    hd_hand_put(&g->env->stats->hand, row);
     row = row != 0 ? row : c->app;
     c->count = hd_count_at(&g->stat, c->id, row);
     c->tlb_count = hd_count_at(&g->tlb_stat, c->id, row);
@@ -481,7 +482,7 @@ void hd_core_assign(struct hd_gpu *g, uint32_t core, uint32_t app)
     c->state = g->state != NULL ? &g->state[app] : NULL;
     c->ops = g->source[app]->ops;
     c->source = g->source[app]->self;
-    hd_core_count_for(c, 0);
+    hd_core_count_for(c, HD_NO_WARP);
 }
 
 static int open_core(struct hd_gpu *g, uint32_t id)
@@ -503,6 +504,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->lrr = m->core.scheduler == HD_SCHED_LRR;
     c->ahead = m->l1tlb.overlap != HD_OVERLAP_LINE;
     c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
+    c->owes = m->core.exit == HD_EXIT_STORES;
     c->virtual_l1 = m->l1cache.order == HD_L1_VIRTUAL && g->translate != 0;
     c->s = core_alloc(g, 1, sizeof *c->s, &bad);
     c->warp = core_alloc(g, m->core.warps, sizeof *c->warp, &bad);
@@ -539,7 +541,9 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         return -1;
     if (hd_subcore_open(c) != 0)
         return -1;
+    c->apart = c->sub != NULL;
     if (g->env->stats->hand.rows != 0) {
+        c->apart = true;
         c->launch = hd_arena_take(g->env->arena, HD_MAX_WARPS,
                                   sizeof *c->launch);
         if (c->launch == NULL)

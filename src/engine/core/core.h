@@ -286,6 +286,7 @@ struct hd_core {
     bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
     bool whole;   /* .. and no line proceeds before all of them are */
     bool virtual_l1; /* loads look up the L1 first (l1cache.order) */
+    bool owes; /* a warp does not end before its stores (core.exit) */
     bool unobserved; /* a load's hits concern the load alone, its ports and
                      the arrays' order of use */
 
@@ -322,6 +323,7 @@ struct hd_core {
     uint16_t *launch; /* arena: of each warp, the row of counters of its launch;
                          NULL: launches do not overlap */
     struct hd_subcores *sub;    /* arena; NULL: one scheduler, no classes */
+    bool apart;                 /* sub, or launches that overlap */
 
     struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit, join;
@@ -404,13 +406,13 @@ struct hd_gpu {
 
 /* core.c: builds the cores; 0 or -1. */
 int hd_gpu_open(struct hd_gpu *g);
-/* What the core counts is for the launch of this row, or (0) its application. */
-void hd_core_count_for(struct hd_core *c, uint32_t row);
-/* .. of warp w, HD_NO_WARP being none. */
+/* What the core counts is for the launch of warp w, or (HD_NO_WARP) its
+ * application; where launches do not overlap it always is. */
+void hd_core_count_for(struct hd_core *c, uint32_t w);
 static inline void hd_core_for(struct hd_core *c, uint32_t w)
 {
     if (HD_UNLIKELY(c->launch != NULL))
-        hd_core_count_for(c, w < HD_MAX_WARPS ? c->launch[w] : 0);
+        hd_core_count_for(c, w);
 }
 /* A counter of the core's application. */
 static inline uint64_t hd_core_counted(const struct hd_core *c, uint32_t k)

@@ -95,9 +95,10 @@ bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
     while (*next < l->blocks) {
         uint64_t c, number = hd_stream_block(l->stream, *next);
         struct hd_dispatch_room *r;
+        const struct hd_core *of = g->core;
         q.n = 0;
-        for (uint32_t i = 0; i < g->cores; i++) {
-            if (g->core[i].app != app ||
+        for (uint32_t i = 0; i < g->cores; i++, of++) {
+            if (of->app != app ||
                 !dispatch_fits(&d->room[i], l) ||
                 hd_throttle_stands(&d->throttle, i))
                 continue;

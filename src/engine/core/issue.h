@@ -136,19 +136,18 @@ static HD_INLINE void hd_warp_fetch(const struct hd_core *c,
         hd_warp_make_ready(c, s, x, w, t);
 }
 
-/* Warp w issues n instructions from t to `end`: its waits, its issue time, and
- * what follows from it for the port.  Its active lanes. */
+/* Warp w, for which the core counts (hd_core_for), issues n instructions from t
+ * to `end`: its waits, its issue time, and what follows from it for the port.
+ * Its active lanes. */
 static HD_INLINE uint32_t hd_warp_issue(struct hd_core *c, uint32_t w,
                                         uint64_t n, hd_time t, hd_time end)
 {
     struct hd_core_state *s = c->s;
     struct hd_warp *x = &c->warp[w];
-    uint64_t *count, mask = x->op.mask, bit = 1ull << w;
+    uint64_t *count = c->count, mask = x->op.mask, bit = 1ull << w;
     uint32_t lanes = HD_LIKELY(mask == c->full) ? c->lanes : hd_bit_count(mask);
     hd_time since = x->since;
 
-    hd_core_for(c, w);
-    count = c->count;
     hd_assert(x->ready <= t);
     if (x->ready > since) {
         count[HD_CORE_T_ALU] += x->ready - since;

@@ -21,7 +21,7 @@ static inline bool hd_l1d_is_full(const struct hd_core *c)
  * end before it is acknowledged. */
 static inline void hd_l1d_owed(struct hd_core *c, uint32_t memop)
 {
-    if (HD_UNLIKELY(c->gpu->m->core.exit == HD_EXIT_STORES))
+    if (HD_UNLIKELY(c->owes))
         c->warp[c->memop[memop].warp].flight++;
 }
 

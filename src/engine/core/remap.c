@@ -34,24 +34,37 @@ bool hd_remap_refresh(const struct hd_core *c, struct hd_treq *q)
     return true;
 }
 
-void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
-                  hd_time until)
+/* Before TLBs lose entries: lines of a virtual L1 go with their translations;
+ * what is counted is of no launch. */
+static HD_APART void remap_shoot_first(struct hd_gpu *g, uint32_t app,
+                                       hd_vpn vpn, uint64_t pages)
 {
-    struct hd_gpu *g = self;
-    bool full = g->m->l1tlb.mode.kind == HD_FULL;
-
-    hd_cross(g->env, HD_BORDER_shoot_core);
-    if (g->translate == 0 || (!full && !g->core[0].virtual_l1))
-        return; /* nothing is held that could be wrong */
     for (uint32_t i = 0; i < g->cores; i++) {
         struct hd_core *c = &g->core[i];
         if (app != HD_APP_NONE && c->app != app)
             continue;
-        if (HD_UNLIKELY(c->virtual_l1) && pages != 0)
+        if (c->virtual_l1 && pages != 0)
             hd_virtual_shoot(c, app == HD_APP_NONE, vpn, pages);
-        if (!full)
-            continue;
         hd_core_for(c, HD_NO_WARP);
+    }
+}
+
+void hd_gpu_shoot(void *self, uint32_t app, hd_vpn vpn, uint64_t pages,
+                  hd_time until)
+{
+    struct hd_gpu *g = self;
+
+    hd_cross(g->env, HD_BORDER_shoot_core);
+    if (g->translate == 0)
+        return; /* nothing is held that could be wrong */
+    if (HD_UNLIKELY(g->core[0].virtual_l1 || g->core[0].launch != NULL))
+        remap_shoot_first(g, app, vpn, pages);
+    if (g->m->l1tlb.mode.kind != HD_FULL)
+        return;
+    for (uint32_t i = 0; i < g->cores; i++) {
+        struct hd_core *c = &g->core[i];
+        if (app != HD_APP_NONE && c->app != app)
+            continue;
         c->tlb_count[HD_L1TLB_INVALIDATIONS] +=
             hd_tlb_shoot(&c->l1tlb, app, vpn, pages);
         if (c->side.base_n != 0)

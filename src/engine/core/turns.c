@@ -22,6 +22,7 @@ HD_APART void hd_turns_issue_rounds(struct hd_core *c, uint64_t can, hd_time t,
 
     do {
         struct hd_warp *x = &c->warp[w];
+        hd_core_for(c, w);
         hd_warp_issue(c, w, rounds, t + n * slot, t + (n + 1) * slot);
         hd_dispatch_issued(c, rounds, t);
         hd_warp_account(c, HD_CORE_T_ISSUE, (rounds - 1) * slot);
@@ -106,8 +107,10 @@ static HD_INLINE void turns_issue(struct hd_core *c, struct hd_core_state *s,
     hd_warp_wait_turn(c, s, w, x->ready);
 }
 
-HD_APART void hd_turns_issue(struct hd_core *c, struct hd_core_state *s,
-                             uint32_t w, hd_time t, struct hd_turns k)
+/* by_launch: launches overlap, and each counts for itself. */
+static HD_INLINE void turns_issue_all(struct hd_core *c, struct hd_core_state *s,
+                                      uint32_t w, hd_time t, struct hd_turns k,
+                                      bool by_launch)
 {
     s->ready ^= 1ull << w;
     turns_issue(c, s, w, t, k);
@@ -116,10 +119,28 @@ HD_APART void hd_turns_issue(struct hd_core *c, struct hd_core_state *s,
         t = c->warp[w].ready;
         s->later_first = (s->later_first + 1) % HD_MAX_WARPS;
         s->later_n--;
+        if (by_launch)
+            hd_core_for(c, w);
         turns_issue(c, s, w, t, k);
     }
     s->later_at = c->warp[*hd_warp_later(s, 0)].ready;
     s->local = t + (k.n - 1) * k.length;
     s->port_free = s->local + k.busy;
     hd_dispatch_issued(c, (k.waiting + 1) * k.n * k.group, s->local);
+}
+
+HD_APART static void turns_issue_by_launch(struct hd_core *c,
+                                           struct hd_core_state *s, uint32_t w,
+                                           hd_time t, struct hd_turns k)
+{
+    turns_issue_all(c, s, w, t, k, true);
+}
+
+HD_APART void hd_turns_issue(struct hd_core *c, struct hd_core_state *s,
+                             uint32_t w, hd_time t, struct hd_turns k)
+{
+    if (HD_UNLIKELY(c->launch != NULL))
+        turns_issue_by_launch(c, s, w, t, k);
+    else
+        turns_issue_all(c, s, w, t, k, false);
 }

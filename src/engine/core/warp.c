@@ -432,6 +432,7 @@ HD_APART void hd_warp_serve_one(struct hd_core *c, uint64_t can, hd_time t)
 {
     uint32_t one, w = warp_pick(c, can, &one), kind = c->warp[w].op.kind;
 
+    hd_core_for(c, w);
     if (c->sub->classes)
         hd_classes_take(c, w, t);
     if (hd_warp_is_memory(kind))
@@ -444,8 +445,10 @@ HD_APART void hd_warp_serve_one(struct hd_core *c, uint64_t can, hd_time t)
         issue_alu(c, c->s, w, t, one ? 1 : UINT64_MAX);
 }
 
-HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
-                                    hd_time end)
+/* by_launch: launches overlap, and the core counts for that of the warp. */
+static HD_INLINE struct hd_port warp_serve(struct hd_core *c,
+                                           struct hd_port port, hd_time end,
+                                           bool by_launch)
 {
     struct hd_core_state *s = c->s;
     hd_time t = port.at;
@@ -454,8 +457,6 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
     uint32_t w, one;
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
-    if (HD_UNLIKELY(c->sub != NULL))
-        return hd_subcore_serve(c, port);
     s->local = hd_max_u64(s->local, t);
     if (s->later_at <= t) {
         hd_warp_promote(c, s, t);
@@ -469,6 +470,8 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         return hd_port_next(c, s);
     }
     w = warp_pick(c, port.can, &one);
+    if (by_launch)
+        hd_core_for(c, w);
     if (c->warp[w].op.kind != HEDDLE_OP_ALU) {
         if (HD_LIKELY(hd_warp_is_memory(c->warp[w].op.kind)))
             issue_memory(c, s, w, t);
@@ -482,4 +485,19 @@ HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
         issue_alu(c, s, w, t, one ? 1 : UINT64_MAX);
     }
     return hd_port_next(c, s);
+}
+
+static HD_APART struct hd_port warp_serve_apart(struct hd_core *c,
+                                                struct hd_port port,
+                                                hd_time end)
+{
+    return c->sub != NULL ? hd_subcore_serve(c, port)
+                          : warp_serve(c, port, end, true);
+}
+
+HD_HOT struct hd_port hd_warp_serve(struct hd_core *c, struct hd_port port,
+                                    hd_time end)
+{
+    return HD_UNLIKELY(c->apart) ? warp_serve_apart(c, port, end)
+                                 : warp_serve(c, port, end, false);
 }

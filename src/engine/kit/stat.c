@@ -13,6 +13,23 @@ void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps)
     memset(st, 0, sizeof *st);
     st->arena = arena;
     st->apps = apps;
+    for (uint32_t app = 0; app <= HD_APP_NONE; app++)
+        st->row_of[app] = (uint16_t)hd_min_u64(app, apps);
+    memcpy(st->hand.row_of, st->row_of, sizeof st->row_of);
+}
+
+HD_APART void hd_hand_change(struct hd_hand *hand, uint32_t row)
+{
+    uint32_t app = 0;
+
+    hand->row_of[hand->owner] = (uint16_t)hand->owner;
+    hand->row = row;
+    if (row == 0)
+        return;
+    while (row - hand->app[app].first >= hand->app[app].n)
+        app++;
+    hand->row_of[app] = (uint16_t)row;
+    hand->owner = app;
 }
 
 void hd_stats_launches(struct hd_stats *st, uint32_t app, uint32_t n)
@@ -27,7 +44,12 @@ static struct hd_stat stat_group(struct hd_stats *st,
                                  const struct hd_hand *hand)
 {
     uint32_t n = rows->counter_count;
-    struct hd_stat s = {NULL, n, st->apps + 1, st->apps + 1, instances, hand};
+    struct hd_stat s = {.n = n,
+                        .apps = st->apps + 1,
+                        .rows = st->apps + 1,
+                        .instances = instances,
+                        .row_of = hand != NULL ? hand->row_of : st->row_of,
+                        .hand = hand};
 
     s.rows += hand != NULL ? hand->rows : 0;
     s.v = hd_arena_take(st->arena, (size_t)n * s.rows * instances, sizeof *s.v);

@@ -57,30 +57,40 @@ struct hd_stat {
     uint32_t apps; /* rows of applications: their number + 1 (see below) */
     uint32_t rows; /* all rows, with those of launches */
     uint32_t instances;
+    const uint16_t *row_of;     /* [application] where it counts now */
     const struct hd_hand *hand; /* NULL: it does not count by launch */
-};
-
-/* The rows of launches: of each application as many as it has streams, behind
- * those of all applications. */
-struct hd_hand {
-    uint32_t row;  /* the one at hand; 0: none */
-    uint32_t rows; /* of all applications; 0: no launches overlap */
-    struct {
-        uint32_t first, n;
-    } app[HD_MAX_APPS];
 };
 
 /* Row of what belongs to no application (refresh, idle time). */
 #define HD_APP_NONE 0xffu
 
+/* The rows of launches: of each application as many as it has streams, behind
+ * those of all applications. */
+struct hd_hand {
+    uint32_t row;  /* the one at hand; 0: none */
+    uint32_t owner; /* the application of its launch */
+    uint32_t rows; /* of all applications; 0: no launches overlap */
+    struct {
+        uint32_t first, n;
+    } app[HD_MAX_APPS];
+    uint16_t row_of[HD_APP_NONE + 1];
+};
+
+/* Puts the row of a launch at hand, or 0. */
+void hd_hand_change(struct hd_hand *hand, uint32_t row);
+static inline void hd_hand_put(struct hd_hand *hand, uint32_t row)
+{
+    if (HD_UNLIKELY(row != hand->row))
+        hd_hand_change(hand, row);
+}
+
 static inline uint64_t *hd_count(const struct hd_stat *s, uint32_t instance,
                                  uint32_t app, uint32_t counter)
 {
-    uint32_t row = app < s->apps ? app : s->apps - 1;
+    size_t row = (size_t)instance * s->rows + s->row_of[app];
 
-    if (HD_UNLIKELY(s->hand != NULL && s->hand->row != 0) && row + 1 < s->apps)
-        row = s->hand->row;
-    return &s->v[((size_t)instance * s->rows + row) * s->n + counter];
+    hd_assert(app <= HD_APP_NONE);
+    return &s->v[row * s->n + counter];
 }
 
 /* The row of one instance that has a number, which may be a launch's. */
@@ -110,7 +120,6 @@ struct hd_stats {
     struct hd_arena *arena;
     uint32_t apps; /* applications in this simulation */
     uint32_t groups, hists;
-    struct hd_hand hand;
     struct hd_stat_group {
         const char *component; /* "l2tlb", borrowed */
         const struct hd_stat_desc *desc;
@@ -126,6 +135,8 @@ struct hd_stats {
         const struct hd_hist_desc *desc;
         struct hd_hist *h; /* arena: [app], apps + 1 of them */
     } hist[HD_MAX_HISTS];
+    struct hd_hand hand;
+    uint16_t row_of[HD_APP_NONE + 1]; /* [application] its own */
 };
 
 void hd_stats_open(struct hd_stats *st, struct hd_arena *arena, uint32_t apps);

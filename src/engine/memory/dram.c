@@ -462,6 +462,9 @@ static void dram_bound(void *self)
     const struct hd_slots *slots = d->env->slots;
 
     d->watched = slots != NULL && slots->watched[HEDDLE_NOTE_dram_command] != 0;
+    if (HD_FAST)
+        d->fast = d->t.modern ? hd_fast_dram_advance_modern
+                              : hd_fast_dram_advance;
     d->quiet = d->full && d->cfg.page == 0 &&
                d->cfg.scheduler == HD_DRAM_HIT_FIRST && d->watch == NULL &&
                d->check == NULL && hd_slots_quiet(slots, "dram");

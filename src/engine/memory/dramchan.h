@@ -191,6 +191,8 @@ struct hd_dram {
     uint32_t others;   /* row of counters: no application's */
     uint64_t row_rank; /* of row candidates: see KEY_RANK */
     bool quiet;        /* the fast path may be taken: memory/fast/dram.c */
+    void (*fast)(struct hd_dram *d, const struct hd_dramlane *l,
+                 uint64_t cycle); /* it, for these timings */
     bool watched;      /* commands are watched */
     bool full;         /* the mode is HD_FULL */
     bool apart;        /* each class has a queue of its own */

@@ -502,10 +502,7 @@ HD_HOT void hd_dram_advance(struct hd_dram *d, const struct hd_dramlane *l,
     }
     if (HD_FAST && d->quiet && ch->klass[SILVER] + ch->klass[GOLDEN] == 0 &&
         (!d->cfg.refresh || cycle < ch->ref_at)) {
-        if (HD_UNLIKELY(d->t.modern))
-            hd_fast_dram_advance_modern(d, l, cycle);
-        else
-            hd_fast_dram_advance(d, l, cycle);
+        d->fast(d, l, cycle);
         if (HD_UNLIKELY(d->cfg.refresh) && ch->plan_at >= ch->ref_at)
             ch->planned = 0; /* the refresh may come before */
         return;

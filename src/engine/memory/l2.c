@@ -82,27 +82,56 @@
 #define HD_PART_OF "memory/l2cache.def"
 #include "kit/rows.h"
 
-enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
+/* Takes a line out of its slice. */
+static HD_INLINE enum hd_l2_dropped l2_drop_home(struct hd_l2 *l2, uint32_t app,
+                                                 uint64_t line)
 {
-    uint64_t line = pa.v >> l2->line_shift;
     uint32_t set, entry;
-    struct hd_l2_slice *home;
-    struct hd_cache *tags;
+    struct hd_cache *tags =
+        &l2->slice[hd_l2_slice_of(l2, app, line, &set)].tags;
     bool dirty;
 
-    hd_cross(l2->env, HD_BORDER_drop_l2);
-    if (!l2->full)
-        return HD_L2_NOT_THERE;
-    home = &l2->slice[hd_l2_slice_of(l2, app, line, &set)];
-    if (HD_UNLIKELY(l2->half.slices != 0))
-        hd_l2half_drop(home, app, set, line);
-    tags = &home->tags;
     entry = hd_assoc_find(&tags->tags, set, line);
     if (entry == HD_NONE)
         return HD_L2_NOT_THERE;
     dirty = tags->line[entry].dirty;
     hd_assoc_drop(&tags->tags, entry);
     return dirty ? HD_L2_WAS_DIRTY : HD_L2_WAS_CLEAN;
+}
+
+/* .. and its copy. */
+static HD_APART enum hd_l2_dropped l2_drop_both(struct hd_l2 *l2, uint32_t app,
+                                                uint64_t line)
+{
+    hd_l2half_drop(l2, app, line);
+    return l2_drop_home(l2, app, line);
+}
+
+enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa)
+{
+    hd_cross(l2->env, HD_BORDER_drop_l2);
+    if (!l2->full)
+        return HD_L2_NOT_THERE;
+    if (HD_UNLIKELY(l2->half.slices != 0))
+        return l2_drop_both(l2, app, pa.v >> l2->line_shift);
+    return l2_drop_home(l2, app, pa.v >> l2->line_shift);
+}
+
+uint64_t hd_l2_drop_lines(struct hd_l2 *l2, uint32_t app, hd_pa pa,
+                          uint64_t bytes)
+{
+    uint64_t line = pa.v >> l2->line_shift, n = 0;
+    uint64_t end = (pa.v + bytes) >> l2->line_shift;
+
+    hd_cross(l2->env, HD_BORDER_drop_l2);
+    if (!l2->full)
+        return 0;
+    if (HD_UNLIKELY(l2->half.slices != 0))
+        for (uint64_t l = line; l < end; l++)
+            hd_l2half_drop(l2, app, l);
+    for (; line < end; line++)
+        n += l2_drop_home(l2, app, line) != HD_L2_NOT_THERE;
+    return n;
 }
 
 /* ---- taking requests -------------------------------------------------- */
@@ -166,11 +195,11 @@ static void l2_taken(struct hd_l2_slice *sl, uint32_t r, hd_time at)
     sl->s->owed--;
     if (HD_UNLIKELY(sl->l2->check))
         sl->s->total += at - q->born;
-    if (HD_UNLIKELY((q->flags & (HD_REQ_ACK | HD_REQ_HALF)) ==
-                    (HD_REQ_ACK | HD_REQ_HALF)))
+    if ((q->flags & HD_REQ_ACK) == 0)
+        return;
+    if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0))
         at = hd_l2half_back(sl, q, at);
-    if (q->flags & HD_REQ_ACK)
-        c->reply(c->self, at, r);
+    c->reply(c->self, at, r);
 }
 
 /* A write ends here. */
@@ -268,7 +297,7 @@ inline void hd_l2_down_go(struct hd_l2_slice *sl, hd_time now, hd_time at,
 uint32_t hd_l2_down_ask(struct hd_l2_slice *sl, uint64_t pa, uint32_t bytes,
                         uint32_t kind, uint32_t app, uint32_t warp)
 {
-    uint32_t d = hd_req_take(sl->l2->w.reqs);
+    uint32_t d = hd_req_take_own(sl->l2->w.reqs);
 
     *hd_l2_request(sl, d) = (struct hd_req){.pa = {pa},
                                             .next = HD_NONE,

@@ -62,6 +62,9 @@ struct hd_client hd_l2_client(struct hd_l2 *l2);
  * It writes nothing back: the caller does.  A line in flight arrives later. */
 enum hd_l2_dropped { HD_L2_NOT_THERE, HD_L2_WAS_CLEAN, HD_L2_WAS_DIRTY };
 enum hd_l2_dropped hd_l2_drop(struct hd_l2 *l2, uint32_t app, hd_pa pa);
+/* .. all of [pa, pa + bytes), whole lines: how many were there. */
+uint64_t hd_l2_drop_lines(struct hd_l2 *l2, uint32_t app, hd_pa pa,
+                          uint64_t bytes);
 
 /* Lines from address `from` on are the host's: misses of theirs go to `host`,
  * which answers as DRAM does; kept: the slices keep them. */

@@ -231,10 +231,11 @@ static void half_drop(struct hd_l2_slice *sl, uint32_t app, uint32_t set,
     half_counters(sl, app)[HD_L2H_DROPPED]++;
 }
 
-void hd_l2half_drop(struct hd_l2_slice *home, uint32_t app, uint32_t set,
-                    uint64_t line)
+void hd_l2half_drop(struct hd_l2 *l2, uint32_t app, uint64_t line)
 {
-    half_drop(half_across(home), app, set, line);
+    uint32_t set, home = hd_l2_slice_of(l2, app, line, &set);
+
+    half_drop(half_across(&l2->slice[home]), app, set, line);
 }
 
 void hd_l2half_copy(struct hd_l2_slice *sl, hd_time now, uint32_t what,

@@ -244,14 +244,13 @@ hd_time hd_l2half_back(struct hd_l2_slice *sl, const struct hd_req *q,
 /* Replies then. */
 void hd_l2half_reply(struct hd_l2_slice *sl, uint32_t r, hd_time leaves);
 
-/* Answers a request whose data is there at `at`. */
-static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
-                                  uint32_t r, hd_time at)
+/* When a request whose data is there at `at` leaves by the output port, which it
+ * takes. */
+static HD_INLINE hd_time hd_l2_out(struct hd_l2_slice *sl, hd_time now,
+                                   const struct hd_req *q, hd_time at)
 {
     struct hd_l2 *l2 = sl->l2;
     struct hd_l2_state *s = sl->s;
-    const struct hd_req *q = &sl->req[r];
-    const struct hd_client *c = &l2->w.clients[q->client];
     uint64_t n = hd_l2_flits(l2, q->bytes);
     uint32_t row = hd_l2_row(sl, q->app);
     hd_time leaves = hd_max_u64(s->out_free, at);
@@ -267,6 +266,17 @@ static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
     hd_hist_add(&l2->hist[q->kind == HD_REQ_WALK ? HD_L2_WALK_LATENCY
                                                  : HD_L2_DATA_LATENCY][row],
                 hd_recip_div(l2->per_core, leaves - q->born));
+    return leaves;
+}
+
+/* Answers a request whose data is there at `at`. */
+static HD_INLINE void hd_l2_reply(struct hd_l2_slice *sl, hd_time now,
+                                  uint32_t r, hd_time at)
+{
+    const struct hd_req *q = &sl->req[r];
+    const struct hd_client *c = &sl->l2->w.clients[q->client];
+    hd_time leaves = hd_l2_out(sl, now, q, at);
+
     if (HD_UNLIKELY((q->flags & HD_REQ_HALF) != 0))
         hd_l2half_reply(sl, r, leaves);
     else
@@ -493,8 +503,7 @@ bool hd_l2half_serve(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 void hd_l2half_copy(struct hd_l2_slice *sl, hd_time now, uint32_t what,
                     uint64_t line);
 /* A line is taken out of its home slice: so is its copy. */
-void hd_l2half_drop(struct hd_l2_slice *home, uint32_t app, uint32_t set,
-                    uint64_t line);
+void hd_l2half_drop(struct hd_l2 *l2, uint32_t app, uint64_t line);
 /* What is wrong with the copies of a slice, or NULL. */
 const char *hd_l2half_check(const struct hd_l2_slice *sl);
 

@@ -96,6 +96,13 @@ static inline int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena,
     return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
 }
 
+/* A request of the memory's own, which counts for no launch. */
+static inline uint32_t hd_req_take_own(struct hd_reqs *p)
+{
+    return hd_numbers_take(&p->numbers);
+}
+
+/* .. of one that sends it to the L2: it is the launch's at hand. */
 static inline uint32_t hd_req_take(struct hd_reqs *p)
 {
     uint32_t r = hd_numbers_take(&p->numbers);

@@ -154,9 +154,7 @@ static uint64_t managepaging_drop(void *manage, uint32_t app, hd_pfn pfn, uint32
     bool dirty = false; /* the link takes the data from where they are */
     uint64_t n = g->cores.drop(g->cores.self, app, pa, bytes, &dirty);
 
-    for (uint32_t at = 0; at < bytes; at += g->line)
-        n += hd_l2_drop(g->l2, app, (hd_pa){pa.v + at}) != HD_L2_NOT_THERE;
-    return n;
+    return n + hd_l2_drop_lines(g->l2, app, pa, bytes);
 }
 
 static void managepaging_shoot(void *manage, uint32_t app, hd_vpn vpn, uint32_t pages)

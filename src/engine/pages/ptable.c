@@ -298,16 +298,14 @@ static HD_INLINE bool region_tables(struct hd_ptables *t, uint32_t app,
 
 /* The slot of a region, which is h, entered with its tables down to level 3 if
  * it is new; NULL: there is no room. */
-static struct hd_pt_slot *region_get(struct hd_ptables *t, struct hd_pt_slot *h,
-                                     uint32_t app, uint64_t vpn)
+static HD_APART struct hd_pt_slot *region_new(struct hd_ptables *t,
+                                              struct hd_pt_slot *h,
+                                              uint32_t app, uint64_t vpn)
 {
     struct hd_pt_state *s = t->s;
     struct hd_pt_slot new;
-    uint32_t index;
+    uint32_t index = region_index(t, vpn);
 
-    if (h->key != 0)
-        return h;
-    index = region_index(t, vpn);
     if (HD_UNLIKELY(s->regions == s->region_room ||
                     2 * (s->regions + 1) > 1u << s->hash_bits)) {
         if (regions_more(t, 1) < 0)
@@ -324,6 +322,13 @@ static struct hd_pt_slot *region_get(struct hd_ptables *t, struct hd_pt_slot *h,
         (struct hd_pt_region){.number = vpn / HD_LARGE_PAGES, .app = app};
     *h = new;
     return h;
+}
+
+static inline struct hd_pt_slot *region_get(struct hd_ptables *t,
+                                            struct hd_pt_slot *h, uint32_t app,
+                                            uint64_t vpn)
+{
+    return HD_LIKELY(h->key != 0) ? h : region_new(t, h, app, vpn);
 }
 
 /* Makes a region ready for a page of `pages` base pages; < 0: there is no room.
@@ -357,12 +362,16 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     return 0;
 }
 
-/* region_shape() where it is not as it begins, without tables. */
+/* region_shape() where the region is not as it is for such pages: without tables,
+ * or with that of base pages. */
 static HD_INLINE int region_ready(struct hd_ptables *t, struct hd_pt_slot *h,
                                   uint64_t vpn, uint32_t pages)
 {
     t->s->sized |= pages > 1;
     if (pages == HD_LARGE_PAGES && h->region_bits & HD_PT_LARGE)
+        return 0;
+    if (HD_LIKELY(pages == 1 && !t->dual && h->t[3] != HD_NONE &&
+                  (h->region_bits & HD_PT_LARGE) == 0))
         return 0;
     return region_shape(t, h, vpn, pages);
 }

@@ -46,15 +46,19 @@ void hd_ptables_populated(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                           uint64_t set[HD_LARGE_PAGES / 64])
 {
     const struct hd_pt_slot *h = hd_pt_slot_of(t, app, vpn.v);
-    uint64_t first = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
-    struct hd_xlate x;
+    const uint64_t *e;
+    uint32_t next;
 
     memset(set, 0, HD_LARGE_PAGES / 8);
-    for (uint64_t i = 0; i < HD_LARGE_PAGES; i++)
-        if (hd_pt_decode(t, h, first + i, HD_PT_PRESENT | HD_PT_IN_FLIGHT,
-                         &x) &&
-            x.pfn.v < HD_HOST_FRAME) /* and not on the host */
-            set[i / 64] |= 1ull << i % 64;
+    if (h->key == 0)
+        return;
+    e = hd_pt_entry(t, h->at);
+    next = h->region_bits & HD_PT_LARGE ? 0 : 1;
+    for (uint32_t i = 0; i < HD_LARGE_PAGES; i++, e += next)
+        set[i / 64] |=
+            (uint64_t)((*e & (HD_PT_PRESENT | HD_PT_IN_FLIGHT)) != 0 &&
+                       (*e & HD_PT_FRAME) < HD_HOST_FRAME * HD_PAGE_BYTES)
+            << i % 64;
 }
 
 bool hd_ptables_evicted_before(const struct hd_ptables *t, uint32_t app,

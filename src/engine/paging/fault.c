@@ -674,7 +674,7 @@ static void fault_event(void *self, hd_time now, uint32_t what, uint32_t e,
         hd_driverloop_joined(self, now, e, (uint32_t)b);
     else
         hd_framewait_unpin(self, now, e, b, true);
-    f->env->stats->hand.row = 0;
+    hd_hand_put(&f->env->stats->hand, 0);
 }
 
 /* ---- building ----------------------------------------------------------- */

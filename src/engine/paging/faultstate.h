@@ -163,7 +163,7 @@ static inline uint64_t hd_fault_cycles(const struct hd_faults *f, hd_time span)
 /* What is counted is for the launch of an entry. */
 static inline void hd_fault_count_for(const struct hd_faults *f, uint32_t e)
 {
-    f->env->stats->hand.row = f->v[e].launch;
+    hd_hand_put(&f->env->stats->hand, f->v[e].launch);
 }
 
 static inline uint64_t *hd_fault_row(const struct hd_faults *f, uint32_t app)

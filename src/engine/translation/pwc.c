@@ -181,7 +181,8 @@ static void pwc_count(struct hd_pwc *c, uint32_t app, uint32_t counter)
     (*hd_count(&c->stat, c->instance, app, counter))++;
 }
 
-/* The key of the entry of a level, in the cache's style, and its set. */
+/* The key of the entry of a level, in the cache's style, and its set; HD_NONE:
+ * no entry of the level is kept. */
 static uint64_t pwc_key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
                            uint32_t level, hd_pa pte, uint32_t *set)
 {
@@ -189,19 +190,15 @@ static uint64_t pwc_key_of(const struct hd_pwc *c, uint32_t app, hd_vpn vpn,
     uint64_t n = prefix ? vpn.v >> c->shift[level] : pte.v >> c->line_shift;
 
     if (HD_UNLIKELY(c->apart))
-        *set = c->first[level] + (uint32_t)(n % c->sets[level]);
+        *set = c->sets[level] == 0
+                   ? HD_NONE
+                   : c->first[level] + (uint32_t)(n % c->sets[level]);
     else
         *set = c->mask != 0 || c->tags.sets == 1 ? (uint32_t)n & c->mask
                                                  : (uint32_t)(n % c->tags.sets);
     return prefix
                ? (uint64_t)level << LEVEL_SHIFT | (uint64_t)app << APP_SHIFT | n
                : n;
-}
-
-/* Whether entries of a level are kept at all. */
-static bool pwc_keeps(const struct hd_pwc *c, uint32_t level)
-{
-    return HD_LIKELY(!c->apart) || c->sets[level] != 0;
 }
 
 /* Whether the entry of a level is there, which is used then. */
@@ -213,9 +210,9 @@ static bool pwc_find(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
 
     if (c->cfg.mode.kind != HD_FULL)
         return true;
-    if (!pwc_keeps(c, level))
-        return false;
     key = pwc_key_of(c, app, vpn, level, pte, &set);
+    if (HD_UNLIKELY(set == HD_NONE))
+        return false;
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)
         hd_assoc_touch(&c->tags, e, (struct hd_who){app, HD_NO_WARP});
@@ -251,11 +248,10 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
     uint32_t set;
 
     if (c->cfg.mode.kind != HD_FULL ||
-        (c->cfg.style == HD_PWC_PREFIX && level == leaf) ||
-        !pwc_keeps(c, level))
+        (c->cfg.style == HD_PWC_PREFIX && level == leaf))
         return;
     key = pwc_key_of(c, app, vpn, level, pte, &set);
-    if (hd_assoc_find(&c->tags, set, key) != HD_NONE)
+    if (HD_UNLIKELY(set == HD_NONE) || hd_assoc_find(&c->tags, set, key) != HD_NONE)
         return;
     hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
     pwc_count(c, app, HD_PWC_FILLS);
@@ -306,9 +302,9 @@ void hd_pwc_invalidate(struct hd_pwc *c, struct hd_ptables *tables,
             drop_some(c, app, vpn, pages);
             return;
         }
-        if (!pwc_keeps(c, level))
-            continue;
         key = pwc_key_of(c, app, (hd_vpn){v}, level, pte[n - 1], &set);
+        if (HD_UNLIKELY(set == HD_NONE))
+            continue;
         e = hd_assoc_find(&c->tags, set, key);
         if (e != HD_NONE)
             pwc_drop(c, app, e);
@@ -321,10 +317,12 @@ void hd_pwc_changed(struct hd_pwc *c, struct hd_ptables *tables, uint32_t app,
     uint32_t set, e, depth = c->dir + level - 3;
     uint64_t key;
 
-    if (c->cfg.mode.kind != HD_FULL || !pwc_keeps(c, depth))
+    if (c->cfg.mode.kind != HD_FULL)
         return;
     key = pwc_key_of(c, app, vpn, depth,
                      hd_ptables_table(tables, app, vpn, level), &set);
+    if (set == HD_NONE)
+        return;
     e = hd_assoc_find(&c->tags, set, key);
     if (e != HD_NONE)
         pwc_drop(c, app, e);

@@ -105,7 +105,7 @@ static inline uint32_t hd_treq_take(struct hd_treqs *p)
 static inline void hd_treq_count_for(const struct hd_treqs *p, uint32_t r)
 {
     if (HD_UNLIKELY(p->launch != NULL))
-        p->hand->row = r != HD_NONE ? p->launch[r] : 0;
+        hd_hand_put(p->hand, r != HD_NONE ? p->launch[r] : 0);
 }
 
 static inline void hd_treq_give(struct hd_treqs *p, uint32_t r)

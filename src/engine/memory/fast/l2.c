@@ -88,7 +88,8 @@ static HD_INLINE void fast_l2_miss(struct hd_l2_slice *sl, hd_time now,
 HD_HOT void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
 {
     struct hd_assoc *a = &sl->tags.tags;
-    struct hd_l2_state *s = sl->s;
+    const struct hd_l2_state *s = sl->s;
+    const struct hd_client *client;
     struct hd_req *q = &sl->req[r];
     hd_time in = hd_max_u64(now, s->in_free);
     uint32_t e;
@@ -108,5 +109,6 @@ HD_HOT void hd_fast_l2_look(struct hd_l2_slice *sl, hd_time now, uint32_t r)
     }
     fast_l2_book(sl, q, in, HD_L2_HITS);
     q->hit = HD_REQ_HIT;
-    hd_l2_reply(sl, now, r, in);
+    client = &sl->l2->w.clients[q->client];
+    client->reply(client->self, hd_l2_out(sl, now, q, in), r);
 }
