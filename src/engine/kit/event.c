@@ -7,21 +7,28 @@
  * are served from its front, and its nodes are free again, all at once, when it
  * is through.
  *
- * What does not fit into the wheel goes to a heap: events beyond its end, and
- * those of the bucket being served or of one before it.  (That bucket may be
- * ahead of `now`: it is taken up to see whether its events are within the
- * run.)  They are served from the heap, so its first event is compared with
- * the first one that is ready.  `limit` makes that rare: what is ready and
- * before the heap's first instant, and before the end of the run, is served
- * without another look.
+ * An event for the bucket being served is late for the wheel.  It goes to a short
+ * array, which is sorted; so do most where parts answer each other within an
+ * instant, as levels of TLBs without a latency do.  All else that does not
+ * fit into the wheel goes to a heap: events beyond its end, those of a bucket
+ * before the one being served (which may be ahead of `now`: it is taken up to
+ * see whether its events are within the run), and late ones for which the array
+ * has no place.
+ *
+ * The first one of what is ready, in the array and in the heap is served.
+ * `upto` makes that a matter of one comparison: what is ready and has a key
+ * below that of the array's first event, below the heap's first instant and
+ * below the end of the run, is served without another look.
  *
  * Invariants: an event of bucket n is in the list of slot n mod SLOTS only if
  * wheel <= n < wheel + SLOTS - 1, and `used` of a slot is 1 exactly while its
  * list is not empty; those in `ready` are of bucket wheel - 1, which is never
- * later than that of the heap's first event, unless that was late.  In a list
+ * later than that of the heap's first event, unless that was late.  What is in the
+ * array is of that bucket, too.  In a list
  * of the wheel, later posts come first.  An event in the heap was posted
  * before those with the same key in the wheel if it lay beyond the wheel, and
- * after them if it was late; `turn` says which, and in what order.
+ * after them if it was late, as are those in the array; `turn` says which, and in
+ * what order.
  *
  * Node 0 ends every list, and is the first of the chain of nodes that end
  * lists.  The pool and the heap grow by moving to a larger piece of the arena.
@@ -72,8 +79,15 @@ enum {
     FEW = 8,        /* sorted in registers */
     MOST = 256,     /* sorted in an array */
     ENDS = FEW,     /* nodes that end lists */
-    NODE = (int)sizeof(struct hd_event)
+    NODE = (int)sizeof(struct hd_event),
+    AT_SHIFT = RANK_BITS + PLACE_BITS
 };
+
+/* What is more than any key: that of the nodes that end lists. */
+static const uint64_t NO_KEY = (uint64_t)1 << 62;
+
+/* Of a key in the array, the place of its event. */
+static const uint64_t PLACES = ((uint64_t)1 << PLACE_BITS) - 1;
 
 /* Order of numbers, which may wrap around. */
 static inline bool earlier(uint32_t x, uint32_t y)
@@ -316,9 +330,11 @@ int hd_events_open(struct hd_events *q, struct hd_arena *arena,
     s->pool_room = FIRST_POOL;
     s->pool_used = ENDS;
     for (uint32_t i = 0; i < ENDS; i++) {
-        pool[i].key = ((uint64_t)1 << 62) + ((uint64_t)i << PLACE_BITS);
+        pool[i].key = NO_KEY + ((uint64_t)i << PLACE_BITS);
         pool[i].next = (i + 1) % ENDS * NODE;
     }
+    for (uint32_t i = 0; i < HD_EVENT_LATE; i++)
+        s->late_key[i] = i;
     s->heap = hd_arena_ref(arena, heap);
     s->heap_room = FIRST_HEAP;
     hd_events_restored(q);
@@ -358,6 +374,27 @@ static hd_ref event_grow(struct hd_events *q, hd_ref old, uint32_t *room,
     return hd_arena_ref(q->arena, p);
 }
 
+/* ---- the limit ---------------------------------------------------------- */
+
+/* The key of the array's first event; there is one. */
+static inline uint64_t late_key(const struct hd_event_state *s)
+{
+    return s->late_key[s->late_n - 1] & ~PLACES;
+}
+
+/* The limit, the served bucket's first instant or the array has changed. */
+static inline void find_upto(struct hd_events *q)
+{
+    const struct hd_event_state *s = q->s;
+    uint64_t upto = NO_KEY;
+
+    if (HD_UNLIKELY(q->limit <= q->base + s->within))
+        upto = (q->limit - hd_min_u64(q->limit, q->base)) << AT_SHIFT;
+    if (s->late_n != 0)
+        upto = hd_min_u64(upto, late_key(s));
+    q->upto = upto;
+}
+
 /* ---- the heap ----------------------------------------------------------- */
 
 static bool event_before(const struct aside *x, const struct aside *y)
@@ -386,7 +423,10 @@ static void heap_push(struct hd_events *q, const struct aside *e)
     }
     h[i] = *e;
     s->heap_at = h->at;
-    q->limit = hd_min_u64(q->limit, h->at);
+    if (h->at < q->limit) {
+        q->limit = h->at;
+        find_upto(q);
+    }
 }
 
 static struct aside heap_pop(struct hd_events *q)
@@ -410,7 +450,35 @@ static struct aside heap_pop(struct hd_events *q)
     h[i] = e;
     s->heap_at = n > 0 ? h->at : HD_NEVER;
     q->limit = hd_min_u64(q->end, s->heap_at);
+    find_upto(q);
     return top;
+}
+
+/* ---- late events -------------------------------------------------------- */
+
+/* An event with a key comes late for the bucket being served.  False: there is no
+ * place for it. */
+static bool late_push(struct hd_events *q, uint64_t key, uint32_t number,
+                      uint32_t what, uint32_t a, uint64_t b)
+{
+    struct hd_event_state *s = q->s;
+    uint64_t *k = s->late_key + s->late_n, place;
+
+    if (s->late_n == HD_EVENT_LATE)
+        return false;
+    place = *k & PLACES;
+    s->late[place] =
+        (struct hd_event_late){b, s->turn++ << 1 | 1, what, a, number, 0};
+    for (; k > s->late_key && k[-1] < key; k--)
+        *k = k[-1];
+    for (; k > s->late_key && (k[-1] & ~PLACES) == key &&
+           !earlier(number, s->late[k[-1] & PLACES].number);
+         k--)
+        *k = k[-1];
+    *k = key | place;
+    s->late_n++;
+    q->upto = hd_min_u64(q->upto, late_key(s));
+    return true;
 }
 
 void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
@@ -420,6 +488,10 @@ void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
     uint64_t bucket = at >> s->shift;
     bool late = bucket < s->wheel;
 
+    if (bucket == s->wheel - 1 &&
+        late_push(q, (at & s->within) << AT_SHIFT | (uint64_t)ranks << PLACE_BITS,
+                  number, what, a, b))
+        return;
     if (late || bucket - s->wheel >= SLOTS - 1) {
         struct aside e = {at, s->turn++ << 1 | late, b, ranks, number, what, a};
         heap_push(q, &e);
@@ -475,7 +547,7 @@ static inline uint64_t next_used(const struct hd_event_state *s)
 /* The instant of an event of the bucket that is served. */
 static inline hd_time instant(const struct hd_events *q, uint64_t key)
 {
-    return q->base | key >> (RANK_BITS + PLACE_BITS);
+    return q->base | key >> AT_SHIFT;
 }
 
 /* Its list, if it is one of the next eight, or 0. */
@@ -506,6 +578,7 @@ static inline bool event_advance(struct hd_events *q)
     if (hd_event_at(q, list)->next != 0)
         list = event_sort(q, list);
     s->taken = s->ready = list;
+    find_upto(q);
     return true;
 }
 
@@ -541,16 +614,48 @@ static inline void through(struct hd_events *q, hd_node n, hd_node next)
     }
 }
 
-/* Serves what is ready and before the limit; returns how many.  Meanwhile it
- * fetches the next bucket's events, an event at a time: to walk their list then
- * would be a chain of misses of the host's cache. */
+/* The array's first event; there is one. */
+static inline const struct hd_event_late *late_top(const struct hd_event_state *s)
+{
+    return &s->late[s->late_key[s->late_n - 1] & PLACES];
+}
+
+/* Whether it goes before one that is ready, or the node that ends lists. */
+static inline bool late_first(const struct hd_events *q,
+                              const struct hd_event *ready)
+{
+    const struct hd_event_state *s = q->s;
+    uint64_t key;
+
+    if (s->late_n == 0)
+        return false;
+    key = late_key(s);
+    return key < ready->key ||
+           (key == ready->key && earlier(late_top(s)->number, ready->number));
+}
+
+static inline void serve_late(struct hd_events *q)
+{
+    struct hd_event_state *s = q->s;
+    const struct hd_event_late *x = late_top(s);
+    uint64_t key = late_key(s);
+
+    s->now = instant(q, key);
+    s->late_n--;
+    find_upto(q);
+    event_call(q, receiver(key), s->now, x->what, x->a, x->b);
+}
+
+/* Serves what is ready or in the array, and before the limit; returns how many.
+ * Meanwhile it fetches the next bucket's events, an event at a time: to walk
+ * their list then would be a chain of misses of the host's cache. */
 static uint64_t event_serve(struct hd_events *q, const int *stop)
 {
     struct hd_event_state *s = q->s;
     hd_node n = s->ready, next, ahead;
     uint64_t served = 0;
 
-    if (HD_UNLIKELY(n == 0))
+    if (HD_UNLIKELY((n | s->late_n) == 0))
         return 0;
     ahead = next_list(s);
     HD_PREFETCH(hd_event_at(q, ahead));
@@ -558,9 +663,21 @@ static uint64_t event_serve(struct hd_events *q, const int *stop)
         const struct hd_event *e = hd_event_at(q, n);
         hd_time at = instant(q, e->key);
 
-        if (HD_UNLIKELY(at >= q->limit)) {
-            s->ready = n;
-            return served;
+        while (HD_UNLIKELY(e->key >= q->upto)) {
+            bool late = late_first(q, e);
+
+            if (late)
+                at = instant(q, late_key(s));
+            if ((!late && n == 0) || at >= q->limit || *stop != 0) {
+                s->ready = n;
+                return served;
+            }
+            if (!late)
+                break; /* it has the key of the array's first */
+            serve_late(q);
+            served++;
+            e = hd_event_at(q, n);
+            at = instant(q, e->key);
         }
         s->now = at;
         next = e->next;
@@ -575,29 +692,35 @@ static uint64_t event_serve(struct hd_events *q, const int *stop)
     }
 }
 
-/* Whether the heap's first event goes before what is ready; there is one. */
+/* Whether the heap's first event goes before what is ready and in the array. */
 static bool aside_first(const struct hd_events *q)
 {
     const struct hd_event_state *s = q->s;
     const struct aside *h = hd_arena_at(q->arena, s->heap);
     const struct hd_event *e = hd_event_at(q, s->ready);
-    uint32_t ranks = (uint32_t)(e->key >> PLACE_BITS) % (1u << RANK_BITS);
-    hd_time at = instant(q, e->key);
+    bool late = late_first(q, e);
+    const struct hd_event_late *x = late ? late_top(s) : s->late;
+    uint64_t key = late ? late_key(s) : e->key;
+    uint32_t ranks = (uint32_t)(key >> PLACE_BITS) % (1u << RANK_BITS);
+    uint32_t number = late ? x->number : e->number;
+    hd_time at = instant(q, key);
 
-    if (s->ready == 0)
+    if (s->ready == 0 && !late)
         return true; /* it is of this bucket, or late */
     if (h->at != at)
         return h->at < at;
     if (h->ranks != ranks)
         return h->ranks < ranks;
-    return h->number != e->number ? earlier(h->number, e->number)
-                                  : (h->turn & 1) == 0;
+    if (h->number != number)
+        return earlier(h->number, number);
+    return late ? h->turn < x->turn : (h->turn & 1) == 0;
 }
 
 /* Serves the first event, where the heap has a say; returns how many. */
 HD_APART static uint64_t serve_aside(struct hd_events *q)
 {
     struct hd_event_state *s = q->s;
+    hd_node n = s->ready;
 
     if (s->heap_n != 0 && aside_first(q)) {
         struct aside e;
@@ -607,8 +730,11 @@ HD_APART static uint64_t serve_aside(struct hd_events *q)
         e = heap_pop(q);
         s->now = e.at;
         event_call(q, e.ranks >> 12, e.at, e.what, e.a, e.b);
+    } else if (late_first(q, hd_event_at(q, n))) {
+        if (instant(q, late_key(s)) >= q->end)
+            return 0;
+        serve_late(q);
     } else {
-        hd_node n = s->ready;
         struct hd_event e = *hd_event_at(q, n);
         hd_time at = instant(q, e.key);
 
@@ -630,9 +756,10 @@ HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
     q->end = until == HD_NEVER ? HD_NEVER : until + 1;
     q->limit = hd_min_u64(q->end, s->heap_at);
     q->base = (s->wheel - 1) << s->shift;
+    find_upto(q);
     while (*stop == 0) {
-        if (s->ready == 0 && s->heap_at >> s->shift >= s->wheel &&
-            !event_advance(q))
+        if ((s->ready | s->late_n) == 0 &&
+            s->heap_at >> s->shift >= s->wheel && !event_advance(q))
             break;
         n = event_serve(q, stop);
         if (HD_UNLIKELY(n == 0) && (*stop != 0 || (n = serve_aside(q)) == 0))
@@ -648,7 +775,7 @@ HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
 uint64_t hd_events_waiting(const struct hd_events *q)
 {
     const struct hd_event_state *s = q->s;
-    uint64_t waiting = s->heap_n;
+    uint64_t waiting = s->heap_n + s->late_n;
 
     for (hd_node n = s->ready; n != 0; n = hd_event_at(q, n)->next)
         waiting++;

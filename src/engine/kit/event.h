@@ -9,8 +9,9 @@
  * that runs ahead of the others posts the same future as one that does not.
  * Ranks are given in the order of registration, which the wiring fixes.
  *
- * The queue is a timing wheel of buckets a quarter of a core cycle wide, and a
- * heap for what is beyond the wheel or comes late for it.  A bucket is an
+ * The queue is a timing wheel of buckets a quarter of a core cycle wide, a short
+ * sorted array for what comes late for the bucket that is served, and a heap for
+ * what is beyond the wheel or has no place in either.  A bucket is an
  * unsorted list until it comes up, and is sorted then.  Posting into the wheel
  * is all that happens often, and is here to be inlined; event.c has the rest,
  * and the essay.  All of it is in the arena.
@@ -31,7 +32,7 @@
 typedef void hd_handler(void *self, hd_time now, uint32_t what, uint32_t a,
                         uint64_t b);
 
-enum { HD_MAX_COMPONENTS = 4096, HD_EVENT_SLOTS = 4096 };
+enum { HD_MAX_COMPONENTS = 4096, HD_EVENT_SLOTS = 4096, HD_EVENT_LATE = 64 };
 
 /* A node of the pool is named by its offset in bytes; 0 is none. */
 typedef uint32_t hd_node;
@@ -44,6 +45,13 @@ struct hd_event {
     uint32_t what, a;
     uint32_t number; /* the sender's; 0 unless the sender numbers its events */
     hd_node next;    /* of its list */
+};
+
+/* What an event of the array has besides its key. */
+struct hd_event_late {
+    uint64_t b;
+    uint64_t turn; /* as the heap's */
+    uint32_t what, a, number, pad;
 };
 
 struct hd_event_state { /* in the arena */
@@ -59,7 +67,12 @@ struct hd_event_state { /* in the arena */
     uint32_t pool_used, pool_room;    /* nodes */
     hd_ref pool;                      /* the nodes of all lists */
     hd_ref heap;                      /* events beyond the wheel, or late */
-    uint64_t turn;                    /* of the next event that the heap gets */
+    uint64_t turn; /* of the next event that the heap gets, or the array */
+    uint32_t late_n;
+    /* the array: keys, as of events in the wheel, sorted, the first one last;
+     * each with the place of the rest in its low bits, as have those not in use */
+    uint64_t late_key[HD_EVENT_LATE];
+    struct hd_event_late late[HD_EVENT_LATE];
     hd_node head[HD_EVENT_SLOTS];     /* lists of the buckets, latest first */
     uint8_t used[HD_EVENT_SLOTS + 8]; /* 1: the list is not empty; 8 of 0 */
 };
@@ -71,7 +84,9 @@ struct hd_events {
     uint32_t components; /* registered so far; wiring */
     /* these mean something only within hd_events_run: */
     hd_time end;   /* the instant after the last one to be served */
-    hd_time limit; /* before it, what is ready is served without a look */
+    hd_time limit; /* of the run and of the heap: min(end, heap_at) */
+    uint64_t upto; /* what is ready and has a key below it is served without a
+                      look at the limit, the heap and the array */
     hd_time base;  /* the first instant of the bucket that is served */
     struct {
         hd_handler *fn;
