@@ -7,9 +7,9 @@
  * are served from its front, and its nodes are free again, all at once, when it
  * is through.
  *
- * An event for the bucket being served is late for the wheel.  It goes to a short
- * array, which is sorted; so do most where parts answer each other within an
- * instant, as levels of TLBs without a latency do.  All else that does not
+ * An event for the bucket being served is late for the wheel.  It goes to a
+ * short array, which is sorted; so do most where parts answer each other within
+ * an instant, as levels of TLBs without a latency do.  All else that does not
  * fit into the wheel goes to a heap: events beyond its end, those of a bucket
  * before the one being served (which may be ahead of `now`: it is taken up to
  * see whether its events are within the run), and late ones for which the array
@@ -23,12 +23,11 @@
  * Invariants: an event of bucket n is in the list of slot n mod SLOTS only if
  * wheel <= n < wheel + SLOTS - 1, and `used` of a slot is 1 exactly while its
  * list is not empty; those in `ready` are of bucket wheel - 1, which is never
- * later than that of the heap's first event, unless that was late.  What is in the
- * array is of that bucket, too.  In a list
- * of the wheel, later posts come first.  An event in the heap was posted
- * before those with the same key in the wheel if it lay beyond the wheel, and
- * after them if it was late, as are those in the array; `turn` says which, and in
- * what order.
+ * later than that of the heap's first event, unless that was late.  What is in
+ * the array is of that bucket, too.  In a list of the wheel, later posts come
+ * first.  An event in the heap was posted before those with the same key in the
+ * wheel if it lay beyond the wheel, and after them if it was late, as are those
+ * in the array; `turn` says which, and in what order.
  *
  * Node 0 ends every list, and is the first of the chain of nodes that end
  * lists.  The pool and the heap grow by moving to a larger piece of the arena.
@@ -456,17 +455,14 @@ static struct aside heap_pop(struct hd_events *q)
 
 /* ---- late events -------------------------------------------------------- */
 
-/* An event with a key comes late for the bucket being served.  False: there is no
- * place for it. */
-static bool late_push(struct hd_events *q, uint64_t key, uint32_t number,
-                      uint32_t what, uint32_t a, uint64_t b)
+/* An event with a key comes late for the bucket being served; there is a place
+ * for it. */
+static inline void late_push(struct hd_events *q, uint64_t key, uint32_t number,
+                             uint32_t what, uint32_t a, uint64_t b)
 {
     struct hd_event_state *s = q->s;
-    uint64_t *k = s->late_key + s->late_n, place;
+    uint64_t *k = s->late_key + s->late_n++, place = *k & PLACES;
 
-    if (s->late_n == HD_EVENT_LATE)
-        return false;
-    place = *k & PLACES;
     s->late[place] =
         (struct hd_event_late){b, s->turn++ << 1 | 1, what, a, number, 0};
     for (; k > s->late_key && k[-1] < key; k--)
@@ -476,22 +472,18 @@ static bool late_push(struct hd_events *q, uint64_t key, uint32_t number,
          k--)
         *k = k[-1];
     *k = key | place;
-    s->late_n++;
     q->upto = hd_min_u64(q->upto, late_key(s));
-    return true;
 }
 
-void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
-                   hd_time at, uint32_t what, uint32_t a, uint64_t b)
+/* hd_post_aside for what does not go to the array. */
+HD_APART static void post_far(struct hd_events *q, uint32_t ranks,
+                              uint32_t number, hd_time at, uint32_t what,
+                              uint32_t a, uint64_t b)
 {
     struct hd_event_state *s = q->s;
     uint64_t bucket = at >> s->shift;
     bool late = bucket < s->wheel;
 
-    if (bucket == s->wheel - 1 &&
-        late_push(q, (at & s->within) << AT_SHIFT | (uint64_t)ranks << PLACE_BITS,
-                  number, what, a, b))
-        return;
     if (late || bucket - s->wheel >= SLOTS - 1) {
         struct aside e = {at, s->turn++ << 1 | late, b, ranks, number, what, a};
         heap_push(q, &e);
@@ -505,6 +497,18 @@ void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
     s->free = s->pool_used++ * (hd_node)sizeof(struct hd_event);
     hd_post_numbered(q, ranks & (HD_MAX_COMPONENTS - 1), ranks >> 12, number,
                      at, what, a, b);
+}
+
+HD_HOT void hd_post_aside(struct hd_events *q, uint32_t ranks, uint32_t number,
+                          hd_time at, uint32_t what, uint32_t a, uint64_t b)
+{
+    const struct hd_event_state *s = q->s;
+    uint64_t key = (at & s->within) << AT_SHIFT | (uint64_t)ranks << PLACE_BITS;
+
+    if (HD_LIKELY(at >> s->shift == s->wheel - 1 && s->late_n < HD_EVENT_LATE))
+        late_push(q, key, number, what, a, b);
+    else
+        post_far(q, ranks, number, at, what, a, b);
 }
 
 /* ---- the next bucket ---------------------------------------------------- */
@@ -615,7 +619,8 @@ static inline void through(struct hd_events *q, hd_node n, hd_node next)
 }
 
 /* The array's first event; there is one. */
-static inline const struct hd_event_late *late_top(const struct hd_event_state *s)
+static inline const struct hd_event_late *
+late_top(const struct hd_event_state *s)
 {
     return &s->late[s->late_key[s->late_n - 1] & PLACES];
 }
@@ -758,8 +763,8 @@ HD_HOT uint64_t hd_events_run(struct hd_events *q, hd_time until,
     q->base = (s->wheel - 1) << s->shift;
     find_upto(q);
     while (*stop == 0) {
-        if ((s->ready | s->late_n) == 0 &&
-            s->heap_at >> s->shift >= s->wheel && !event_advance(q))
+        if ((s->ready | s->late_n) == 0 && s->heap_at >> s->shift >= s->wheel &&
+            !event_advance(q))
             break;
         n = event_serve(q, stop);
         if (HD_UNLIKELY(n == 0) && (*stop != 0 || (n = serve_aside(q)) == 0))

@@ -9,9 +9,9 @@
  * that runs ahead of the others posts the same future as one that does not.
  * Ranks are given in the order of registration, which the wiring fixes.
  *
- * The queue is a timing wheel of buckets a quarter of a core cycle wide, a short
- * sorted array for what comes late for the bucket that is served, and a heap for
- * what is beyond the wheel or has no place in either.  A bucket is an
+ * The queue is a timing wheel of buckets a quarter of a core cycle wide, a
+ * short sorted array for what comes late for the bucket that is served, and a
+ * heap for what is beyond the wheel or has no place in either.  A bucket is an
  * unsorted list until it comes up, and is sorted then.  Posting into the wheel
  * is all that happens often, and is here to be inlined; event.c has the rest,
  * and the essay.  All of it is in the arena.
@@ -64,13 +64,14 @@ struct hd_event_state { /* in the arena */
     hd_node taken;      /* the bucket before the wheel, sorted */
     hd_node ready;      /* what is left of it */
     uint32_t heap_n, heap_room;
-    uint32_t pool_used, pool_room;    /* nodes */
-    hd_ref pool;                      /* the nodes of all lists */
-    hd_ref heap;                      /* events beyond the wheel, or late */
+    uint32_t pool_used, pool_room; /* nodes */
+    hd_ref pool;                   /* the nodes of all lists */
+    hd_ref heap;                   /* events beyond the wheel, or late */
     uint64_t turn; /* of the next event that the heap gets, or the array */
     uint32_t late_n;
     /* the array: keys, as of events in the wheel, sorted, the first one last;
-     * each with the place of the rest in its low bits, as have those not in use */
+     * each with the place of the rest in its low bits, as have those not in use
+     */
     uint64_t late_key[HD_EVENT_LATE];
     struct hd_event_late late[HD_EVENT_LATE];
     hd_node head[HD_EVENT_SLOTS];     /* lists of the buckets, latest first */
