@@ -22,7 +22,8 @@
  *          number (80 = 16 * 5 channels) is taken apart: the power of two has
  *          the remainder, the odd factor the sum of the digits, each times its
  *          place: the plain one of a multiple of 4 is a multiple of 4 in base
- *          5, and so leaves channels out.  Accel-Sim 2.0 hashes to the next power of two and takes that modulo the size
+ *          5, and so leaves channels out.  Accel-Sim 2.0 hashes to the next
+ * power of two and takes that modulo the size
  *          ("IPOLY_Modulo"), which is no permutation.  Odd sizes have no
  *          polynomial and are refused.
  *
@@ -123,6 +124,25 @@ static void make_tables(struct hd_addrhash *h, const struct hd_addrhash_of *of,
     }
 }
 
+/* The sums of pieces of digits; a base above 256 has no tables. */
+static void make_sums(struct hd_addrhash *h)
+{
+    uint32_t values = h->base;
+
+    h->digits = 1;
+    h->per_base = h->per_piece = hd_recip_of(h->base);
+    if (h->base < 2 || h->base > HD_LEN(h->sum))
+        return;
+    for (; values * h->base <= HD_LEN(h->sum); values *= h->base)
+        h->digits++;
+    h->per_piece = hd_recip_of(values);
+    for (uint32_t v = 0; v < values; v++)
+        for (uint32_t rest = v, i = 0; rest != 0; rest /= h->base, i++) {
+            h->sum[v] += (uint8_t)(rest % h->base);
+            h->placed[v] += (uint8_t)(rest % h->base * i);
+        }
+}
+
 int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
                      const char *setting, const char *what, uint32_t n,
                      struct heddle_error *err)
@@ -144,17 +164,45 @@ int hd_addrhash_init(struct hd_addrhash *h, const struct hd_addrhash_of *of,
                               "%s: ipoly has polynomials for even numbers, and "
                               "%s is %u%s; xor takes any number",
                               setting, what, n,
-                              n == h->size ? "" : ", an odd number of each "
-                                                  "channel's");
+                              n == h->size ? ""
+                                           : ", an odd number of each "
+                                             "channel's");
         h->odd = h->size >> h->low;
         h->neighbour >>= beside;
         h->base = h->odd * h->neighbour;
         make_tables(h, of, h->low, beside);
+        make_sums(h);
+    } else {
+        make_sums(h);
     }
     return 0;
 }
 
 /* ---- hashing ------------------------------------------------------------ */
+
+/* The sum of the digits above, each times its place, from 2, if `placed`. */
+static inline uint64_t sum_digits(const struct hd_addrhash *h, uint64_t above,
+                                  bool placed)
+{
+    uint64_t sum = 0, rest, v;
+
+    for (uint64_t place = 2; above != 0; above = rest, place += h->digits) {
+        rest = HD_LIKELY(above >> 62 == 0) ? hd_recip_div(h->per_piece, above)
+                                           : above / h->per_piece.d;
+        v = above - rest * h->per_piece.d;
+        if (HD_UNLIKELY(h->base > HD_LEN(h->sum)))
+            sum += placed ? v * place : v;
+        else
+            sum += placed ? h->sum[v] * place + h->placed[v] : h->sum[v];
+    }
+    return sum;
+}
+
+/* x modulo the base. */
+static inline uint64_t rest_of(const struct hd_addrhash *h, uint64_t x)
+{
+    return x - hd_recip_div(h->per_base, x) * h->base;
+}
 
 uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
                      uint64_t above)
@@ -172,13 +220,12 @@ uint32_t hd_addrhash(const struct hd_addrhash *h, uint32_t digit,
     if (h->low != 0) {
         for (uint64_t v = above, i = 0; v != 0; v >>= 4)
             mixed ^= h->of[i++][v & 15];
-        for (uint64_t w = 2; h->odd > 1 && above != 0; above /= h->base)
-            sum += above % h->base * w++;
-        sum = (digit >> h->low) + sum % h->base / h->neighbour;
+        if (h->odd > 1)
+            sum = rest_of(h, sum_digits(h, above, true));
+        sum = (digit >> h->low) + sum / h->neighbour;
         return (uint32_t)(sum % h->odd) << h->low |
                ((digit ^ mixed) & ((1u << h->low) - 1));
     }
-    for (; above != 0; above /= h->base)
-        sum += above % h->base;
-    return (uint32_t)((digit + sum % h->base / h->neighbour) % h->size);
+    sum = rest_of(h, sum_digits(h, above, false));
+    return (uint32_t)((digit + sum / h->neighbour) % h->size);
 }

@@ -9,6 +9,7 @@
 
 #include "kit/bits.h"
 #include "kit/config.h"
+#include "kit/recip.h"
 
 /* The settings' choices, in their order. */
 enum { HD_HASH_NONE, HD_HASH_XOR, HD_HASH_IPOLY };
@@ -27,9 +28,15 @@ struct hd_addrhash {
     uint32_t size; /* values of the digit; 0: there is nothing to do */
     uint32_t bits; /* of the digit, if sizes are powers of two; else 0 */
     uint32_t base; /* otherwise: digits above are summed in this base ... */
-    uint32_t neighbour;  /* ... and the sum divided by this */
+    uint32_t neighbour; /* ... and the sum divided by this */
     /* ipoly of a size that is 2^low times an odd number */
     uint32_t low, odd;
+    /* as many digits at once as have 256 values together: of each such piece
+     * their sum, and the sum of the digits, each times its place in the piece,
+     * from 0 */
+    struct hd_recip per_piece, per_base;
+    uint32_t digits;
+    uint8_t sum[256], placed[256];
     uint32_t of[16][16]; /* the hash of four bits above, by their place */
 };
 

@@ -576,7 +576,7 @@ uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app)
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)
 {
-    return hd_drammap_locate(&d->map, pa.v).channel;
+    return hd_drammap_channel(&d->map, pa.v);
 }
 
 bool hd_dram_hashes(const struct hd_dram *d)

@@ -121,6 +121,7 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
         return err->code;
     m->burst = hd_dram_burst(cfg);
     m->piece = hd_dram_piece(cfg);
+    m->per_piece = hd_recip_of(m->piece);
     m->burst_shift = hd_log2(m->burst);
     m->piece_bursts = m->piece / m->burst;
     m->banks_in_group = cfg->banks / cfg->groups;
@@ -133,7 +134,8 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
     at = m->whole ? hd_log2(m->piece) : 0;
     for (uint32_t i = 0; i < HD_DRAM_FIELDS; i++) {
         uint32_t f = order[HD_DRAM_FIELDS - 1 - i];
-        m->digit[i] = (struct hd_dramdigit){f, size[f]};
+        m->digit[i] =
+            (struct hd_dramdigit){f, size[f], hd_recip_of(size[f] + !size[f])};
         m->whole &= hd_is_pow2(size[f]);
         m->from[f] = at;
         m->ones[f] = size[f] - 1;
@@ -146,8 +148,7 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                          &(struct hd_addrhash_of){.kind = cfg->bank_hash,
                                                   .size = cfg->banks,
                                                   .reciprocal = true},
-                         "dram.bank_hash", "dram.banks", cfg->banks,
-                         err) != 0)
+                         "dram.bank_hash", "dram.banks", cfg->banks, err) != 0)
         return err->code;
     return hd_addrhash_init(&m->hash,
                             &(struct hd_addrhash_of){.kind = cfg->channel_hash,
@@ -179,27 +180,44 @@ static struct hd_dramaddr dramspec_shift(const struct hd_drammap *m,
 
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa)
 {
-    uint64_t v = pa / m->piece;
+    uint64_t v, above, piece = hd_recip_div(m->per_piece, pa);
     uint32_t f[HD_DRAM_FIELDS];
     struct hd_dramaddr a;
 
     if (m->shifts)
         return dramspec_shift(m, pa);
-    for (uint32_t i = 0; i < HD_DRAM_FIELDS - 1; i++) {
+    v = piece;
+    for (uint32_t i = 0; i < HD_DRAM_FIELDS - 1; i++, v = above) {
         const struct hd_dramdigit *d = &m->digit[i];
-        f[d->field] = (uint32_t)(v % d->size);
-        v /= d->size;
+        above = hd_recip_div(d->per, v);
+        f[d->field] = (uint32_t)(v - above * d->size);
         if (d->field == HD_DRAM_CHANNEL)
-            f[d->field] = hd_addrhash(&m->hash, f[d->field], v);
+            f[d->field] = hd_addrhash(&m->hash, f[d->field], above);
     }
     a.row = v;
     a.channel = f[HD_DRAM_CHANNEL];
     a.group = f[HD_DRAM_GROUP];
     a.bank = a.group * m->banks_in_group + f[HD_DRAM_BANK];
     a.column = f[HD_DRAM_COLUMN] * m->piece_bursts +
-               ((uint32_t)(pa % m->piece) >> m->burst_shift);
+               ((uint32_t)(pa - piece * m->piece) >> m->burst_shift);
     dramspec_hash_bank(m, &a);
     return a;
+}
+
+uint32_t hd_drammap_divide_channel(const struct hd_drammap *m, uint64_t pa)
+{
+    const struct hd_dramdigit *d = m->digit;
+    uint64_t v, above;
+
+    if (m->shifts)
+        return dramspec_shift(m, pa).channel;
+    v = hd_recip_div(m->per_piece, pa);
+    for (;; d++, v = above) {
+        above = hd_recip_div(d->per, v);
+        if (d->field == HD_DRAM_CHANNEL)
+            return hd_addrhash(&m->hash, (uint32_t)(v - above * d->size),
+                               above);
+    }
 }
 
 uint32_t hd_drammap_plain_channel(const struct hd_drammap *m, uint64_t pa)

@@ -43,8 +43,8 @@ uint32_t hd_dram_twtr_l(const struct hd_dram_cfg *c);
 uint32_t hd_dram_trefi(const struct hd_dram_cfg *c);
 
 /*
- * Gives the settings what dram.kind has, at a command clock of so many Hz; those
- * of none, or that have it, stay as they are.  0 or HEDDLE_ECONFIG.
+ * Gives the settings what dram.kind has, at a command clock of so many Hz;
+ * those of none, or that have it, stay as they are.  0 or HEDDLE_ECONFIG.
  */
 int hd_dram_kind_give(struct hd_dram_cfg *c, uint64_t hz,
                       struct heddle_error *err);
@@ -79,6 +79,7 @@ enum hd_dramfield {
 struct hd_dramdigit {
     uint32_t field; /* enum hd_dramfield */
     uint32_t size;
+    struct hd_recip per;
 };
 
 struct hd_drammap {
@@ -87,11 +88,12 @@ struct hd_drammap {
     uint32_t shifts; /* 1: so it is */
     uint32_t from[HD_DRAM_FIELDS], ones[HD_DRAM_FIELDS];
     uint32_t piece, burst; /* bytes */
+    struct hd_recip per_piece;
     uint32_t piece_bursts; /* bursts of a contiguous piece */
     uint32_t burst_shift;
     uint32_t banks_in_group;
     struct hd_dramdigit digit[HD_DRAM_FIELDS]; /* least significant first */
-    struct hd_addrhash hash; /* of the channel, with the digits above it */
+    struct hd_addrhash hash;  /* of the channel, with the digits above it */
     struct hd_addrhash banks; /* of the bank, with the row */
 };
 
@@ -101,6 +103,9 @@ int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
 
 /* Where an address is; the general path, for any sizes and hashes. */
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
+
+/* Its channel alone. */
+uint32_t hd_drammap_divide_channel(const struct hd_drammap *m, uint64_t pa);
 
 /* The channel of an address as it is before it is hashed. */
 uint32_t hd_drammap_plain_channel(const struct hd_drammap *m, uint64_t pa);
@@ -133,6 +138,13 @@ static inline struct hd_dramaddr hd_drammap_locate(const struct hd_drammap *m,
     if (HD_UNLIKELY(!m->whole))
         return hd_drammap_divide(m, pa);
     return hd_drammap_shift(m, pa);
+}
+
+static inline uint32_t hd_drammap_channel(const struct hd_drammap *m,
+                                          uint64_t pa)
+{
+    return m->whole ? hd_drammap_field(m, pa, HD_DRAM_CHANNEL)
+                    : hd_drammap_divide_channel(m, pa);
 }
 
 #endif
