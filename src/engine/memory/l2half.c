@@ -66,9 +66,22 @@ enum hd_l2half_counter {
 #define HD_PART_OF "memory/l2half.def"
 #include "kit/rows.h"
 
-/* HD_L2_COPY's a: the application, the sectors from here on; or this. */
-enum { COPY_SECTORS = 8 };
+/* HD_L2_COPY's a: the application, and from here on the sectors and the set, if
+ * that is less than NO_SET; with COPY_DROP: the line is to be dropped. */
+enum { COPY_SECTORS = 8, COPY_SET = 16, NO_SET = 0x7fff };
 #define COPY_DROP (1u << 31)
+
+/* Sends word of a request's line to the other half, for `at`. */
+static inline void half_post(struct hd_l2_slice *sl, const struct hd_req *q,
+                             hd_time at, uint32_t what)
+{
+    struct hd_l2 *l2 = sl->l2;
+    uint32_t n = l2->half.slices, across = sl->i < n ? sl->i + n : sl->i - n;
+
+    hd_post(l2->ev, sl->component, l2->slice[across].component, at, HD_L2_COPY,
+            what | q->app | (uint32_t)hd_min_u64(q->spare, NO_SET) << COPY_SET,
+            q->line);
+}
 
 int hd_l2half_open(struct hd_l2 *l2)
 {
@@ -149,8 +162,7 @@ static void half_changed(struct hd_l2_slice *sl, hd_time now,
 
     if (sl->s->copying != 0 ||
         hd_assoc_find(&other->tags.tags, q->spare, q->line) != HD_NONE)
-        hd_post(sl->l2->ev, sl->component, other->component, at, HD_L2_COPY,
-                COPY_DROP | q->app, q->line);
+        half_post(sl, q, at, COPY_DROP);
 }
 
 static bool half_hits(const struct hd_l2_slice *sl, const struct hd_req *q)
@@ -201,11 +213,8 @@ hd_time hd_l2half_back(struct hd_l2_slice *sl, const struct hd_req *q,
         return leaves;
     if (half_looks(l2, q)) {
         sl->s->copying++;
-        hd_post(l2->ev, sl->component, half_across(sl)->component, at,
-                HD_L2_COPY,
-                q->app | (hd_l2_sectored(l2) ? hd_sectors_asked(q) : 0)
-                             << COPY_SECTORS,
-                q->line);
+        half_post(sl, q, at,
+                  hd_l2_sectored(l2) ? hd_sectors_asked(q) << COPY_SECTORS : 0);
     }
     return at;
 }
@@ -249,7 +258,9 @@ void hd_l2half_copy(struct hd_l2_slice *sl, hd_time now, uint32_t what,
                        .warp = HD_NO_WARP};
     uint32_t sectors = what >> COPY_SECTORS & 0xff;
 
-    hd_l2_slice_of(l2, q.app, line, &q.spare);
+    q.spare = what >> COPY_SET & NO_SET;
+    if (HD_UNLIKELY(q.spare == NO_SET))
+        hd_l2_slice_of(l2, q.app, line, &q.spare);
     if ((what & COPY_DROP) != 0) {
         half_drop(sl, q.app, q.spare, line);
         return;
