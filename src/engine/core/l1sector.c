@@ -258,7 +258,7 @@ HD_HOT void hd_l1sector_name(const struct hd_core *c, struct hd_req *q)
     q->flags |= HD_REQ_SECTORS;
     hd_sectors_ask(q, s->asked, q->kind == HD_REQ_WRITE ? s->whole : 0);
     q->pa.v += (uint64_t)hd_bit_first(s->asked) << s->shift;
-    q->bytes = (uint16_t)(hd_bit_count(s->asked) << s->shift);
+    q->bytes = (uint16_t)(hd_sectors_count(s->asked) << s->shift);
     if (q->kind == HD_REQ_WRITE && s->bytes != NULL)
         p->written[q - p->v] = *s->bytes;
 }
@@ -342,13 +342,13 @@ static bool sector_miss(struct hd_core *c, uint32_t memop, uint64_t line,
     }
     x->n++;
     x->live |= ask << IN_FLIGHT;
-    s->count[HD_L1S_READ_MISSES] += hd_bit_count(ask);
-    s->count[HD_L1S_READ_MERGED] += hd_bit_count(lacking & ~ask);
+    s->count[HD_L1S_READ_MISSES] += hd_sectors_count(ask);
+    s->count[HD_L1S_READ_MERGED] += hd_sectors_count(lacking & ~ask);
     if (ask == 0)
         return true;
     s->asked = s->whole = ask;
-    hd_l1d_ask(c, t, HD_REQ_READ, line, hd_bit_count(ask) << s->shift, memop, e,
-               0);
+    hd_l1d_ask(c, t, HD_REQ_READ, line, hd_sectors_count(ask) << s->shift,
+               memop, e, 0);
     return true;
 }
 
@@ -391,8 +391,8 @@ static HD_HOT bool sector_load(struct hd_core *c, uint32_t memop, uint64_t line,
     }
     c->l1_count[HD_L1_READS]++;
     c->l1_count[lacking == 0 ? HD_L1_READ_HITS : HD_L1_READ_MISSES]++;
-    s->count[HD_L1S_READS] += hd_bit_count(asked);
-    s->count[HD_L1S_READ_HITS] += hd_bit_count(asked & ~lacking);
+    s->count[HD_L1S_READS] += hd_sectors_count(asked);
+    s->count[HD_L1S_READ_HITS] += hd_sectors_count(asked & ~lacking);
     if (lacking == 0)
         hd_lsu_line_done(c, memop, t + ticks);
     return true;
@@ -427,7 +427,7 @@ static bool sector_store(struct hd_core *c, uint32_t memop, uint64_t line,
                          hd_time t, hd_time ticks)
 {
     struct hd_l1sector *s = c->sector;
-    uint32_t bytes = hd_bit_count(s->asked) << s->shift, valid;
+    uint32_t bytes = hd_sectors_count(s->asked) << s->shift, valid;
     struct hd_who who = {c->app, c->memop[memop].warp};
 
     if (!hd_l1d_has_room(c, t))
@@ -435,9 +435,9 @@ static bool sector_store(struct hd_core *c, uint32_t memop, uint64_t line,
     c->l1_count[HD_L1_WRITES]++;
     hd_l1d_written(c, line);
     c->l1_count[HD_L1_WRITE_HITS] += sector_write(c, line, who, &valid);
-    s->count[HD_L1S_WRITES] += hd_bit_count(s->asked);
-    s->count[HD_L1S_WRITE_HITS] += hd_bit_count(s->asked & valid);
-    s->count[HD_L1S_WRITE_PARTS] += hd_bit_count(s->asked & ~s->whole);
+    s->count[HD_L1S_WRITES] += hd_sectors_count(s->asked);
+    s->count[HD_L1S_WRITE_HITS] += hd_sectors_count(s->asked & valid);
+    s->count[HD_L1S_WRITE_PARTS] += hd_sectors_count(s->asked & ~s->whole);
     c->s->stores++;
     hd_l1d_owed(c, memop);
     hd_l1d_ask(c, t + ticks, HD_REQ_WRITE, line, bytes, memop, HD_NONE,
@@ -460,7 +460,7 @@ HD_HOT bool hd_l1sector_take(struct hd_core *c, uint32_t memop, uint64_t line,
     sector_hand(s, what);
     if (HD_LIKELY(kind == HEDDLE_OP_LOAD))
         return sector_load(c, memop, line, what, t, ticks, guess);
-    asked = hd_bit_count(s->asked);
+    asked = hd_sectors_count(s->asked);
     if (kind == HEDDLE_OP_STORE) {
         done = sector_store(c, memop, line, t, ticks);
     } else {

@@ -188,8 +188,7 @@ static inline uint32_t hd_assoc_find_wide(const struct hd_assoc *a,
 
     for (; n != 0; n = a->node[n].next) {
         e = n - a->sets;
-        if (HD_LIKELY(a->key[e] == key &&
-                      e - set * a->ways < a->ways))
+        if (HD_LIKELY(a->key[e] == key && e - set * a->ways < a->ways))
             return e;
     }
     return HD_NONE;
@@ -310,6 +309,22 @@ static inline uint32_t hd_assoc_place(struct hd_assoc *a, uint32_t set,
     *evicted = word[way];
     word[way] = key;
     return set * a->ways + way;
+}
+
+/* hd_assoc_find of a key that was just entered, which mostly is the most recent
+ * of its set. */
+static inline uint32_t hd_assoc_entered(const struct hd_assoc *a, uint32_t set,
+                                        uint64_t key)
+{
+    uint32_t e;
+
+    if (a->set != NULL)
+        e = set * a->ways + ((uint32_t)a->set[set].order & 15);
+    else if (a->node[set].older >= a->sets)
+        e = a->node[set].older - a->sets;
+    else
+        return HD_NONE; /* the set is empty */
+    return HD_LIKELY(a->key[e] == key) ? e : hd_assoc_find(a, set, key);
 }
 
 /* Prefetches, for the simulator itself, what a look-up in a set or a new key

@@ -85,6 +85,8 @@ static inline uint32_t l2s_widen(const struct hd_l2 *l2, uint32_t sectors)
 
     if (n == 1)
         return sectors;
+    if (l2->sector.all >> n == 0) /* a line is one piece */
+        return sectors != 0 ? l2->sector.all : 0;
     for (uint32_t i = 0; l2->sector.all >> i != 0; i += n) {
         uint32_t piece = ((1u << n) - 1) << i;
         out |= (sectors & piece) != 0 ? piece : 0;
@@ -99,10 +101,10 @@ static uint32_t l2s_bytes(const struct hd_l2 *l2, uint32_t sectors)
     uint32_t n, bursts = 0;
 
     if (wider == 0)
-        return hd_bit_count(sectors) << l2->sector.shift;
+        return hd_sectors_count(sectors) << l2->sector.shift;
     for (uint32_t m = sectors; m != 0; m &= m - 1)
         bursts |= 1u << (hd_bit_first(m) >> wider);
-    n = hd_bit_count(bursts) << l2->sector.burst_shift;
+    n = hd_sectors_count(bursts) << l2->sector.burst_shift;
     return (uint32_t)hd_min_u64(n, l2->cfg.line);
 }
 
@@ -154,8 +156,8 @@ static void l2s_enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
         return;
     hd_l2_counters(sl, owner)[HD_L2_WRITE_BACKS]++;
     count = l2s_counters(sl, owner);
-    count[HD_L2S_WRITE_BACKS] += hd_bit_count(old.dirty);
-    count[HD_L2S_WRITE_BACK_PARTS] += hd_bit_count(old.dirty & old.part);
+    count[HD_L2S_WRITE_BACKS] += hd_sectors_count(old.dirty);
+    count[HD_L2S_WRITE_BACK_PARTS] += hd_sectors_count(old.dirty & old.part);
     hd_l2_down_go(sl, now, at,
                   hd_l2_down_ask(sl, l2s_address(sl->l2, victim, old.dirty),
                                  l2s_bytes(sl->l2, old.dirty), HD_REQ_WRITE,
@@ -176,8 +178,8 @@ static void l2s_fetch(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
     sl->mshr.v[m].flags |= sectors << FLIGHT;
     hd_sectors_ask(hd_l2_request(sl, d), sectors, 0);
-    sl->s->sectors += hd_bit_count(sectors);
-    l2s_counters(sl, q->app)[HD_L2S_FETCHED] += hd_bit_count(sectors);
+    sl->s->sectors += hd_sectors_count(sectors);
+    l2s_counters(sl, q->app)[HD_L2S_FETCHED] += hd_sectors_count(sectors);
     hd_l2_down_go(sl, now, q->queued, d);
 }
 
@@ -205,14 +207,14 @@ static uint32_t l2s_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_cache_used(&sl->tags, q->spare, q->line, HD_NONE, q->kind,
                   hd_l2_who(sl, q), false);
     count = l2s_counters(sl, q->app);
-    count[HD_L2S_READ_MISSES] += hd_bit_count(lacking & ~flight);
-    count[HD_L2S_READ_MERGED] += hd_bit_count(lacking & flight);
-    count[HD_L2S_ADDED] += hd_bit_count(ask & ~lacking);
+    count[HD_L2S_READ_MISSES] += hd_sectors_count(lacking & ~flight);
+    count[HD_L2S_READ_MERGED] += hd_sectors_count(lacking & flight);
+    count[HD_L2S_ADDED] += hd_sectors_count(ask & ~lacking);
     if (entry != HD_NONE) {
         hd_assoc_touch_in(&sl->tags.tags, q->spare, entry, hd_l2_who(sl, q));
         count[HD_L2S_SECTOR_MISSES]++;
         count[HD_L2S_PARTS_FILLED] +=
-            hd_bit_count(ask & sl->tags.sector[entry].part);
+            hd_sectors_count(ask & sl->tags.sector[entry].part);
     }
     count[HD_L2S_FURTHER] += ask != 0 && m != HD_NONE;
     hd_l2_count(sl, q, ask != 0 ? HD_L2_MISSES : HD_L2_MERGED);
@@ -261,8 +263,8 @@ static uint32_t l2s_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
         hd_l2_count(sl, q, HD_L2_HITS);
     }
     count = l2s_counters(sl, q->app);
-    count[HD_L2S_READS] += hd_bit_count(asked);
-    count[HD_L2S_READ_HITS] += hd_bit_count(asked & ~lacking);
+    count[HD_L2S_READS] += hd_sectors_count(asked);
+    count[HD_L2S_READ_HITS] += hd_sectors_count(asked & ~lacking);
     if (lacking != 0)
         return HD_L2_GO;
     q->hit = HD_REQ_HIT;
@@ -290,11 +292,11 @@ static uint32_t l2s_write(struct hd_l2_slice *sl, hd_time now, uint32_t r,
 
     if (hd_l2_down_full(sl) && !(back && hit))
         return HD_L2_QUEUE;
-    count[HD_L2S_WRITES] += hd_bit_count(asked);
-    count[HD_L2S_WRITE_PARTS] += hd_bit_count(w.part);
+    count[HD_L2S_WRITES] += hd_sectors_count(asked);
+    count[HD_L2S_WRITE_PARTS] += hd_sectors_count(w.part);
     if (hit)
         count[HD_L2S_WRITE_HITS] +=
-            hd_bit_count(asked & ((uint32_t)x->valid | x->part));
+            hd_sectors_count(asked & ((uint32_t)x->valid | x->part));
     hd_l2_book(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
                   hd_l2_who(sl, q), false);
@@ -349,7 +351,7 @@ static uint32_t l2s_complete(struct hd_l2_slice *sl, struct hd_mshr_entry *x,
     return first;
 }
 
-static HD_HOT void l2s_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m,
+static HD_APART void l2s_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m,
                             uint32_t got)
 {
     struct hd_mshr_entry *x = &sl->mshr.v[m];
@@ -360,7 +362,7 @@ static HD_HOT void l2s_fill(struct hd_l2_slice *sl, hd_time now, uint32_t m,
     bool away = hd_l2_not_kept(sl, q->pa.v);
     struct hd_sectors w = {.valid = (uint8_t)got};
 
-    sl->s->sectors -= hd_bit_count(got);
+    sl->s->sectors -= hd_sectors_count(got);
     x->flags &= ~(got << FLIGHT);
     for (r = done; r != HD_NONE; r = hd_l2_request(sl, r)->next)
         if (hd_l2_request(sl, r)->kind == HD_REQ_ATOMIC)
@@ -492,7 +494,7 @@ const char *hd_l2sector_check(const struct hd_l2_slice *sl)
 
         if (!x->live)
             continue;
-        flight += hd_bit_count(mshr_flight(x));
+        flight += hd_sectors_count(mshr_flight(x));
         if (mshr_flight(x) == 0)
             return "an MSHR has no sector in flight";
         for (uint32_t r = x->first; r != HD_NONE && k < x->n; k++) {

@@ -55,9 +55,8 @@ static struct hd_bytemask sector_mask(uint32_t i, uint32_t shift)
     return m;
 }
 
-/* Stores write a part of sectors that are not valid. */
-static void add_part(struct hd_cache *c, uint32_t entry, uint32_t sectors,
-                     const struct hd_bytemask *bytes)
+void hd_sectors_add_part(struct hd_cache *c, uint32_t entry, uint32_t sectors,
+                         const struct hd_bytemask *bytes)
 {
     struct hd_sector_line *x = &c->sector[entry];
     struct hd_bytemask *b = &c->written[entry];
@@ -75,37 +74,6 @@ static void add_part(struct hd_cache *c, uint32_t entry, uint32_t sectors,
     hd_sectors_of(b, c->sector_shift, &whole);
     x->valid |= (uint8_t)(whole & x->part);
     x->part &= (uint8_t)~x->valid;
-}
-
-void hd_sectors_add(struct hd_cache *c, uint32_t entry,
-                    const struct hd_sectors *w)
-{
-    struct hd_sector_line *x = &c->sector[entry];
-    uint32_t part;
-
-    x->valid |= w->valid;
-    x->part &= (uint8_t)~x->valid;
-    x->dirty |= w->dirty;
-    part = w->part & ~(uint32_t)x->valid;
-    if (part != 0)
-        add_part(c, entry, part, w->bytes);
-    if (w->dirty != 0)
-        c->line[entry].dirty = 1;
-}
-
-struct hd_sector_line hd_sectors_entered(struct hd_cache *c, uint32_t set,
-                                         uint64_t line,
-                                         const struct hd_sectors *w)
-{
-    uint32_t e = hd_assoc_find(&c->tags, set, line);
-    struct hd_sector_line old;
-
-    if (HD_UNLIKELY(e == HD_NONE))
-        return (struct hd_sector_line){w->valid, w->dirty, w->part, 0};
-    old = c->sector[e];
-    c->sector[e] = (struct hd_sector_line){0};
-    hd_sectors_add(c, e, w);
-    return old;
 }
 
 const char *hd_sectors_check(const struct hd_cache *c)
@@ -157,8 +125,7 @@ int hd_sectors_cfg_check(const struct hd_cache_cfg *c, const char *name,
                           "%s.sector_bytes: lines of %u bytes; those with "
                           "sectors have at most %d",
                           name, c->line, HD_SECTORED_LINE);
-    if (fetch != 0 &&
-        (!hd_is_pow2(fetch) || fetch < sector || fetch > c->line))
+    if (fetch != 0 && (!hd_is_pow2(fetch) || fetch < sector || fetch > c->line))
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s.fetch_bytes: %u is not a power of two from "
                           "%s.sector_bytes (%u) to %s.line (%u)",
