@@ -464,7 +464,7 @@ hd_vpn hd_ptables_first(const struct hd_ptables *t, uint32_t app, hd_vpn vpn)
         return vpn;
     if (h->region_bits & HD_PT_JOINED)
         return (hd_vpn){vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1)};
-    return hd_ptables_find(t, app, vpn, &x) ? x.vpn : vpn;
+    return hd_pt_decode(t, h, vpn.v, HD_PT_PRESENT, &x) ? x.vpn : vpn;
 }
 
 uint64_t hd_ptables_entry(const struct hd_ptables *t, hd_pa pte)

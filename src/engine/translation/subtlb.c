@@ -83,6 +83,8 @@ static uint32_t subtlb_set(const struct hd_subtlb *t, uint64_t key)
     uint32_t set = 0, span = subtlb_span(t, subtlb_class_of(key));
     uint64_t va;
 
+    if (t->bits == 0 && t->mask != 0)
+        return (uint32_t)key & (t->mask - 1);
     if (t->bits == 0)
         return (uint32_t)((key & hd_ones(CLASS_SHIFT)) % t->tags.sets);
     va = subtlb_first(t, key) << HD_PAGE_SHIFT;
@@ -118,12 +120,14 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
     enum hd_subtlb_found found = HD_SUBTLB_MISS;
 
     for (uint32_t k = 0; k < HD_SUBTLB_CLASSES; k++) {
-        uint64_t key = subtlb_key(t, k, app, vpn.v);
-        uint32_t e, i;
+        uint64_t key;
+        uint32_t set, e, i;
 
         if (t->live[k] == 0)
             continue;
-        e = hd_assoc_find(&t->tags, subtlb_set(t, key), key);
+        key = subtlb_key(t, k, app, vpn.v);
+        set = subtlb_set(t, key);
+        e = hd_assoc_find(&t->tags, set, key);
         if (e == HD_NONE)
             continue;
         found = HD_SUBTLB_TAG;
@@ -131,8 +135,10 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
         if ((t->valid[e] >> i & 1) == 0)
             continue;
         if (!peek && t->replace == HD_LEVEL_LRU)
-            hd_assoc_touch(&t->tags, e, who);
-        *x = subtlb_x(t, e, i);
+            hd_assoc_touch_in(&t->tags, set, e, who);
+        x->vpn.v = vpn.v & ~(uint64_t)((1u << SHIFT[k]) - 1);
+        x->pfn.v = t->frame[((size_t)e << t->most) + i];
+        x->pages = x->page_pages = 1u << SHIFT[k];
         return HD_SUBTLB_HIT;
     }
     return found;
@@ -349,6 +355,7 @@ int hd_subtlb_open(struct hd_subtlb *t, struct hd_env *env,
         t->sub[k] = (uint8_t)hd_log2(sub[k] != 0 ? sub[k] : 1);
         t->most = t->sub[k] > t->most ? t->sub[k] : t->most;
     }
+    t->mask = hd_is_pow2(cfg->entries / ways) ? cfg->entries / ways : 0;
     t->bits = (uint8_t)cfg->hash_bits;
     t->from = (uint8_t)cfg->hash_from;
     t->replace = (uint8_t)cfg->replace;

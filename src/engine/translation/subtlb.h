@@ -40,7 +40,8 @@ struct hd_subtlb {
     struct hd_rng *rng;             /* arena */
     uint8_t sub[HD_SUBTLB_CLASSES]; /* log2 of the pages behind a tag */
     bool holds[HD_SUBTLB_CLASSES];
-    uint8_t most; /* log2 of the sub-entries of an entry */
+    uint32_t mask; /* the sets, if they are a power of two; else 0 */
+    uint8_t most;  /* log2 of the sub-entries of an entry */
     uint8_t bits, from, replace;
 };
 
