@@ -227,7 +227,7 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 55100, policies = 3350, work = 18400,
+for folder, most in pairs { engine = 55300, policies = 3350, work = 18400,
     shell = 13900 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
@@ -271,7 +271,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20250, "the files of a cold load")
+fewer(lines_of(PATH), 20400, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}
