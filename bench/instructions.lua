@@ -5,6 +5,11 @@ the same on a busy machine and a quiet one, so a change of 1 % can be seen.
 
     heddle run bench/instructions.lua [only=NAME] [against=REVISION]
 
+only= takes a row, or all whose names begin so: only=a100 shows what a card of
+today costs, instructions of the host a line of random ones in 64 MB and in 8 GB,
+and its ratio to a machine that is the same without levels of uTLBs, sectors and
+halves of the L2, and with one of them left out.
+
 With against= the revision is built in a work tree below build/against/ and runs
 the same rows: its own binaries, this file's work, and on both the machines that the
 revision's presets are, since presets move; settings that only one of the two has are
@@ -30,11 +35,37 @@ local arg = H.args { only = "", against = "", build = "build/release", jobs = 2,
 -- ---- what is run -----------------------------------------------------------------
 
 local BASE = "aggressive" -- the machine of bench/least.lua
-local MACHINES = { BASE, "maxwell", "mosaic", "etc", "" } -- "": the defaults
+-- "": the defaults
+local MACHINES = { BASE, "maxwell", "mosaic", "etc", "", "a100", "a100 no levels",
+    "a100 no sectors", "a100 no halves", "a100 plain" }
+
+-- What a card of today has, off.  Without levels its cores have an L1 TLB as large,
+-- and an L2 TLB with as much reach as the card's 8 GB need, the same latency, and as
+-- many look-ups a cycle as its groups of cores make.
+local OFF = {
+    levels = { utlb1 = { entries = 0 }, utlb2 = { entries = 0 },
+        utlb3 = { entries = 0 }, l1cache = { order = "beside" },
+        l1tlb = { mode = "full", entries = 16, ways = 0 },
+        l2tlb = { mode = "full", entries = 4096, ways = 16, latency = 119,
+            ports = 16, mshrs = 1024 } },
+    sectors = { l1cache = { sector_bytes = 0 },
+        l2cache = { sector_bytes = 0, fetch_bytes = 0 } },
+    halves = { l2cache = { halves = 1 } },
+}
 local pinned = arg.machines ~= "" and dofile(arg.machines) or {}
 
 --- The preset, or as it is pinned, as far as this build knows the settings.
 local function preset(name)
+    local card, without = name:match "^(%S+) (.+)$"
+    if not pinned[name] and card then
+        local m = H.machine(card)
+        for _, piece in ipairs { "levels", "sectors", "halves" } do
+            if without == "plain" or without == "no " .. piece then
+                m = m(OFF[piece])
+            end
+        end
+        return m
+    end
     if not pinned[name] then
         return name ~= "" and H.machine(name) or H.machine()
     end
@@ -169,6 +200,16 @@ local ROWS = {
         .. "l2cache.sector_bytes=32 l1cache.write=through" },
     { "stream.maxwell", "stream sim.stop_cycles=15000", "maxwell" },
     { "random.maxwell", "random sim.stop_cycles=20000", "maxwell" },
+    { "a100.64m", "random64m", "a100" },
+    { "a100.64m.plain", "random64m", "a100 plain" },
+    { "a100.64m.no-levels", "random64m", "a100 no levels" },
+    { "a100.64m.no-sectors", "random64m", "a100 no sectors" },
+    { "a100.64m.no-halves", "random64m", "a100 no halves" },
+    { "a100.8g", "random8g", "a100" },
+    { "a100.8g.plain", "random8g", "a100 plain" },
+    { "a100.8g.no-levels", "random8g", "a100 no levels" },
+    { "a100.8g.no-sectors", "random8g", "a100 no sectors" },
+    { "a100.8g.no-halves", "random8g", "a100 no halves" },
     { "vecadd.xz", traced(BASE, "build/bench/vecadd/kernelslist.g", 60000) },
     { "gather.xz", traced(BASE, "build/bench/gather/kernelslist.g", 6000) },
     { "vecadd.box", traced(BASE, "scenarios/data/vecadd.hdt", 300000) },
@@ -227,7 +268,7 @@ local function settings_of(name)
         local default = tostring(plain:get(s.name))
         if tostring(s.value) ~= default or old and old[s.name]
             and old[s.name] ~= default then
-            words[#words + 1] = ("%s=%s"):format(s.name, s.value)
+            words[#words + 1] = ("'%s=%s'"):format(s.name, s.value)
         end
     end
     return table.concat(words, " ")
@@ -242,15 +283,19 @@ local function command(r, build)
         r[1], arg.machines)
 end
 
---- Instructions of a command, or nil and what it printed.
+--- Instructions of a command and the lines that it says it had, or nil and what it
+-- printed.
 local function count(line)
     local pipe = assert(io.popen("env -i PATH=/usr/bin:/bin LC_ALL=C valgrind "
         .. "--tool=callgrind --callgrind-out-file=/dev/null " .. line
         .. " 2>&1 </dev/null", "r"))
     local text = pipe:read "a"
-    local n = text:match "Collected : (%d+)"
+    local n, lines = text:match "Collected : (%d+)", text:match "(%d+) lines"
+    if line:find "engine random%d" and not lines then
+        return nil, "no such pattern" -- in an older build
+    end
     if (pipe:close() or text:find "HEDDLE_STOPPED") and n then -- at stop_cycles
-        return math.tointeger(n)
+        return math.tointeger(n), math.tointeger(lines)
     end
     return nil, text
 end
@@ -290,7 +335,8 @@ assert(os.execute(arg.build .. "/heddle run bench/text.lua >/dev/null"))
 
 local jobs = {}
 for i, r in ipairs(ROWS) do
-    if arg.only == "" or r[1] == arg.only or r[1] == "start" then
+    if arg.only == "" or r[1] == arg.only or r[1] == "start"
+        or r[1]:sub(1, #arg.only + 1) == arg.only .. "." then
         for b = 1, #builds do
             jobs[#jobs + 1] = { row = i, build = b }
         end
@@ -304,11 +350,12 @@ if #jobs == #builds and arg.only ~= "start" and arg.only ~= "" then
         and (" (did you mean '%s'?)"):format(near) or "") }, 0)
 end
 
-local got, ended, t0 = {}, 0, os.time()
+local got, lines, ended, t0 = {}, {}, 0, os.time()
 runner.spread(#jobs, arg.jobs, function(i)
     local j = jobs[i]
-    local n, text = count(command(ROWS[j.row], builds[j.build]))
-    return { ok = n ~= nil, result = n or { message = text } }
+    local n, more = count(command(ROWS[j.row], builds[j.build]))
+    return { ok = n ~= nil, result = n and { n = n, lines = more or nil }
+        or { message = more } }
 end, function(i, m)
     local j = jobs[i]
     ended = ended + 1
@@ -317,7 +364,8 @@ end, function(i, m)
             m.result.message), 0)
     end
     got[j.row] = got[j.row] or {}
-    got[j.row][j.build] = m.ok and m.result -- false: a build that lacks the setting
+    got[j.row][j.build] = m.ok and m.result.n -- false: a build that lacks the setting
+    lines[j.row] = m.ok and m.result.lines or lines[j.row]
     io.stderr:write(("  %2d of %d  %s\n"):format(ended, #jobs, ROWS[j.row][1]))
 end)
 
@@ -347,6 +395,31 @@ for i, r in ipairs(ROWS) do
     end
 end
 io.write(H.report.table(out))
+
+-- A card beside what it is without its pieces.
+local by_name = {}
+for i, r in ipairs(ROWS) do
+    by_name[r[1]] = i
+end
+for i, r in ipairs(ROWS) do
+    local n, plain = got[i], got[by_name[r[1] .. ".plain"]]
+    if n and plain and n[1] and plain[1] and lines[i] then
+        local per = function(name)
+            local j = by_name[r[1] .. name]
+            return got[j] and got[j][1] and got[j][1] / lines[j]
+        end
+        local all = n[1] / lines[i]
+        io.write(("\n%s: %.0f a line, plain %.0f: %.3f times"):format(r[1], all,
+            per ".plain", all / per ".plain"))
+        for _, piece in ipairs { "levels", "sectors", "halves" } do
+            local rest = per(".no-" .. piece)
+            if rest then
+                io.write(("; %s %.0f"):format(piece, all - rest))
+            end
+        end
+        io.write "\n"
+    end
+end
 if builds[2] then
     io.write(("\n%d of %d rows take more than 1 %% more instructions than %s; "
         .. "%d s\n"):format(slower, #list, names[2], os.time() - t0))

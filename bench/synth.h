@@ -7,7 +7,8 @@
  *   column   32 lanes one row apart, walking along their rows; rows of 16 KB
  *            and 128 bytes, so that neighbouring rows are in different sets of
  *            the L1 (at a power of two, all are in one set and nothing stays)
- *   random   a coalesced index load, then 32 independent lines of 256 MB
+ *   random   a coalesced index load, then 32 independent lines of `span`, 256 MB
+ *            if nothing else is set
  *   cold     one warp, one load, and an instruction that waits for it
  *
  * SPDX-License-Identifier: MIT
@@ -32,6 +33,7 @@ struct synth {
     uint32_t blocks, steps; /* steps: iterations of a warp */
     uint32_t warps;         /* of a block, at most SYNTH_WARPS */
     uint64_t pitch;         /* bytes from row to row of the column */
+    uint64_t span;          /* bytes of the random lines, a power of two */
     uint32_t launched;
     uint32_t *at;     /* arena: [context][warp] next op */
     uint32_t *number; /* arena: [context] block; 0xffffffff: free */
@@ -69,7 +71,7 @@ static bool synth_alloc(void *self, uint32_t i, struct hd_alloc *out)
     else if (s->kind == SYNTH_COLUMN)
         out->bytes = threads * s->pitch;
     else
-        out->bytes = (256u << 20) + threads * 4 * s->steps;
+        out->bytes = s->span + threads * 4 * s->steps;
     return true;
 }
 
@@ -188,11 +190,11 @@ static void synth_access(void *self, uint32_t ctx, uint32_t warp,
         acc->stride = (int64_t)s->pitch;
     } else if ((at - 1) % 4 == 0) {
         acc->base.v =
-            SYNTH_BASE + (256u << 20) + ((at - 1) / 4 * warps + w) * 128;
+            SYNTH_BASE + s->span + ((at - 1) / 4 * warps + w) * 128;
     } else {
         for (uint32_t i = 0; i < 32; i++)
             s->lane[i].v = SYNTH_BASE + (hd_mix64((w << 20 | at) * 64 + i) &
-                                         ((256u << 20) - 4));
+                                         (s->span - 4));
         acc->lane = s->lane;
     }
 }
@@ -230,6 +232,7 @@ static inline heddle_workload *synth_make(struct synth *s, enum synth_kind kind,
     s->steps = steps;
     s->warps = kind == SYNTH_COLD ? 1 : SYNTH_WARPS;
     s->pitch = SYNTH_PITCH;
+    s->span = 256u << 20;
     s->source.ops = &synth_ops;
     s->source.self = s;
     strcpy(s->source.name, "synth");
