@@ -258,14 +258,17 @@ HD_APART static hd_node sort_many(const struct hd_events *q, hd_node list)
         return sort_long(q, list);
     while (all < n)
         all *= 2;
-    for (uint32_t i = n; i < all; i++)
-        k[i] = UINT64_MAX;
+    for (uint32_t i = n; i < all; i++) /* as it stays: they sort last */
+        a[i] = b[i] = UINT64_MAX;
     for (uint32_t i = 0; i < n; i += FEW)
         sort_8(k + i);
     for (uint32_t run = FEW; run < all; run *= 2) {
         uint64_t *from = k;
-        for (uint32_t i = 0; i < all; i += 2 * run)
-            merge_keys(from + i, run, to + i);
+        for (uint32_t i = 0; i < n; i += 2 * run)
+            if (i + run < n)
+                merge_keys(from + i, run, to + i);
+            else
+                memcpy(to + i, from + i, (n - i) * sizeof *to);
         k = to;
         to = from;
     }
