@@ -111,8 +111,8 @@ static void test_operands(void **state)
     end();
     refused("no such class of arithmetic");
     begin();
-    kasm_full(&a, HD_I_ALU, HEDDLE_CLASSES | HEDDLE_DEPENDENT, NR, NR, NR, NR, 0,
-              0, 1);
+    kasm_full(&a, HD_I_ALU, HEDDLE_CLASSES | HEDDLE_DEPENDENT, NR, NR, NR, NR,
+              0, 0, 1);
     end();
     refused("no such class of arithmetic");
     begin();
@@ -237,6 +237,18 @@ static void test_memory(void **state)
     kasm_full(&a, HD_I_LOAD, 0, NR, 0, NR, 3, 0, 0, 0);
     end();
     refused("1, 2 or 4 elements");
+    begin();
+    kasm_mem(&a, HD_I_LOAD, 64 + 3, 3, 0, NR, 0, 0, 0);
+    end();
+    refused("a slot of a name, and one of its own");
+    for (int n = 0; n < 4; n++) {
+        const int op = n < 3 ? HD_I_CARRY : HD_I_AWAIT;
+        const int64_t imm[] = {5, 33, 0, INT64_C(1) << 32};
+        begin();
+        kasm_full(&a, op, n == 2 ? 32 : 5, NR, NR, NR, NR, 0, 0, imm[n]);
+        end();
+        refused("no such name of a slot");
+    }
     begin();
     kasm_full(&a, HD_I_ATOM, 0, 3, 0, 0, NR, 0, 0, (int64_t)9 << 32);
     end();

@@ -168,6 +168,49 @@ static void test_waits(void **state)
     krig_close(&g.r);
 }
 
+/* A variable carries a load: the next one fills another slot and does not wait
+ * for it; what is given away has been waited for. */
+static void test_names(void **state)
+{
+    struct rig g;
+    struct hd_op op;
+
+    (void)state;
+    begin(32);
+    kasm_mem(&a, HD_I_LOAD, 96 + 1, 1, 0, NR, 0, 0, 0);    /* slot 1 */
+    kasm_full(&a, HD_I_CARRY, 0, NR, NR, NR, NR, 0, 0, 1); /* name 0: slot 1 */
+    kasm_mem(&a, HD_I_LOAD, 96 + 1, 1, 0, NR, 0, 0, 0);    /* slot 0 */
+    kasm_full(&a, HD_I_AWAIT, 0, NR, NR, NR, NR, 0, 0, 1);
+    kasm_alu(&a, 1, 0);                                    /* for slot 1 */
+    kasm_full(&a, HD_I_CARRY, 0, NR, NR, NR, NR, 0, 0, 1); /* name 0: slot 0 */
+    kasm_alu(&a, 1, 0);                                    /* of that run */
+    kasm_mem(&a, HD_I_LOAD, 96 + 1, 1, 0, NR, 0, 0, 0);    /* slot 1, free */
+    kasm_full(&a, HD_I_CARRY, 0, NR, NR, NR, NR, 0, 0, 1); /* slot 0 is out */
+    kasm_alu(&a, 1, 0);
+    kasm_full(&a, HD_I_CARRY, 0, NR, NR, NR, NR, 0, 0, 32);
+    kasm_alu(&a, 1, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    start(&g, 32);
+    op = next(&g, 0);
+    assert_int_equal(op.slot, 1);
+    assert_int_equal(op.wait, 0);
+    access_of(&g, 0);
+    op = next(&g, 0);
+    assert_int_equal(op.kind, HEDDLE_OP_LOAD);
+    assert_int_equal(op.slot, 0);
+    assert_int_equal(op.wait, 0);
+    access_of(&g, 0);
+    expect_alu(&g, 2, 1 << 1);
+    op = next(&g, 0);
+    assert_int_equal(op.slot, 1);
+    assert_int_equal(op.wait, 0);
+    access_of(&g, 0);
+    expect_alu(&g, 1, 1 << 0);
+    expect_alu(&g, 1, 1 << 1);
+    assert_int_equal(next(&g, 0).wait, 0);
+    krig_close(&g.r);
+}
+
 /* base + lane * stride comes out as such, also across a sum of registers. */
 static void test_affine(void **state)
 {
@@ -385,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_join),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_affine),
         cmocka_unit_test(test_partial_warps),
         cmocka_unit_test(test_divergent_loop),

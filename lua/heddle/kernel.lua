@@ -118,6 +118,11 @@ VALUES     are int (64 bits, wraps), f32, f64 and bool.  A thread index is
   t:var(init)   a mutable register with the value and type of init; v:set(e);
                 v itself is an expression.  `local x = v` is another name for
                 the same register; `v:get()` copies its value of now.
+  t:var(init, { pending = true })   one that carries a load in flight: what
+                reads it waits for the load that it was set to last, not for
+                all that it is set to anywhere, so a load can be issued an
+                iteration before it is used; v:set(w) of another such variable
+                hands a load on
   A value made inside t:when, t:loop or t:while_ may not be used outside it
   (an error): carry it out with t:var.
 

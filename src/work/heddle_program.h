@@ -122,6 +122,12 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
  * fill the scoreboard slot `aux`, 0 to 31, or none with aux 32; `wait` is the
  * set of slots that an instruction waits for.  Arithmetic has none: it is free,
  * and what takes issue slots (ALU, STORE ...) and uses its result waits.
+ *
+ * A variable may carry a load in flight to where it is read.  There are 32
+ * names for slots, each of a slot of its own at first (name n of slot n).  A
+ * load with aux 96 + n fills the slot of name n, CARRY gives that slot to the
+ * name of the variable, and AWAIT waits for a name's.  Such slots are filled by
+ * no other loads.
  */
 enum heddle_ins_op {
     HEDDLE_INS_LI,   /* d = imm; bool: 0 or 1 */
@@ -177,6 +183,9 @@ enum heddle_ins_op {
     HEDDLE_INS_PEEK, /* d = an element, without an access: a buffer with
                         contents */
     HEDDLE_INS_POKE, /* an element = d, the same way */
+    HEDDLE_INS_CARRY, /* names aux and imm change places (imm 32: none), once
+                         the load that aux had has come */
+    HEDDLE_INS_AWAIT, /* what follows waits for the names in the bit set imm */
     HEDDLE_INS_IF,   /* bool a */
     HEDDLE_INS_ELSE,
     HEDDLE_INS_ENDIF,

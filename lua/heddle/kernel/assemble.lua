@@ -12,6 +12,12 @@ keeps the state of a warp small.
 Load n fills scoreboard slot n modulo 32; the wait of an instruction is the
 set of slots of all loads it comes from.
 
+A load that a pending variable carries has a name instead, and so has the
+variable (CARRY, work/program/simt.c).  Names 0, 1, ... begin with the slots of
+these numbers, which other loads leave alone.  Each is given away at one place
+of the kernel only, so what comes from it waits for its name and for the one that
+it was given to, and for the one after that: whichever has its load.
+
 SPDX-License-Identifier: MIT
 ]]
 local build = require "heddle.kernel.build"
@@ -30,7 +36,7 @@ LI SPEC ARG MOV VAR SET
 ADD SUB MUL DIV MOD MIN MAX AND OR XOR SHL SHR LSHR NEG NOT
 FADD FSUB FMUL FDIV FMIN FMAX FNEG FSQRT
 LT LE GT GE EQ NE FLT FLE FGT FGE FEQ FNE
-BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE
+BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE CARRY AWAIT
 IF ELSE ENDIF LOOP ENDLOOP WHILE TEST ENDWHILE EXITIF
 ALU SHARED LOAD STORE ATOM BAR EXIT]]):gmatch("%S+") do
     OPCODES[#OPCODES + 1] = name
@@ -122,43 +128,72 @@ end
 
 -- ---- slots and waits ----------------------------------------------------------
 
--- Calls fn for each load that a set of dependences leads to.
+-- Calls fn for each load, and each pending variable, that a set of dependences
+-- leads to.
 local function each_load(deps, seen, fn)
     if not deps then return end
     for d in next, deps do
         if not seen[d] then
             seen[d] = true
-            if is_value(d) then
+            if d.var and not d.pending then
                 for _, source in ipairs(d.sources) do
                     each_load(build.deps_of(source), seen, fn)
                 end
             else
                 fn(d)
+                if d.carrier then
+                    each_load({ [d.carrier] = true }, seen, fn)
+                end
             end
         end
     end
 end
 
+local MOST_NAMES = 16
+
 local function number_slots(k, line)
     for _, ins in ipairs(line) do
         each_load(ins.deps, {}, function(load) load.used = true end)
     end
-    local n = 0
+    if #k.names > MOST_NAMES then
+        fail("kernel %s: %d pending variables and loads that they carry; at "
+            .. "most %d are expected", k.kernel.name, #k.names, MOST_NAMES)
+    end
+    for i, x in ipairs(k.names) do x.name = i - 1 end
+    local n, from = 0, #k.names
     for _, load in ipairs(k.loads) do
-        if load.op == "LOAD" or load.used or load.d and load.d.needed then
-            load.slot = n % 32
+        if not load.name and (load.op == "LOAD" or load.used
+            or load.d and load.d.needed) then
+            load.slot = from + n % (32 - from)
             n = n + 1
         end
     end
 end
 
+-- The slots that an instruction waits for, and the names.
 local function wait_of(ins)
-    if ins.all then return 0xffffffff end
-    local wait = 0
-    each_load(ins.deps, {}, function(load)
-        if load.slot then wait = wait | 1 << load.slot end
+    if ins.all then return 0xffffffff, 0 end
+    local wait, names = 0, 0
+    each_load(ins.deps, {}, function(x)
+        if x.slot then wait = wait | 1 << x.slot end
+        if x.name then names = names | 1 << x.name end
     end)
-    return wait
+    return wait, names
+end
+
+-- The line with an AWAIT before each instruction that waits for names.
+local function await(k, line)
+    if #k.names == 0 then return line end
+    local out, place = { loops = line.loops }, {}
+    for at, ins in ipairs(line) do
+        local _, names = wait_of(ins)
+        if names ~= 0 then put(out, { op = "AWAIT", imm = names }) end
+        place[at] = put(out, ins)
+    end
+    for _, loop in ipairs(out.loops) do
+        loop.first, loop.last = place[loop.first], place[loop.last]
+    end
+    return out
 end
 
 -- ---- registers ------------------------------------------------------------------
@@ -244,9 +279,11 @@ local function encode(ins)
     elseif ins.op == "ALU" or ins.op == "SHARED" then
         aux = ins.aux or 0
         if ins.vec then c = ins.vec end
+    elseif ins.op == "CARRY" then
+        aux, imm = ins.to.name, ins.from and ins.from.name or 32
     elseif ins.buffer then
         buffer, c = ins.buffer.index - 1, ins.vec
-        aux = ins.slot or 32
+        aux = ins.name and 96 | ins.name or ins.slot or 32
         if ins.op == "PEEK" then
             aux = 0
         elseif ins.op == "STORE" or ins.op == "POKE" then
@@ -258,7 +295,7 @@ local function encode(ins)
         end
     end
     return string.pack("<BBI2I2I2I2I2I4i8", op, aux, d, a, b, c, buffer,
-        wait_of(ins), imm)
+        (wait_of(ins)), imm)
 end
 
 -- Checked here because the number of a buffer is not known while it is built.
@@ -309,6 +346,7 @@ function M.assemble(k, buffers)
     put(line, { op = "EXIT" })
     check_buffers(line, buffers)
     number_slots(k, line)
+    line = await(k, line)
     local types = give_registers(lifetimes(line))
     local parts = header(kernel, types, k.args, #line)
     for _, ins in ipairs(line) do parts[#parts + 1] = encode(ins) end

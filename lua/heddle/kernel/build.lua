@@ -475,12 +475,45 @@ end
 
 -- ---- variables ------------------------------------------------------------
 
-function Builder:var(x)
+-- The one load, or variable that carries one, that e comes from; nil: none.
+local function carried_by(e, what)
+    local deps = M.deps_of(e) or {}
+    local from = next(deps)
+    if from and next(deps, from) then
+        fail("%s: the value comes from several loads; a pending variable "
+            .. "carries one", what)
+    elseif from and from.var and not from.pending then
+        fail("%s: the value comes from a variable that is not pending", what)
+    end
+    return from
+end
+
+-- A pending variable takes over the load that e comes from: it is in flight
+-- until the variable is used (assemble.lua).
+local function carry(k, v, e, what)
+    local from = carried_by(e, what)
+    if from == v then return end
+    if from and from.carrier then
+        fail("%s: another pending variable carries the load already, and it "
+            .. "can be in one only; set this one from that", what)
+    end
+    if from then
+        from.carrier = v
+        k.names[#k.names + 1] = from.var and nil or from
+    end
+    k:item { op = "CARRY", to = v, from = from }
+end
+
+function Builder:var(x, pending)
     local init = self:operand(x, "t:var")
     local a = self:register(init)
     local v = self:value(init.kind, { var = true, block = self.block,
-        sources = { init, a } })
+        sources = { init, a }, pending = pending })
     self:item { op = "VAR", d = v, a = a, free = true }
+    if pending then
+        self.names[#self.names + 1] = v
+        if M.deps_of(init) then carry(self, v, init, "t:var") end
+    end
     return v
 end
 
@@ -497,6 +530,7 @@ function Value:set(x)
     self.sources[#self.sources + 1] = e
     self.sources[#self.sources + 1] = a
     k:item { op = "SET", d = self, a = a, free = true }
+    if self.pending then carry(k, self, e, ":set") end
 end
 
 function Value:get()
@@ -519,11 +553,11 @@ end
 
 --[[
 Runs the function of a kernel and returns what it wrote: { root, args, loads,
-values }, for assemble.lua.
+names }, for assemble.lua; names: pending variables, and the loads they carry.
 ]]
 function M.run(kernel, threads_of)
     local k = setmetatable({ count = 0, numbers = {}, args = {}, loads = {},
-        kernel = kernel }, Builder)
+        names = {}, kernel = kernel }, Builder)
     k.root = new_block(nil, false)
     k.block = k.root
     local ok, e = pcall(kernel.fn, threads_of(k))

@@ -86,7 +86,6 @@ function Thread:const(x, kind)
     return v
 end
 
-function Thread:var(x) return self.k:var(x) end
 
 function Thread:select(c, x, y)
     local k = self.k
@@ -145,6 +144,17 @@ local function check_options(options, what, ...)
     if uses ~= nil and (type(uses) ~= "table" or is_value(uses)) then
         fail("%s: uses is a list: { uses = { v, ... } }", what)
     end
+end
+
+-- A variable; with pending = true it carries a load in flight.
+function Thread:var(x, options)
+    local pending
+    check_options(options, "t:var", "pending")
+    if options then pending = options.pending end
+    if pending ~= nil and type(pending) ~= "boolean" then
+        fail("t:var: pending is true or false, not %s", tostring(pending))
+    end
+    return self.k:var(x, pending)
 end
 
 local function check_vec(b, options, what)

@@ -92,7 +92,7 @@ struct hd_lane_state {
 
 /* Where the parts of a warp are, from its start, and its bytes. */
 struct hd_lane_layout {
-    uint32_t reg, frame, vec, bytes;
+    uint32_t reg, frame, name, vec, bytes;
 };
 
 struct hd_lane_engine {
@@ -175,6 +175,22 @@ static inline struct hd_lane_frame *hd_lane_frame(const struct hd_lane_at *at,
     return (struct hd_lane_frame *)(w + at->vm->at.frame) + depth;
 }
 
+/* The slots that the warp's names have, if its kernel has names. */
+static inline uint8_t *hd_lane_names(const struct hd_lane_at *at)
+{
+    return (uint8_t *)at->w + at->vm->at.name;
+}
+
+/* Each name has a slot of its own. */
+static inline void hd_lane_name_all(const struct hd_lane_engine *vm,
+                                    struct hd_lane_warp *w)
+{
+    uint8_t *name = (uint8_t *)w + vm->at.name;
+
+    for (uint32_t i = 0; i < vm->k->names; i++)
+        name[i] = (uint8_t)i;
+}
+
 /* The lanes of a register that can be a vector: an int's low halves, or a
  * float's 64 bits. */
 static inline void *hd_lane_vec(const struct hd_lane_at *at, uint32_t reg)
@@ -254,7 +270,7 @@ static inline void *hd_lane_vector(const struct hd_lane_at *at, uint32_t reg)
 
 /* ---- launch.c ----------------------------------------------------- */
 
-/* A lane engine for a program, and what all are. */
+/* A lane engine for a program, and what those without names are. */
 struct hd_source *hd_lane_source(struct heddle_program *p);
 const struct hd_source_ops *hd_lane_ops(void);
 
@@ -285,6 +301,9 @@ uint64_t hd_lane_less(const struct hd_lane_at *at, uint32_t a, uint32_t b);
 /* ---- simt.c: hd_source_ops.next ---------------------------------- */
 
 void hd_lane_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
+/* Of a program in which some slots have names. */
+void hd_lane_next_named(void *self, uint32_t ctx, uint32_t warp,
+                        struct hd_op *op);
 /* A loop's counter makes its step. */
 void hd_lane_step(const struct hd_lane_at *at, const struct hd_ins *loop);
 

@@ -36,8 +36,8 @@ static struct hd_lane_layout layout_of(const struct hd_kernel *k,
 
     a.reg = up_to((uint32_t)offsetof(struct hd_lane_warp, tag) + k->nreg, 8);
     a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
-    a.vec =
-        up_to(a.frame + k->depth * (uint32_t)sizeof(struct hd_lane_frame), 64);
+    a.name = a.frame + k->depth * (uint32_t)sizeof(struct hd_lane_frame);
+    a.vec = up_to(a.name + k->names, 64);
     a.bytes = a.vec + k->nvec * lanes * 4;
     return a;
 }
@@ -445,6 +445,7 @@ static int launch_block_start(void *self, uint64_t block, uint32_t *ctx)
         struct hd_lane_warp *w = hd_lane_warp(vm, *ctx, i);
 
         *w = (struct hd_lane_warp){.mask = hd_lane_all(vm, i)};
+        hd_lane_name_all(vm, w);
         if (vm->k->life != NULL) /* others write its registers, too */
             memset(w->tag, HD_UNIFORM, vm->k->nreg);
     }
@@ -920,31 +921,22 @@ static void launch_free(void *self)
     free(vm);
 }
 
-static const struct hd_source_ops launch_ops = {
-    .bind = launch_bind,
-    .alloc = launch_alloc,
-    .gone = launch_gone,
-    .hint = launch_hint,
-    .beside = launch_beside,
-    .restart = launch_restart,
-    .launch = launch_next,
-    .block_start = launch_block_start,
-    .block_end = launch_block_end,
-    .next = hd_lane_next,
-    .detail = hd_lane_detail,
-    .access = hd_lane_access,
-    .regroup = hd_lane_regroup,
-    .origin = hd_lane_origin,
-    .restored = launch_restored,
-    .save = launch_save,
-    .load = launch_load,
-    .drop = launch_drop,
-    .pack = launch_pack,
-    .unpack = launch_unpack,
-    .contents = launch_contents,
-    .memory = launch_memory,
-    .unbind = launch_unbind,
-};
+#define LAUNCH_OPS(next_of)                                                    \
+    {                                                                          \
+        .bind = launch_bind, .alloc = launch_alloc, .gone = launch_gone,       \
+        .hint = launch_hint, .beside = launch_beside,                          \
+        .restart = launch_restart, .launch = launch_next,                      \
+        .block_start = launch_block_start, .block_end = launch_block_end,      \
+        .next = next_of, .detail = hd_lane_detail, .access = hd_lane_access,   \
+        .regroup = hd_lane_regroup, .origin = hd_lane_origin,                  \
+        .restored = launch_restored, .save = launch_save, .load = launch_load, \
+        .drop = launch_drop, .pack = launch_pack, .unpack = launch_unpack,     \
+        .contents = launch_contents, .memory = launch_memory,                  \
+        .unbind = launch_unbind,                                               \
+    }
+
+static const struct hd_source_ops launch_ops = LAUNCH_OPS(hd_lane_next);
+static const struct hd_source_ops named_ops = LAUNCH_OPS(hd_lane_next_named);
 
 const struct hd_source_ops *hd_lane_ops(void)
 {
@@ -960,6 +952,9 @@ struct hd_source *hd_lane_source(struct heddle_program *p)
     vm->prog = p;
     p->refs++;
     vm->src.ops = &launch_ops;
+    for (uint32_t i = 0; i < p->nkernel; i++)
+        if (p->kernel[i].names > 0)
+            vm->src.ops = &named_ops;
     vm->src.self = vm;
     vm->src.hash = p->hash;
     vm->src.free = launch_free;

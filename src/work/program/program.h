@@ -16,9 +16,10 @@
  * The memory instructions: an index is the sum of register a, register b
  * (not of ATOM) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
- * unused).  c is the number of elements a lane (1, 2, 4) of LOAD and STORE.
- * For ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and
- * compare register of cas (bits 48 to 63); b is the value.
+ * unused); with aux & 64, too, the slot that the name aux & 31 has (CARRY).  c
+ * is the number of elements a lane (1, 2, 4) of LOAD and STORE. For ATOM, imm
+ * is offset (low 32 bits, signed), kind (bits 32 to 35) and compare register of
+ * cas (bits 48 to 63); b is the value.
  *
  * PEEK and POKE move the same values for nothing: what blocks hold in shared
  * memory and registers.  Their buffer has contents; a scratch buffer, which has
@@ -68,6 +69,9 @@ enum hd_atom {
 
 #define HD_NO_REG  HEDDLE_NO_REGISTER
 #define HD_PASSING 0x8000u
+
+/* Names of scoreboard slots, and aux of a load whose slot has one. */
+enum { HD_NAMES = 32, HD_NAMED = 64 };
 
 enum {
     HD_MAX_REGS = 1024,
@@ -151,6 +155,7 @@ struct hd_kernel {
     uint32_t pint, npass;
     uint32_t nins;
     uint32_t depth; /* deepest nesting */
+    uint32_t names; /* HD_NAMES, if variables carry loads; else 0 */
     uint32_t nargs;
     struct hd_karg arg[HEDDLE_MAX_ARGS];
     uint8_t *type;   /* [nreg] */

@@ -439,6 +439,7 @@ static void form(const struct meeting *z, uint32_t i)
     *x = (struct hd_lane_warp){
         .pc = z->pc, .depth = z->home[0].w->depth, .idle = z->home[0].w->idle};
     memset(x->tag, HD_UNIFORM, z->k->nreg);
+    hd_lane_name_all(z->vm, x); /* no load is out where warps meet */
     for (uint32_t w = 0; w < z->vm->warps; w++)
         x->mask |= part[w];
     for (uint32_t d = 0; d < x->depth; d++) {

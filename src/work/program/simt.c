@@ -12,6 +12,13 @@
  * remembers which slots it has filled and not waited for since, so that
  * no instruction waits twice.
  *
+ * A variable that carries a load in flight takes over the load's slot: CARRY
+ * makes the names of both change places, as a processor that renames registers
+ * does, or a compiler that unrolls a pipelined loop.  So the load fills another
+ * slot the next time, and does not wait for itself.  A slot is given away only
+ * when what was in it has been waited for.  Names are resolved here: what is
+ * out and pending, and what the core sees, are slots.
+ *
  * Control flow is structured, so a stack of frames suffices; each remembers
  * the lanes that continue after the construct and, for an IF, those that still
  * have the else before them (Fung et al., MICRO 2007, section 2, with the
@@ -302,6 +309,26 @@ static void bools(const struct hd_lane_at *at, const struct hd_ins *n)
     hd_lane_uniform(at, n->d, (int64_t)b);
 }
 
+/* CARRY and AWAIT. */
+static HD_APART void simt_rename(const struct hd_lane_at *at,
+                                 const struct hd_ins *n)
+{
+    uint8_t *name = hd_lane_names(at), had;
+    struct hd_lane_warp *w = at->w;
+
+    if (n->op == HD_I_AWAIT) {
+        for (uint64_t m = (uint64_t)n->imm; m != 0; m &= m - 1)
+            w->pend |= UINT32_C(1) << name[hd_bit_first(m)] & w->out;
+        return;
+    }
+    had = name[n->aux];
+    w->pend |= UINT32_C(1) << had & w->out;
+    if (n->imm < HD_NAMES) {
+        name[n->aux] = name[n->imm];
+        name[n->imm] = had;
+    }
+}
+
 /* Arithmetic: everything that only writes a register. */
 static void compute(const struct hd_lane_at *at, const struct hd_ins *n)
 {
@@ -342,6 +369,10 @@ static void compute(const struct hd_lane_at *at, const struct hd_ins *n)
     case HD_I_PEEK:
     case HD_I_POKE:
         hd_lane_touch(at, n);
+        break;
+    case HD_I_CARRY:
+    case HD_I_AWAIT:
+        simt_rename(at, n);
         break;
     default:
         if (n->op <= HD_I_LSHR)
@@ -487,6 +518,26 @@ HD_HOT void hd_lane_next(void *self, uint32_t ctx, uint32_t warp,
         give_one(vm, w, warp, pc, op);
     else
         run_ahead(vm, w, ctx, warp, op);
+}
+
+void hd_lane_next_named(void *self, uint32_t ctx, uint32_t warp,
+                        struct hd_op *op)
+{
+    struct hd_lane_engine *vm = self;
+    const struct hd_ins *n;
+    struct hd_lane_at at;
+    uint32_t bit;
+
+    hd_lane_next(self, ctx, warp, op);
+    n = &vm->k->ins[op->pc];
+    if (!hd_op_memory(op->kind) || n->op == HD_I_STORE ||
+        (n->aux & HD_NAMED) == 0)
+        return;
+    at = hd_lane_find(vm, ctx, warp);
+    op->slot = hd_lane_names(&at)[n->aux & 31];
+    bit = UINT32_C(1) << op->slot;
+    op->wait |= at.w->out & bit;
+    at.w->out |= bit;
 }
 
 void hd_lane_detail(void *self, uint32_t ctx, uint32_t warp,

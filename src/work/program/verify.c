@@ -271,6 +271,8 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     n->bytes = (uint8_t)(n->c << n->shift);
     n->slot = n->op == HD_I_STORE || (n->aux & 32) ? HD_NO_SLOT
                                                    : (uint8_t)(n->aux & 31);
+    if ((n->op == HD_I_LOAD || n->op == HD_I_ATOM) && (n->aux & HD_NAMED) != 0)
+        z->k->names = HD_NAMES;
     n->m.fills = n->slot != HD_NO_SLOT ? UINT32_C(1) << n->slot : 0;
     n->m.b = n->op == HD_I_ATOM ? HD_NO_REG : n->b;
     return 0;
@@ -284,6 +286,8 @@ static int verify_memory(struct verifier *z, struct hd_ins *n)
     if (n->buf >= z->nbuf)
         return verify_wrong(z, "no such buffer");
     want = hd_program_rtype(z->buf[n->buf].type);
+    if ((n->aux & HD_NAMED) != 0 && (n->aux & 32) == 0)
+        return verify_wrong(z, "a slot of a name, and one of its own");
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
         return verify_wrong(
             z, "the register does not have the type of the buffer");
@@ -448,9 +452,23 @@ static int check_run(struct verifier *z, struct hd_ins *n)
     return check_field(z, 'i', n->a, true, &same);
 }
 
+/* Of names of scoreboard slots. */
+static int check_carry(struct verifier *z, const struct hd_ins *n)
+{
+    bool good = n->op == HD_I_CARRY ? n->aux < HD_NAMES && n->imm != n->aux &&
+                                          n->imm >= 0 && n->imm <= HD_NAMES
+                                    : (uint64_t)n->imm >> HD_NAMES == 0;
+
+    z->k->names = HD_NAMES;
+    return good ? 0 : verify_wrong(z, "no such name of a slot");
+}
+
 static int check_ins(struct verifier *z, struct hd_ins *n)
 {
     switch (n->op) {
+    case HD_I_CARRY:
+    case HD_I_AWAIT:
+        return check_carry(z, n);
     case HD_I_SPEC:
         if ((uint64_t)n->imm >= HD_SPECIALS)
             return verify_wrong(z, "no such special register");
