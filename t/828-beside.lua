@@ -6,7 +6,8 @@
 -- does not and is refused for what the kernel uses; buffers are allocated again;
 -- any order of all of it is checked, with snapshots in the middle, again from
 -- the start, in both modes; what a recorded trace has of it; the twin knows it;
--- what is wrong is refused in words.
+-- what is wrong is refused in words; the time that the host takes between launches
+-- (h.wait, host_wait), with any paging.
 --
 -- SPDX-License-Identifier: MIT
 local files = require "lib.files"
@@ -538,11 +539,71 @@ for _, case in ipairs {
         end)
     end, case[2], case[2])
 end
+-- ---- the host is busy between launches --------------------------------------------
+
+--- When launches begin; ns before the second is counted in these cycles, too.
+local function begins(settings, launches, o)
+    local sim <close>, _, ks = run(launches, settings, o)
+    return ks[1].start, ks[1]["end"], ks[2] and ks[2].start
+end
+
+local place = files.folder()
+for _, paging in ipairs { "none", "fault", "launch" } do
+    local s = { ["vm.paging"] = paging }
+    local two = function(by) return { by.idle, { by.idle, host_wait = 5000 } } end
+    local first, over, second = begins(s, two)
+    local _, plain, after = begins(s, function(by)
+        return { by.idle, by.idle }
+    end)
+    near(second - over, after - plain + 5000, paging .. ": a launch waits")
+    local _, _, hosted = begins(s, function(by) return { by.idle } end,
+        { host = function(h)
+            if h.launched == 1 then
+                h.wait(3000)
+                h.wait(2000)
+            end
+            return h.launched < 2 and h.kernels.idle or nil
+        end })
+    tap.is(hosted, second, paging .. ": so does what a host returns")
+    near(begins(s, function(by) return { { by.idle, host_wait = 700 } } end),
+        first + 700, paging .. ": also the first")
+    local path = place .. "/" .. paging
+    trace.record(H.program(app(two)).make(), path, 64)
+    local sim <close> = whole.sim({ H.trace(path) }, whole.join(ROUND, s))
+    sim:run(1 << 40)
+    tap.is(sim.core:kernels()[2].start, second, paging .. ": a trace has it")
+end
+os.execute("rm -rf " .. files.quote(place))
+
+for words, fn in pairs {
+    ["h.prefetch takes no more arguments, got 7"] = function(h)
+        h.prefetch(h.b.a, "gpu", 0, 4096, 7)
+    end,
+    ["h.free takes no more arguments, got x"] = function(h)
+        h.free(h.b.a, nil, nil, "x", 1)
+    end,
+    ["h.wait takes no more arguments, got ns"] = function(h)
+        h.wait(5, "ns")
+    end,
+    ["h.wait: expected 0 to 10^9 ns, got 1000000001"] = function(h)
+        h.wait(1000000001)
+    end,
+} do
+    tap.raises(function()
+        run(function(by) return { by.a } end, nil, { host = function(h)
+            fn(h)
+            return h.kernels.a
+        end })
+    end, words, words)
+end
+tap.raises(function()
+    run(function(by) return { { by.a, host_wait = "5" } } end)
+end, "h.wait: expected 0 to 10^9 ns, got 5", "a list's wait is a number")
 tap.raises(function()
     run(function(by) return { by.a } end, nil, { host = function(h)
-        h.wait(5)
-        return h.kernels.a
+        return { h.kernels.a, host_wait = 5 }
     end })
-end, "next to a launch", "a host waits next to a launch only")
+end, "host_wait is for a list of launches; a host says h.wait(ns)",
+    "a host says it itself")
 
 tap.done()

@@ -193,6 +193,8 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   h.touch(buf, "read" or "write" [, offset, bytes])   the host does so to it
                 offset, bytes: of all pages that have one of these bytes;
                 without them of the whole buffer
+  h.wait(ns)    the host is busy for so long before the launch that it returns
+                (a launch of a list: host_wait = ns)
   h.launched    number of launches so far
   Where pages come when they are touched (vm.paging=fault), the last three take
   effect before the launch that host returns, which waits for them: advice
@@ -200,7 +202,7 @@ HOST    host(h, s) is called before the first launch and after each kernel; it
   host must not keep state anywhere else.
   A launch { kernel, beside = function(h) ... end } is one next to which the
   host has calls: those of memory above, one when the one before is over, and
-  h.wait(ns)    does nothing for so long
+  h.wait(ns)    is busy for so long
   h.free(buf)   waits for the kernel, and with it what is said after it
   h.free_async(buf)   does not; an error if the kernel uses it, as h.allocate
   The next launch begins when the kernel and all of these are over.

@@ -338,7 +338,7 @@ HEDDLE_API int heddle_host_move_range(heddle_host *h,
  * and all of them are over.  heddle_host_release() waits for the kernel there
  * (as cudaFree), heddle_host_release_async() does not (cudaFreeAsync), and like
  * heddle_host_allocate() is refused for a buffer that the kernel uses; wait()
- * is up to 10^9 ns in which it does nothing. */
+ * is up to 10^9 ns in which it does nothing, there or before the launch. */
 HEDDLE_API void heddle_host_beside(heddle_host *h);
 HEDDLE_API int heddle_host_release_async(heddle_host *h, uint32_t buffer);
 HEDDLE_API int heddle_host_wait(heddle_host *h, uint64_t ns);

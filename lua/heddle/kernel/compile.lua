@@ -94,8 +94,11 @@ local DOES = {
 }
 
 -- Does numbers first to last of these to the buffers of a launch, if there is
--- one, or to what it lists of one.
+-- one, or to what it lists of one; before a launch the host may be busy first.
 local function do_some(h, entry, first, last)
+    if last > 1 and entry and not entry.fn and entry.host_wait ~= nil then
+        h.wait(entry.host_wait)
+    end
     for i = first, entry and not entry.fn and last or 0 do
         for _, b in ipairs(entry[DOES[i][1]] or {}) do
             if b.name then
@@ -146,6 +149,9 @@ local function doing(inst)
             end
         end
         do_some(checks, entry, 1, #DOES)
+        if not entry.fn and entry.host_wait then
+            text[#text + 1] = "wait" .. i .. ":" .. entry.host_wait
+        end
         said = {}
         local fn = not entry.fn and launch.beside(entry, kernel_of(inst, entry))
         if fn then

@@ -61,6 +61,13 @@ local function whole(b, what, offset, bytes)
     end
 end
 
+--- Refuses arguments behind the last one of a call.
+local function no_more(what, n, ...)
+    if n > 0 then
+        fail("h.%s takes no more arguments, got %s", what, tostring((...)))
+    end
+end
+
 --- The functions; each gives what it is told to do(call).
 function M.calls(inst, apply)
     local function buffer(b, what)
@@ -77,7 +84,8 @@ function M.calls(inst, apply)
         apply(call)
     end
     local h = {}
-    function h.advise(b, advice, offset, bytes)
+    function h.advise(b, advice, offset, bytes, ...)
+        no_more("advise", select("#", ...), ...)
         buffer(b, "advise")
         local bits = WORDS[advice]
         if type(advice) == "string" and not bits then
@@ -91,21 +99,25 @@ function M.calls(inst, apply)
         say(b, "advise", offset, bytes,
             { what = "advise", set = bits[1], unset = bits[2] })
     end
-    function h.prefetch(b, to, offset, bytes)
+    function h.prefetch(b, to, offset, bytes, ...)
+        no_more("prefetch", select("#", ...), ...)
         say(b, "prefetch", offset, bytes, { what = "move",
             how = launch.word(to or "gpu", "prefetch", { "gpu", "host" }) })
     end
-    function h.touch(b, how, offset, bytes)
+    function h.touch(b, how, offset, bytes, ...)
+        no_more("touch", select("#", ...), ...)
         say(b, "touch", offset, bytes, { what = "move",
             how = launch.word(how, "touch", { "read", "write" }) })
     end
     for _, what in ipairs { "free", "free_async", "allocate" } do
-        h[what] = function(b, offset, bytes)
+        h[what] = function(b, offset, bytes, ...)
+            no_more(what, select("#", ...), ...)
             whole(buffer(b, what), what, offset, bytes)
             apply { what = what, buffer = b }
         end
     end
-    function h.wait(ns)
+    function h.wait(ns, ...)
+        no_more("wait", select("#", ...), ...)
         if math_type(ns) ~= "integer" or ns < 0 or ns > 1000000000 then
             fail("h.wait: expected 0 to 10^9 ns, got %s", tostring(ns))
         end

@@ -104,7 +104,7 @@ end
 
 local LAUNCH_FIELDS = { [1] = true, grid = true, args = true, free = true }
 local HOST_FIELDS = { prefetch = true, prefetch_host = true, host_reads = true,
-    host_writes = true, beside = true, stream = true, wait = true,
+    host_writes = true, host_wait = true, beside = true, stream = true, wait = true,
     record = true, sync = true }
 
 --- Refuses fields that a launch of kernel k does not have; hosted: it may say
@@ -119,7 +119,8 @@ local CALLS = { { "free", "h.free(buffer) when the launch is over" },
     { "prefetch", "h.prefetch(buffer)" },
     { "prefetch_host", 'h.prefetch(buffer, "host")' },
     { "host_reads", 'h.touch(buffer, "read")' },
-    { "host_writes", 'h.touch(buffer, "write")' } }
+    { "host_writes", 'h.touch(buffer, "write")' },
+    { "host_wait", "h.wait(ns)" } }
 
 --- Refuses fields of the launches of a list in one that a host has returned.
 function M.check_hosted(entry, k)

@@ -383,6 +383,8 @@ static void dispatch_serve(void *self, hd_time now, uint32_t what, uint32_t a,
         hd_hostmem_beside(d, a, now);
     } else if (what == HD_DISPATCH_HINTED) {
         hd_hostmem_hinted(d, a, now);
+    } else if (what == HD_DISPATCH_PREPARE) {
+        hd_hostmem_prepare(d, a, now);
     } else if (what == HD_DISPATCH_THROTTLE) {
         hd_throttle_epoch(&d->throttle, now);
     } else if (d->app[a].crossing == now) {

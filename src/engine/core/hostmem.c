@@ -23,6 +23,9 @@
  * source gives it only for what the launch does not use.  The next launch is
  * asked for when the launch has retired and all calls are over.
  *
+ * The host's own work between launches is a wait, before the next launch or next
+ * to one, with any vm.paging; an application that is copied first waits after that.
+ *
  * Where no buffer is given back and nothing comes from the host, launches start
  * at once.
  *
@@ -116,7 +119,7 @@ void hd_hostmem_copy(struct hd_dispatch *d, uint32_t app, hd_time now)
         a->copied = 0;
         a->copying++;
     }
-    hd_dispatch_go(d, app, now);
+    hd_hostmem_prepare(d, app, now);
 }
 
 /* The manager does what a host says of an allocation, or (false) nothing is to
@@ -147,11 +150,20 @@ static bool hostmem_ask(struct hd_dispatch *d, uint32_t app, hd_time now,
 void hd_hostmem_prepare(struct hd_dispatch *d, uint32_t app, hd_time now)
 {
     struct hd_source *src = d->g->source[app];
+    struct hd_env *env = d->g->env;
     struct hd_hint h;
 
-    if (d->g->m->vm.paging != HD_PAGING_FAULT || src->ops->hint == NULL ||
-        !src->ops->hint(src->self, &h) || !hostmem_ask(d, app, now, &h))
-        hd_dispatch_go(d, app, now);
+    while (src->ops->hint != NULL && src->ops->hint(src->self, &h)) {
+        if (h.what == HD_HINT_WAIT) {
+            hd_post(env->ev, d->component, d->component,
+                    now + hd_ticks_ns(env->clk, h.ns), HD_DISPATCH_PREPARE, app,
+                    0);
+            return;
+        }
+        if (hostmem_ask(d, app, now, &h))
+            return;
+    }
+    hd_dispatch_go(d, app, now);
 }
 
 /* ---- next to a launch --------------------------------------------------- */

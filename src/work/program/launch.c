@@ -563,7 +563,7 @@ static void host_drop_calls(struct hd_lane_state *st, uint32_t buffer)
     uint32_t n = st->called;
 
     for (uint32_t i = st->called; i < st->calls; i++)
-        if (st->call[i].buffer != buffer)
+        if (st->call[i].buffer != buffer || st->call[i].what == HD_HINT_WAIT)
             st->call[n++] = st->call[i];
     st->calls = n;
 }
@@ -624,10 +624,10 @@ void heddle_host_beside(heddle_host *h)
 
 int heddle_host_wait(heddle_host *h, uint64_t ns)
 {
-    if (!h->vm->st->beside || ns > 1000000000)
+    if (ns > 1000000000)
         return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
                           "program %s: the host waits for %llu ns; expected a "
-                          "second at most, next to a launch",
+                          "second at most",
                           h->vm->prog->name, (unsigned long long)ns);
     return host_add_call(h,
                          (struct hd_lane_call){.what = HD_HINT_WAIT, .ns = ns});
