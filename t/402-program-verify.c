@@ -236,7 +236,7 @@ static void test_memory(void **state)
     begin();
     kasm_full(&a, HD_I_LOAD, 0, NR, 0, NR, 3, 0, 0, 0);
     end();
-    refused("1, 2 or 4 elements");
+    refused("1, 2, 4, 8 or 16 elements");
     begin();
     kasm_mem(&a, HD_I_LOAD, 64 + 3, 3, 0, NR, 0, 0, 0);
     end();

@@ -244,7 +244,7 @@ refuses(function(t, b) t:store(b.x, t.gid / 2) end, "use // for int",
 refuses(function(t, b) t:load(b.f, t:load(b.f, 0) * 1.0) end,
     "the index is f32", "a fraction as an index")
 refuses(function(t) t:load(nil, 0) end, "expected a buffer", "no buffer")
-refuses(function(t, b) t:load(b.x, 0, { vec = 3 }) end, "vec is 1, 2 or 4",
+refuses(function(t, b) t:load(b.x, 0, { vec = 3 }) end, "vec is 1, 2, 4, 8 or 16",
     "a vector of three")
 refuses(function(t, b) t:atomic("xor", b.f, 0) end,
     "no operation 'xor' on f32; it has add, min, max, exch",

@@ -128,7 +128,7 @@ local function loads(vec, type)
             function(t) t:load(b.b, t.gid * vec, { vec = vec }) end) }
         end } })
 end
-tap.raises(loads(3, "f32"), "vec is 1, 2 or 4, not 3", "a vector of three")
+tap.raises(loads(3, "f32"), "vec is 1, 2, 4, 8 or 16, not 3", "a vector of three")
 tap.raises(loads(4, "f64"), "vec = 4 of f64 are 32 bytes; at most 16 are expected",
     "one too long")
 tap.raises(function()

@@ -65,7 +65,7 @@ APPLICATION    app { ... } returns an application.  Fields:
   A:workload(o)   the same, compiled: a workload for a simulation
   A:parameters(o) only { name = value, ... }, and the size
 
-BUFFERS    u8 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
+BUFFERS    u8 u16 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
            n1 * n2 * ... elements, indexed from 0 by ONE index (row-major
            arithmetic is yours).  Options:
   contents = true   real values are kept: loads read them, stores write them.
@@ -87,8 +87,8 @@ KERNELS    kernel(name, options, function(t) ... end).  Options: grid and
            guess), shared (bytes a block, default 0), args = { name = default }.
 
 VALUES     are int (64 bits, wraps), f32, f64 and bool.  A thread index is
-           int; a load gives int for u8 i32 u32 i64 buffers (u8 and u32 are
-           zero-extended), else f32 or f64.  An operation is computed where
+           int; a load gives int for u8 u16 i32 u32 i64 buffers (u8, u16 and
+           u32 are zero-extended), else f32 or f64.  An operation is computed where
            it is written.  Plain Lua numbers are constants and are folded.
            int with f32 gives f32, anything with f64 gives f64; a constant
            takes the type of the other side, and int with a constant that is
@@ -128,7 +128,7 @@ VALUES     are int (64 bits, wraps), f32, f64 and bool.  A thread index is
 
 INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
                flow are free, their price is whatever t:alu says.
-  t:load(buf, index [, {vec = 2 or 4}])          1; gives the value.  vec: a
+  t:load(buf, index [, {vec = 2, 4, 8 or 16}])   1; gives the value.  vec: a
                 lane reads that many elements (at most 16 bytes) from index
                 on; the value is the first.
   t:store(buf, index [, value [, {vec = }]])     1
@@ -271,7 +271,7 @@ function M.ceil(a, b) return (a + b - 1) // b end
 
 -- ---- buffers --------------------------------------------------------------
 
-local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
+local WIDTH = { u8 = 1, u16 = 2, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
 local BUFFER_OPTIONS = { contents = true, data = true, scratch = true,
     texture = true, advise = true }
 

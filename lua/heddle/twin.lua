@@ -52,8 +52,8 @@ local function new_memory(b)
         written = {}, initial = b.data }, Memory)
 end
 
-local PACKED = { u8 = "<B", i32 = "<i4", u32 = "<I4", i64 = "<i8", f32 = "<f",
-    f64 = "<d" }
+local PACKED = { u8 = "<B", u16 = "<I2", i32 = "<i4", u32 = "<I4", i64 = "<i8",
+    f32 = "<f", f64 = "<d" }
 
 local function at_start(d, kind, i)
     local what = type(d)

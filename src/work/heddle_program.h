@@ -33,10 +33,11 @@ enum heddle_type {
     HEDDLE_I64,
     HEDDLE_F32,
     HEDDLE_F64,
+    HEDDLE_U16,
     HEDDLE_TYPES
 };
 
-/* Bytes of one element: 1, 4, 4, 8, 4, 8. */
+/* Bytes of one element: 1, 4, 4, 8, 4, 8, 2. */
 HEDDLE_API uint32_t heddle_type_bytes(enum heddle_type t);
 
 /*
@@ -118,7 +119,8 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
  * the place: an integer, or the bits of a double.
  *
  * Memory instructions access element a + b + imm of buffer `buf` (ATOM: a +
- * imm). Of LOAD and STORE, c is the elements a lane: 1, 2 or 4.  LOAD and ATOM
+ * imm). Of LOAD and STORE, c is the elements a lane: 1, 2, 4, 8 or 16, of at
+ * most 16 bytes.  LOAD and ATOM
  * fill the scoreboard slot `aux`, 0 to 31, or none with aux 32; `wait` is the
  * set of slots that an instruction waits for.  Arithmetic has none: it is free,
  * and what takes issue slots (ALU, STORE ...) and uses its result waits.

@@ -179,9 +179,10 @@ local function advised(inst)
     return table.concat(text, " ")
 end
 
-local CODE = { u8 = "B", i32 = "I4", u32 = "I4", i64 = "i8", f32 = "f", f64 = "d" }
+local CODE = { u8 = "B", u16 = "I2", i32 = "I4", u32 = "I4", i64 = "i8",
+    f32 = "f", f64 = "d" }
 -- What is left of a whole number, of which most elements are; floats have none.
-local MASK = { u8 = 0xff, i32 = 0xffffffff, u32 = 0xffffffff, i64 = -1 }
+local MASK = { u8 = 0xff, u16 = 0xffff, i32 = 0xffffffff, u32 = 0xffffffff, i64 = -1 }
 
 --- An element as string.pack takes it: floats toward zero, 0 where they do not
 -- fit, and the low bits of what is too long.

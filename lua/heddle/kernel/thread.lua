@@ -108,9 +108,9 @@ end
 
 -- ---- memory -----------------------------------------------------------------
 
-local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
-local LOADED = { u8 = "int", i32 = "int", u32 = "int", i64 = "int",
-    f32 = "f32", f64 = "f64" }
+local WIDTH = { u8 = 1, u16 = 2, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
+local LOADED = { u8 = "int", u16 = "int", i32 = "int", u32 = "int",
+    i64 = "int", f32 = "f32", f64 = "f64" }
 
 local function check_buffer(b, what)
     if type(b) ~= "table" or not WIDTH[b.type] then
@@ -160,8 +160,8 @@ end
 local function check_vec(b, options, what)
     check_options(options, what, "vec")
     local n = options and options.vec or 1
-    if n ~= 1 and n ~= 2 and n ~= 4 then
-        fail("%s: vec is 1, 2 or 4, not %s", what, tostring(n))
+    if n ~= 1 and n ~= 2 and n ~= 4 and n ~= 8 and n ~= 16 then
+        fail("%s: vec is 1, 2, 4, 8 or 16, not %s", what, tostring(n))
     elseif n * WIDTH[b.type] > 16 then
         fail("%s: vec = %d of %s are %d bytes; at most 16 are expected", what,
             n, b.type, n * WIDTH[b.type])

@@ -39,15 +39,16 @@ local function as(kind, x)
     return x + 0.0
 end
 
-local WIDTH = { u8 = 1, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
-local LOADED = { u8 = "int", i32 = "int", u32 = "int", i64 = "int",
-    f32 = "f32", f64 = "f64" }
+local WIDTH = { u8 = 1, u16 = 2, i32 = 4, u32 = 4, i64 = 8, f32 = 4, f64 = 8 }
+local LOADED = { u8 = "int", u16 = "int", i32 = "int", u32 = "int",
+    i64 = "int", f32 = "f32", f64 = "f64" }
 
 -- A number as it comes back from memory of that type.
 local function stored(kind, x)
     if LOADED[kind] ~= "int" then return as(kind, x) end
     x = to_int(x)
     if kind == "u8" then return x & 0xff end
+    if kind == "u16" then return x & 0xffff end
     if kind == "u32" then return x & 0xffffffff end
     if kind == "i32" then return ((x & 0xffffffff) ~ 0x80000000) - 0x80000000 end
     return x

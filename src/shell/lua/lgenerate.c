@@ -68,6 +68,9 @@ static int data_index(lua_State *L)
     case HEDDLE_U8:
         lua_pushinteger(L, ((const uint8_t *)d->mem)[i]);
         break;
+    case HEDDLE_U16:
+        lua_pushinteger(L, ((const uint16_t *)d->mem)[i]);
+        break;
     case HEDDLE_I32:
         lua_pushinteger(L, ((const int32_t *)d->mem)[i]);
         break;

@@ -36,7 +36,7 @@
 HL_MODULE int luaopen_heddle_program(lua_State *L);
 
 static const char *const type_names[] = {"u8",  "i32", "u32", "i64",
-                                         "f32", "f64", NULL};
+                                         "f32", "f64", "u16", NULL};
 
 static heddle_program *program_check(lua_State *L)
 {

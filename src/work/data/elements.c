@@ -13,7 +13,7 @@
 
 uint32_t heddle_type_bytes(enum heddle_type t)
 {
-    static const uint8_t bytes[HEDDLE_TYPES] = {1, 4, 4, 8, 4, 8};
+    static const uint8_t bytes[HEDDLE_TYPES] = {1, 4, 4, 8, 4, 8, 2};
 
     return (unsigned)t < HEDDLE_TYPES ? bytes[t] : 0;
 }

@@ -102,6 +102,11 @@ static inline union heddle_value hd_element_get(uint8_t type,
 
     if (type == HEDDLE_U8) {
         v.i = *p;
+    } else if (type == HEDDLE_U16) {
+        uint16_t u;
+
+        memcpy(&u, p, 2);
+        v.i = u;
     } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
         memcpy(&v, p, 8);
     } else if (type == HEDDLE_F32) {
@@ -123,6 +128,10 @@ static inline void hd_element_set(uint8_t type, unsigned char *p,
 {
     if (type == HEDDLE_U8) {
         *p = (unsigned char)v.i;
+    } else if (type == HEDDLE_U16) {
+        uint16_t u = (uint16_t)v.i;
+
+        memcpy(p, &u, 2);
     } else if (type == HEDDLE_I64 || type == HEDDLE_F64) {
         memcpy(p, &v, 8);
     } else if (type == HEDDLE_F32) {

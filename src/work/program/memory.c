@@ -168,6 +168,7 @@ static void spread(struct act *c)
 static inline size_t type_bytes(uint8_t type)
 {
     return type == HEDDLE_U8                          ? 1
+           : type == HEDDLE_U16                       ? 2
            : type == HEDDLE_I64 || type == HEDDLE_F64 ? 8
                                                       : 4;
 }
@@ -177,7 +178,7 @@ static inline size_t type_bytes(uint8_t type)
 /* Elements that are 32 bits a lane in a vector; others are 64. */
 static inline bool is_narrow(uint8_t type)
 {
-    return type == HEDDLE_I32 || type == HEDDLE_U8;
+    return type == HEDDLE_I32 || type == HEDDLE_U8 || type == HEDDLE_U16;
 }
 
 /* Lane l of d = an element of a type. */

@@ -95,7 +95,8 @@ static const char *type_name(uint32_t type)
 {
     static const char *const name[HEDDLE_TYPES] = {
         [HEDDLE_U8] = "u8",   [HEDDLE_I32] = "i32", [HEDDLE_U32] = "u32",
-        [HEDDLE_I64] = "i64", [HEDDLE_F32] = "f32", [HEDDLE_F64] = "f64"};
+        [HEDDLE_I64] = "i64", [HEDDLE_F32] = "f32", [HEDDLE_F64] = "f64",
+        [HEDDLE_U16] = "u16"};
 
     return type < HEDDLE_TYPES ? name[type] : "?";
 }

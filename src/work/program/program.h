@@ -17,7 +17,7 @@
  * (not of ATOM) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
  * unused); with aux & 64, too, the slot that the name aux & 31 has (CARRY).  c
- * is the number of elements a lane (1, 2, 4) of LOAD and STORE. For ATOM, imm
+ * is the number of elements a lane (1, 2, 4, 8, 16) of LOAD and STORE. For ATOM, imm
  * is offset (low 32 bits, signed), kind (bits 32 to 35) and compare register of
  * cas (bits 48 to 63); b is the value.
  *

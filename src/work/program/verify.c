@@ -299,8 +299,8 @@ static int verify_memory(struct verifier *z, struct hd_ins *n)
     if (n->op != HD_I_ATOM) {
         if (check_field(z, 'I', n->b, true, &same) != 0)
             return z->err->code;
-        if (n->c != 1 && n->c != 2 && n->c != 4)
-            return verify_wrong(z, "1, 2 or 4 elements a lane");
+        if (n->c > 16 || !hd_is_pow2(n->c))
+            return verify_wrong(z, "1, 2, 4, 8 or 16 elements a lane");
         if (((uint32_t)n->c << z->buf[n->buf].shift) > 16)
             return verify_wrong(z, "more than 16 bytes a lane");
         return place_memory(z, n);
