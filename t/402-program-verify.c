@@ -254,6 +254,14 @@ static void test_memory(void **state)
     end();
     refused("no such atomic operation");
     begin();
+    kasm_full(&a, HD_I_MIX, 0, NR, 0, 0, NR, 0, 0, 0);
+    end();
+    refused("only of a scratch buffer");
+    begin();
+    kasm_full(&a, HD_I_MIX, 0, NR, 0, 0, NR, 2, 0, (int64_t)9 << 32);
+    end();
+    refused("no such atomic operation");
+    begin();
     kasm(&a, HD_I_LI, 1, NR, NR, 0);
     kasm_full(&a, HD_I_ATOM, 0, 1, 0, 1, NR, 1, 0, (int64_t)HD_AT_XOR << 32);
     end();

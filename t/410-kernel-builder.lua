@@ -222,7 +222,7 @@ refuses(function(t) error(tostring(t.gid), 0) end,
     "a value (int) of the kernel", "a value as text has no address")
 refuses(function(t, b) t:poke(b.f, 0, 1) end, "buffer f has no contents",
     "a poke into a buffer without contents")
-refuses(function(t, b) t:load(b.s, 0) end, "use t:peek and t:poke",
+refuses(function(t, b) t:load(b.s, 0) end, "use t:peek, t:poke and t:atomic",
     "a load from a scratch buffer")
 refuses(function(t) t.x = 1 end, "t.x cannot be set", "t is not a table")
 refuses(function(t, b)

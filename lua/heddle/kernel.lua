@@ -75,8 +75,8 @@ BUFFERS    u8 u16 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
                     little-endian elements, or data from a generator.
                     What it does not cover is 0.
   scratch = true    values without addresses, for what blocks hold in shared
-                    memory: only t:peek, t:poke and the host reach it.  It is
-                    no part of the device's memory; scratch buffers come last.
+                    memory: only t:peek, t:poke, t:atomic and the host reach
+                    it.  It is no part of the device's memory; scratch buffers come last.
   advise = { read_mostly = true, preferred = "gpu" or "host",
              accessed_by = true }   as h.advise says it before the first launch
   texture = true    loads from it are texture fetches, which some machines do
@@ -136,7 +136,8 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
                 add min max and or xor exch cas (cas writes value where the
                 old one equals compare); default value 1; for cas both are
                 needed.  f32 and f64 buffers: add, min, max, exch.  Lanes act
-                in ascending order.
+                in ascending order.  On a scratch buffer it is one instruction
+                of shared memory, as t:shared(1)
   t:peek(buf, index [, {uses = {v, ...}}])       0; an element of a buffer with
                 contents that the thread has without an access: in shared or
                 constant memory, or by a wider load.  It is waited for as the

@@ -198,7 +198,13 @@ local ATOMIC = {
 }
 
 function Warp:atomic(op, b, index, value, compare)
-    local mem, kind = access(self, "atomic", b, index)
+    local mem, kind = self.memory[b], LOADED[b.type]
+    if b.scratch then
+        self:alu(1)
+        for _, l in ipairs(self.active) do element(self, b, index, l) end
+    else
+        access(self, "atomic", b, index)
+    end
     local old = blank(self, kind)
     local fn = assert(ATOMIC[op], "atomic operation " .. tostring(op))
     if value == nil then value = 1 end

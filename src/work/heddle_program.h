@@ -185,6 +185,8 @@ enum heddle_ins_op {
     HEDDLE_INS_PEEK, /* d = an element, without an access: a buffer with
                         contents */
     HEDDLE_INS_POKE, /* an element = d, the same way */
+    HEDDLE_INS_MIX,  /* d = an element, which is combined with b, the same way; of
+                        a scratch buffer */
     HEDDLE_INS_CARRY, /* names aux and imm change places (imm 32: none), once
                          the load that aux had has come */
     HEDDLE_INS_AWAIT, /* what follows waits for the names in the bit set imm */
@@ -242,7 +244,7 @@ enum {
     HEDDLE_DEPENDENT = 128 /* each waits for the result of the one before it */
 };
 
-/* ATOM: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
+/* ATOM and MIX: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
  * 0 add, min, max, and, or, xor, exchange, 7 compare and swap) and the register
  * to compare with (bits 48 to 63). */
 struct heddle_ins {

@@ -36,7 +36,7 @@ LI SPEC ARG MOV VAR SET
 ADD SUB MUL DIV MOD MIN MAX AND OR XOR SHL SHR LSHR NEG NOT
 FADD FSUB FMUL FDIV FMIN FMAX FNEG FSQRT
 LT LE GT GE EQ NE FLT FLE FGT FGE FEQ FNE
-BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE CARRY AWAIT
+BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE MIX CARRY AWAIT
 IF ELSE ENDIF LOOP ENDLOOP WHILE TEST ENDWHILE EXITIF
 ALU SHARED LOAD STORE ATOM BAR EXIT]]):gmatch("%S+") do
     OPCODES[#OPCODES + 1] = name
@@ -288,7 +288,8 @@ local function encode(ins)
             aux = 0
         elseif ins.op == "STORE" or ins.op == "POKE" then
             aux, d = 0, reg_of(ins.value)
-        elseif ins.op == "ATOM" then
+        elseif ins.op == "ATOM" or ins.op == "MIX" then
+            aux = ins.op == "ATOM" and aux or 32
             c, b = 0, reg_of(ins.value)
             imm = imm & 0xffffffff | ins.atomic << 32
                 | reg_of(ins.compare) << 48

@@ -122,7 +122,8 @@ end
 local function check_memory(b, what)
     check_buffer(b, what)
     if b.scratch then
-        fail("%s: buffer %s is scratch; use t:peek and t:poke", what, b.name)
+        fail("%s: buffer %s is scratch; use t:peek, t:poke and t:atomic", what,
+            b.name)
     end
 end
 
@@ -287,9 +288,20 @@ local ATOMIC = { add = 0, min = 1, max = 2, ["and"] = 3, ["or"] = 4, xor = 5,
     exch = 6, cas = 7 }
 local FLOAT_ATOMIC = { add = true, min = true, max = true, exch = true }
 
+-- An atomic of shared memory is one of its instructions, then the values.
+local function mix(k, b, item)
+    k:item { op = "SHARED", imm = 1, aux = 0, deps = item.deps }
+    item.op = "MIX"
+    k:item(item)
+    local v = k:value(LOADED[b.type], { op = "RESULT", block = k.block,
+        a = item.a, deps = item.deps })
+    item.d, item.deps = v, nil
+    return v
+end
+
 function Thread:atomic(op, b, at, x, compare)
     local k = self.k
-    check_memory(b, "t:atomic")
+    check_buffer(b, "t:atomic")
     local kind = LOADED[b.type]
     if not ATOMIC[op] or kind ~= "int" and not FLOAT_ATOMIC[op] then
         fail("t:atomic: no operation '%s' on %s; it has %s", tostring(op),
@@ -314,6 +326,7 @@ function Thread:atomic(op, b, at, x, compare)
     end
     item.value = number(x == nil and 1 or x)
     if compare ~= nil then item.compare = number(compare) end
+    if b.scratch then return mix(k, b, item) end
     k:item(item)
     return result(k, b, item)
 end

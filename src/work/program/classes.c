@@ -96,6 +96,7 @@ static uint8_t class_of_result(const struct hd_kernel *k,
     case HD_I_SEL:
     case HD_I_BTOI:
     case HD_I_PEEK:
+    case HD_I_MIX:
         return HD_VECTOR;
     }
     return top == HD_UNIFORM ? HD_UNIFORM : HD_VECTOR;
@@ -120,6 +121,12 @@ static inline void read_reg(struct passing *p, uint16_t reg)
         regset_add(p->stay, reg);
 }
 
+/* Whether an instruction reads a register that a value is compared with. */
+static inline bool class_compares(const struct hd_ins *n)
+{
+    return (n->op == HD_I_ATOM || n->op == HD_I_MIX) && n->kind == HD_AT_CAS;
+}
+
 static void find_staying(const struct hd_kernel *k, struct passing *p)
 {
     memset(p, 0, sizeof(*p));
@@ -131,9 +138,9 @@ static void find_staying(const struct hd_kernel *k, struct passing *p)
         if (later) {
             memset(p->fresh, 0, sizeof(p->fresh));
             regset_add(p->stay, n->d);
-            if (n->op == HD_I_ATOM && n->kind == HD_AT_CAS)
-                regset_add(p->stay, n->cmp);
         }
+        if (class_compares(n))
+            read_reg(p, n->cmp);
         if (hd_opcode_reads(n->op, 1))
             read_reg(p, n->a);
         if (hd_opcode_reads(n->op, 2))
@@ -276,6 +283,7 @@ static bool makes_vary(const struct divider *z, const struct hd_ins *n)
     case HD_I_LOAD:
     case HD_I_ATOM:
     case HD_I_PEEK:
+    case HD_I_MIX:
         return z->buf[n->buf].contents;
     case HD_I_LOOP: /* the bound only ends it */
         return z->varies[n->a] || (n->c < z->k->nreg && z->varies[n->c]);
@@ -342,7 +350,7 @@ static void find_lives(struct divider *z)
         for (unsigned f = 1; f < 4; f++)
             if (hd_opcode_reads(n->op, f) && reg[f] < k->nreg)
                 live_to(z, reg[f], at);
-        if (n->op == HD_I_ATOM && n->kind == HD_AT_CAS)
+        if (class_compares(n))
             live_to(z, n->cmp, at);
         if ((n->op == HD_I_STORE || n->op == HD_I_POKE) && n->d < k->nreg)
             live_to(z, n->d, at);

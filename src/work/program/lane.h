@@ -314,7 +314,7 @@ enum { HD_LANE_HOMES = HD_MAX_THREADS / 32 }; /* warps of a block, at most */
 uint64_t hd_lane_regroup(void *self, uint32_t ctx, struct hd_group *g);
 uint32_t hd_lane_origin(void *self, uint32_t ctx, uint32_t warp, uint32_t lane);
 
-/* ---- memory.c: PEEK and POKE; hd_source_ops.access ---------------- */
+/* ---- memory.c: PEEK, POKE and MIX; hd_source_ops.access ----------- */
 
 void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n);
 void hd_lane_detail(void *self, uint32_t ctx, uint32_t warp,

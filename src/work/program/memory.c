@@ -7,7 +7,8 @@
  * replays that order.  Lanes act in ascending order.  A buffer without
  * contents only has addresses: its loads give 0.  PEEK and POKE move values in
  * the instant in which the warp's next instruction is looked for, that is when
- * the one before has issued; behind a barrier, when all have come.
+ * the one before has issued; behind a barrier, when all have come.  So does MIX, a
+ * warp at a time.
  *
  * The lanes' indices are affine, or each lane's address stands in vm->lane: it
  * is at once what the timing model gets and how the value is found.
@@ -450,10 +451,12 @@ void hd_lane_touch(const struct hd_lane_at *at, const struct hd_ins *n)
 
     if (HD_UNLIKELY(!act_begin(&c, at, n))) {
         act_outside(&c);
-        if (n->op == HD_I_PEEK)
+        if (n->op != HD_I_POKE && n->d != HD_NO_REG)
             hd_lane_uniform(at, n->d, 0);
     } else if (n->op == HD_I_PEEK) {
         load_values(&c);
+    } else if (n->op == HD_I_MIX) {
+        atomic_values(&c);
     } else {
         store_values(&c);
     }

@@ -22,8 +22,8 @@
  * cas (bits 48 to 63); b is the value.
  *
  * PEEK and POKE move the same values for nothing: what blocks hold in shared
- * memory and registers.  Their buffer has contents; a scratch buffer, which has
- * no address, knows no others.
+ * memory and registers.  Their buffer has contents.  MIX is an ATOM of a scratch
+ * buffer, as free; such a buffer has no address, and knows no others.
  *
  * `wait` is the set of slots whose loads the instruction uses.  Arithmetic
  * carries none: it is free, and what uses its result waits.

@@ -368,6 +368,7 @@ static void compute(const struct hd_lane_at *at, const struct hd_ins *n)
         break;
     case HD_I_PEEK:
     case HD_I_POKE:
+    case HD_I_MIX:
         hd_lane_touch(at, n);
         break;
     case HD_I_CARRY:

@@ -274,7 +274,7 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
     if ((n->op == HD_I_LOAD || n->op == HD_I_ATOM) && (n->aux & HD_NAMED) != 0)
         z->k->names = HD_NAMES;
     n->m.fills = n->slot != HD_NO_SLOT ? UINT32_C(1) << n->slot : 0;
-    n->m.b = n->op == HD_I_ATOM ? HD_NO_REG : n->b;
+    n->m.b = n->op == HD_I_ATOM || n->op == HD_I_MIX ? HD_NO_REG : n->b;
     return 0;
 }
 
@@ -294,9 +294,11 @@ static int verify_memory(struct verifier *z, struct hd_ins *n)
     if ((n->op == HD_I_PEEK || n->op == HD_I_POKE) &&
         (!z->buf[n->buf].contents || n->c != 1))
         return verify_wrong(z, "one element of a buffer with contents");
-    if (z->buf[n->buf].scratch && n->op != HD_I_PEEK && n->op != HD_I_POKE)
+    if (z->buf[n->buf].scratch && (n->op < HD_I_PEEK || n->op > HD_I_MIX))
         return verify_wrong(z, "a scratch buffer has no address");
-    if (n->op != HD_I_ATOM) {
+    if (n->op == HD_I_MIX && !z->buf[n->buf].scratch)
+        return verify_wrong(z, "only of a scratch buffer");
+    if (n->op != HD_I_ATOM && n->op != HD_I_MIX) {
         if (check_field(z, 'I', n->b, true, &same) != 0)
             return z->err->code;
         if (n->c > 16 || !hd_is_pow2(n->c))
@@ -501,6 +503,7 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
         return check_run(z, n);
     case HD_I_PEEK:
     case HD_I_POKE:
+    case HD_I_MIX:
     case HD_I_LOAD:
     case HD_I_STORE:
     case HD_I_ATOM:
