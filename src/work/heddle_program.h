@@ -277,6 +277,17 @@ struct heddle_code {
  * words. */
 HEDDLE_API int heddle_program_code(heddle_program *p,
                                    const struct heddle_code *code);
+/* Where the instructions of the kernel that is added next come from, which errors
+ * name: no part of the program. */
+struct heddle_lines {
+    const char *const *file; /* [files], up to 255 */
+    uint32_t files;
+    const uint32_t *line; /* [count]: the file's number << 24 | line; 0: it is
+                             not known */
+    uint32_t count;
+};
+HEDDLE_API int heddle_program_lines(heddle_program *p,
+                                    const struct heddle_lines *l);
 /* The serialised form, which heddle.kernel writes: see program/program.h. */
 HEDDLE_API int heddle_program_kernel(heddle_program *p, const void *code,
                                      size_t bytes);

@@ -300,13 +300,30 @@ local function encode(ins)
 end
 
 -- Checked here because the number of a buffer is not known while it is built.
-local function check_buffers(line, buffers)
+local function check_buffers(kernel, line, buffers)
     for _, ins in ipairs(line) do
         if ins.buffer and buffers[ins.buffer.index] ~= ins.buffer then
-            fail("buffer %s does not belong to this application",
-                ins.buffer.name)
+            error(("kernel %s: %s:%d: buffer %s does not belong to this "
+                .. "application"):format(kernel.name, ins.file or "?",
+                ins.line or 0, ins.buffer.name), 0)
         end
     end
+end
+
+-- Where instructions come from: names of files, and for each instruction the
+-- number of its file from bit 24 on, and its line; 0 where there is none.
+local function places(line)
+    local files, number, out = {}, {}, {}
+    for at, ins in ipairs(line) do
+        local file = ins.file
+        if file and not number[file] and #files < 255 then
+            number[file] = #files
+            files[#files + 1] = file
+        end
+        out[at] = string.pack("=I4", file and number[file]
+            and number[file] << 24 | ins.line & 0xffffff or 0)
+    end
+    return files, table.concat(out)
 end
 
 local function header(kernel, types, args, n)
@@ -326,8 +343,9 @@ local function header(kernel, types, args, n)
 end
 
 --[[
-The bytecode of what build.run() returned, and the list of the kernel's
-arguments { name, kind } in the order in which launches give them.
+The bytecode of what build.run() returned, the list of the kernel's arguments
+{ name, kind } in the order in which launches give them, and where its
+instructions come from, as program:kernel() takes it.
 ]]
 function M.assemble(k, buffers)
     local kernel, line = k.kernel, { loops = {} }
@@ -345,13 +363,13 @@ function M.assemble(k, buffers)
     mark_counters(k.root)
     lay(line, k.root)
     put(line, { op = "EXIT" })
-    check_buffers(line, buffers)
+    check_buffers(kernel, line, buffers)
     number_slots(k, line)
     line = await(k, line)
     local types = give_registers(lifetimes(line))
     local parts = header(kernel, types, k.args, #line)
     for _, ins in ipairs(line) do parts[#parts + 1] = encode(ins) end
-    return table.concat(parts), k.args
+    return table.concat(parts), k.args, places(line)
 end
 
 return M

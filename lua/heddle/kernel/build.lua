@@ -31,20 +31,25 @@ local function is_value(x)
 end
 M.is_value = is_value
 
--- Raises, naming the line of the kernel function that called.
-local function fail(text, ...)
-    local level, at = 2, ""
+-- The file and the line of the kernel function that called, or nothing.
+local function place()
+    local level = 3
     while true do
         local info = debug.getinfo(level, "Sl")
-        if not info then break end
+        if not info then return end
         if info.currentline > 0
             and not info.short_src:find("heddle/kernel", 1, true) then
-            at = ("%s:%d: "):format(info.short_src, info.currentline)
-            break
+            return info.short_src, info.currentline
         end
         level = level + 1
     end
-    error(at .. text:format(...), 0)
+end
+
+-- Raises, naming that line.
+local function fail(text, ...)
+    local file, line = place()
+    error((file and ("%s:%d: "):format(file, line) or "") .. text:format(...),
+        0)
 end
 
 -- ---- numbers --------------------------------------------------------------
@@ -145,6 +150,7 @@ function Builder:value(kind, fields)
 end
 
 function Builder:item(item)
+    if not item.file then item.file, item.line = place() end
     local items = self.block.items
     items[#items + 1] = item
     return item

@@ -255,10 +255,10 @@ function M.program(inst)
             bytes_of(b), b.texture)
     end
     for _, k in ipairs(inst.kernels) do
-        local code
-        code, declared[k] = assemble.assemble(build.run(k, thread.new),
-            inst.buffers)
-        p:kernel(code)
+        local code, args, files, lines = assemble.assemble(
+            build.run(k, thread.new), inst.buffers)
+        declared[k] = args
+        p:kernel(code, files, lines)
     end
     for _, name in ipairs(inst.streams) do p:stream(name) end
     for _, name in ipairs(inst.events) do p:event(name) end

@@ -6,7 +6,7 @@
  *     p:align(bytes)
  *     p:buffer(name, type, count, contents [, data])   data of heddle.generate
  *                                                      or bytes
- *     p:kernel(bytecode)
+ *     p:kernel(bytecode [, files, lines])
  *     p:launch(kernel, grid, args)      kernel from 0, tables of numbers
  *     p:host(fn, text)                  or a host function
  *     p:workload()
@@ -131,12 +131,34 @@ static int program_buffer(lua_State *L)
     return 1;
 }
 
+/* A list of files at 3, and the lines of the kernel's instructions at 4, 32 bits
+ * each (struct heddle_lines). */
+static void program_lines(lua_State *L, heddle_program *p)
+{
+    const char *file[255];
+    struct heddle_lines l = {.file = file};
+    size_t bytes;
+
+    l.line = (const uint32_t *)(const void *)luaL_checklstring(L, 4, &bytes);
+    l.count = (uint32_t)(bytes / sizeof *l.line);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    while (l.files < 255 &&
+           lua_rawgeti(L, 3, (lua_Integer)l.files + 1) == LUA_TSTRING) {
+        file[l.files++] = lua_tostring(L, -1); /* the table has it */
+        lua_pop(L, 1);
+    }
+    lprogram_check(L, p, heddle_program_lines(p, &l));
+}
+
+/* p:kernel(bytecode [, files, lines]) */
 static int program_kernel(lua_State *L)
 {
     heddle_program *p = program_check(L);
     size_t bytes;
     const char *code = luaL_checklstring(L, 2, &bytes);
 
+    if (!lua_isnoneornil(L, 3))
+        program_lines(L, p);
     lua_pushinteger(
         L, lprogram_check(L, p, heddle_program_kernel(p, code, bytes)));
     return 1;

@@ -7,8 +7,8 @@
  * replays that order.  Lanes act in ascending order.  A buffer without
  * contents only has addresses: its loads give 0.  PEEK and POKE move values in
  * the instant in which the warp's next instruction is looked for, that is when
- * the one before has issued; behind a barrier, when all have come.  So does MIX, a
- * warp at a time.
+ * the one before has issued; behind a barrier, when all have come.  So does
+ * MIX, a warp at a time.
  *
  * The lanes' indices are affine, or each lane's address stands in vm->lane: it
  * is at once what the timing model gets and how the value is found.
@@ -134,19 +134,21 @@ static void act_outside(const struct act *c)
     const struct hd_lane_at *at = c->at;
     const struct hd_lane_block *b = &at->vm->block[at->ctx];
     uint64_t top = c->n->m.top;
-    uint32_t l = 0;
+    uint32_t l = 0, number = (uint32_t)(c->n - at->k->ins);
+    char place[HD_PLACE];
 
     while (l < at->vm->lanes &&
            (!(c->mask >> l & 1) || (uint64_t)act_index(c, l) <= top))
         l++;
-    hd_err_set(
-        at->vm->env->err, HEDDLE_EPROGRAM,
-        "kernel %s, instruction %u (%s): index %lld of buffer %s; "
-        "expected 0 to %llu (block %u,%u,%u, thread %u)",
-        at->k->name, (unsigned)(c->n - at->k->ins), hd_opcode_name(c->n->op),
-        (long long)act_index(c, l), c->buf->def->name, (unsigned long long)top,
-        b->at[0], b->at[1], b->at[2],
-        hd_lane_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes + l);
+    hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
+               "kernel %s, instruction %u (%s%s): index %lld of buffer %s; "
+               "expected 0 to %llu (block %u,%u,%u, thread %u)",
+               at->k->name, number, hd_opcode_name(c->n->op),
+               hd_kernel_place(at->k, number, place),
+               (long long)act_index(c, l), c->buf->def->name,
+               (unsigned long long)top, b->at[0], b->at[1], b->at[2],
+               hd_lane_origin(at->vm, at->ctx, at->warp, l) * at->vm->lanes +
+                   l);
 }
 
 /* Gives each lane an address of its own; the indices are in the buffer. */

@@ -53,6 +53,8 @@ void heddle_program_free(heddle_program *p)
         heddle_data_free(p->buf[i].data);
     for (uint32_t i = 0; i < p->nkernel; i++)
         hd_verify_free(&p->kernel[i]);
+    free(p->lines.files);
+    free(p->lines.line);
     if (p->host_free != NULL)
         p->host_free(p->host_ud);
     XXH3_freeState(p->xxh);
@@ -171,6 +173,42 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     return (int)p->nbuf++;
 }
 
+static void drop_lines(heddle_program *p)
+{
+    free(p->lines.files);
+    free(p->lines.line);
+    p->lines = (struct hd_kernel_lines){0};
+}
+
+int heddle_program_lines(heddle_program *p, const struct heddle_lines *l)
+{
+    size_t bytes = 1, at = 0;
+
+    if (program_begin(p) != 0)
+        return p->err.code;
+    drop_lines(p);
+    for (uint32_t i = 0; i < l->count; i++)
+        if (l->line[i] >> 24 >= l->files && l->line[i] != 0)
+            return hd_err_set(&p->err, HEDDLE_EINVAL,
+                              "program %s: instruction %u is of file %u of %u",
+                              p->name, i, l->line[i] >> 24, l->files);
+    for (uint32_t i = 0; i < l->files; i++)
+        bytes += strlen(l->file[i]) + 1;
+    p->lines.files = calloc(bytes, 1);
+    p->lines.line = calloc((size_t)l->count + 1, sizeof(*l->line));
+    if (p->lines.files == NULL || p->lines.line == NULL) {
+        drop_lines(p);
+        return hd_err_memory(&p->err);
+    }
+    for (uint32_t i = 0; i < l->files; i++, at++) {
+        memcpy(p->lines.files + at, l->file[i], strlen(l->file[i]));
+        at += strlen(l->file[i]);
+    }
+    memcpy(p->lines.line, l->line, l->count * sizeof(*l->line));
+    p->lines.n = l->count;
+    return 0;
+}
+
 int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
 {
     struct hd_kernel *k;
@@ -180,9 +218,13 @@ int heddle_program_kernel(heddle_program *p, const void *code, size_t bytes)
     k = hd_grow(&p->kernel, p->nkernel, &p->room_kernel, sizeof(*k));
     if (k == NULL)
         return hd_err_memory(&p->err);
-    if (hd_verify_kernel(&k[p->nkernel], code, bytes, p->buf, p->nbuf,
-                         &p->err) != 0)
+    k += p->nkernel;
+    k->lines = p->lines;
+    p->lines = (struct hd_kernel_lines){0};
+    if (hd_verify_kernel(k, code, bytes, p->buf, p->nbuf, &p->err) != 0) {
+        hd_verify_free(k);
         return p->err.code;
+    }
     program_mix(p, code, bytes);
     return (int)p->nkernel++;
 }

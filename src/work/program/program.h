@@ -142,6 +142,14 @@ struct hd_life {
     uint32_t written; /* last that writes it */
 };
 
+/* Where instructions come from: one name of a file after the other, and for each
+ * instruction as in struct heddle_lines. */
+struct hd_kernel_lines {
+    char *files;
+    uint32_t *line;
+    uint32_t n;
+};
+
 struct hd_kernel {
     char name[64];
     uint32_t grid[3], block[3];
@@ -162,6 +170,7 @@ struct hd_kernel {
     uint16_t *vslot; /* [nreg] word in which its vector begins; in passing:
                         | HD_PASSING; HD_NO_REG: it never is one */
     struct hd_ins *ins;
+    struct hd_kernel_lines lines; /* for errors */
     struct hd_life *life; /* [nreg] of a divided one (hd_kernel_divide) */
 };
 
@@ -193,7 +202,8 @@ struct heddle_program {
     heddle_host_fn *host;
     void *host_ud;
     void (*host_free)(void *ud);
-    void *xxh; /* running hash */
+    struct hd_kernel_lines lines; /* of the kernel that comes next */
+    void *xxh;                    /* running hash */
     struct heddle_error err;
 };
 
@@ -205,8 +215,8 @@ static inline enum hd_rtype hd_program_rtype(uint8_t type)
                                 : HD_R_INT;
 }
 
-/* Decodes and verifies serialised bytecode into *k.  HEDDLE_EPROGRAM names
- * the instruction that is wrong. */
+/* Decodes and verifies serialised bytecode into *k, of which only `lines` is set.
+ * HEDDLE_EPROGRAM names the instruction that is wrong. */
 int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
                      struct heddle_error *err);
@@ -228,6 +238,11 @@ void hd_kernel_classify(struct hd_kernel *k, const struct hd_bufdef *buf,
 int hd_kernel_divide(struct hd_kernel *to, const struct hd_kernel *from,
                      const struct hd_bufdef *buf);
 void hd_kernel_undivide(struct hd_kernel *k);
+
+/* Where instruction `at` comes from, behind a comma: ", FILE:LINE", or "". */
+enum { HD_PLACE = 96 };
+const char *hd_kernel_place(const struct hd_kernel *k, uint32_t at,
+                            char out[HD_PLACE]);
 
 /* "ADD" and so on; "?" beyond. */
 const char *hd_opcode_name(uint8_t op);

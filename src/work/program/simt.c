@@ -425,11 +425,15 @@ _Static_assert(HD_I_STORE - HD_I_LOAD == HEDDLE_OP_STORE - HEDDLE_OP_LOAD &&
                "what takes an issue slot is in the order of operations");
 
 /* A loop that never issues anything would hang the simulator. */
-static uint32_t spinning(const struct hd_lane_at *at)
+static HD_APART uint32_t spinning(const struct hd_lane_at *at,
+                                  const struct hd_ins *end)
 {
+    char place[HD_PLACE];
+
     hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
-               "kernel %s: more than %d rounds without an instruction",
-               at->k->name, SPIN_LIMIT);
+               "kernel %s%s: more than %d rounds without an instruction",
+               at->k->name, hd_kernel_place(at->k, end->end, place),
+               SPIN_LIMIT);
     at->w->depth = 0;
     at->w->idle = 0;
     return at->k->nins - 1;
@@ -463,7 +467,7 @@ static HD_APART void run_ahead(struct hd_lane_engine *vm,
                 if (count >= RUN_LIMIT || (count > 0 && spins > SPIN_LIMIT))
                     break;
                 if (++spins > SPIN_LIMIT) {
-                    pc = spinning(&at);
+                    pc = spinning(&at, n);
                     continue;
                 }
             }

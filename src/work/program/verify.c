@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,20 @@ bool hd_opcode_reads(uint8_t op, unsigned field)
     return op_form[op][field] != '_' ||
            (field == 2 && (op == HD_I_PEEK || op == HD_I_POKE ||
                            op == HD_I_LOAD || op == HD_I_STORE));
+}
+
+const char *hd_kernel_place(const struct hd_kernel *k, uint32_t at,
+                            char out[HD_PLACE])
+{
+    uint32_t line = at < k->lines.n ? k->lines.line[at] : 0;
+    const char *file = k->lines.files;
+
+    out[0] = 0;
+    for (uint32_t n = line >> 24; line != 0 && n > 0; n--)
+        file += strlen(file) + 1;
+    if (line != 0)
+        snprintf(out, HD_PLACE, ", %s:%u", file, line & 0xffffff);
+    return out;
 }
 
 /* An integer of so many bytes; 0 where the bytes end. */
@@ -174,10 +189,12 @@ struct verifier {
 static int verify_wrong(struct verifier *z, const char *what)
 {
     const struct hd_ins *n = &z->k->ins[z->at];
+    char place[HD_PLACE];
 
     return hd_err_set(z->err, HEDDLE_EPROGRAM,
-                      "kernel %s, instruction %u (%s): %s", z->k->name, z->at,
-                      hd_opcode_name(n->op), what);
+                      "kernel %s, instruction %u (%s%s): %s", z->k->name, z->at,
+                      hd_opcode_name(n->op),
+                      hd_kernel_place(z->k, z->at, place), what);
 }
 
 static bool verify_known(const struct verifier *z, uint16_t reg)
@@ -582,7 +599,7 @@ int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
     struct verifier z = {.k = k, .err = err};
     int e;
 
-    memset(k, 0, sizeof(*k));
+    *k = (struct hd_kernel){.lines = k->lines};
     if (read_header(&r, k, err) != 0)
         return err->code;
     k->type = calloc(k->nreg + 1, 1);
@@ -607,7 +624,10 @@ void hd_verify_free(struct hd_kernel *k)
     free(k->type);
     free(k->vslot);
     free(k->ins);
+    free(k->lines.files);
+    free(k->lines.line);
     k->type = NULL;
     k->vslot = NULL;
     k->ins = NULL;
+    k->lines = (struct hd_kernel_lines){0};
 }
