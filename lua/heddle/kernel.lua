@@ -40,6 +40,7 @@ APPLICATION    app { ... } returns an application.  Fields:
   buffers(p)            an ORDERED list of buffers, allocated in this order,
                         each at a multiple of `align` bytes
   align                 default 256
+  lanes                 32 or 64, as of a kernel
   kernels(p, b)         a list of kernels, or of launches
                         { kernel, grid = , args = { name = value },
                           free = { buffers given back when it has ended },
@@ -84,7 +85,10 @@ BUFFERS    u8 u16 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
 
 KERNELS    kernel(name, options, function(t) ... end).  Options: grid and
            block (a number or {x, y, z}), regs (a thread, default 32, a
-           guess), shared (bytes a block, default 0), args = { name = default }.
+           guess), shared (bytes a block, default 0), args = { name = default },
+           lanes (32 or 64: it is written for warps of so many, t.lanes is that
+           number, and a machine with others refuses the application, which
+           may say so itself).
 
 VALUES     are int (64 bits, wraps), f32, f64 and bool.  A thread index is
            int; a load gives int for u8 u16 i32 u32 i64 buffers (u8, u16 and
@@ -156,7 +160,8 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
   t:shared(v [, {uses = , dependent = , bytes = 4}])  1; the lanes' addresses,
                 bytes of the block's, give bank conflicts with core.classes;
                 waits for what v and uses come from
-  t:sync()                                       1; barrier of the block
+  t:sync()                                       1; barrier of the block: of its
+                warps that have not ended, wherever each of them is
   end of the kernel                              1
   A load does not wait.  Its value, and everything computed from it, is waited
   for at the first use in an index, a stored or atomic value, a condition, a
@@ -347,7 +352,15 @@ local function amount(x, what)
 end
 
 local KERNEL_OPTIONS = { grid = true, block = true, regs = true,
-    shared = true, args = true }
+    shared = true, args = true, lanes = true }
+
+--- The lanes that a kernel or an application is written for, or nil.
+local function lanes_of(x, what)
+    if x ~= nil and x ~= 32 and x ~= 64 then
+        fail("%s: lanes: expected 32 or 64, got %s", what, tostring(x))
+    end
+    return x
+end
 
 --- kernel(name, options, function(t) ... end)
 function M.kernel(name, options, fn)
@@ -364,6 +377,7 @@ function M.kernel(name, options, fn)
     return { name = name, fn = fn, args = options.args or {},
         grid = triple(options.grid or 1, "kernel " .. name .. ": grid"),
         block = triple(options.block, "kernel " .. name .. ": block"),
+        lanes = lanes_of(options.lanes, "kernel " .. name),
         regs = amount(options.regs or 32, "kernel " .. name .. ": regs"),
         shared = amount(options.shared or 0,
             "kernel " .. name .. ": shared") }
@@ -375,7 +389,7 @@ local App = {}
 App.__index = App
 
 local APP_FIELDS = {}
-for name in ([[name suite source summary note params sizes buffers align
+for name in ([[name suite source summary note params sizes buffers align lanes
 kernels host streams events footprint truncated registers]]):gmatch("%S+") do
     APP_FIELDS[name] = true
 end
@@ -526,6 +540,16 @@ function App:instance(o)
             inst.kernels[k.name] = k
         end
     end
+    inst.lanes = lanes_of(self.lanes, "application " .. self.name)
+    for _, kernel in ipairs(inst.kernels) do
+        if kernel.lanes and inst.lanes and kernel.lanes ~= inst.lanes then
+            fail("application %s: kernel %s is for %d lanes, and another, or the "
+                .. "application, for %d", self.name, kernel.name, kernel.lanes,
+                inst.lanes)
+        end
+        inst.lanes = inst.lanes or kernel.lanes
+    end
+    for _, kernel in ipairs(inst.kernels) do kernel.lanes = inst.lanes end
     streams.declare(inst)
     return inst
 end

@@ -94,6 +94,10 @@ heddle_program_error(const heddle_program *p);
 /* Alignment of the buffers that follow: a power of two, 256 at the start. */
 HEDDLE_API int heddle_program_align(heddle_program *p, uint64_t bytes);
 
+/* The program is for warps of so many lanes, 32 or 64, and is refused by machines
+ * that have others. */
+HEDDLE_API int heddle_program_lanes(heddle_program *p, uint32_t lanes);
+
 enum {
     HEDDLE_CONTENTS = 1, /* real values are kept */
     HEDDLE_SCRATCH = 2,  /* values only, without addresses; such buffers are

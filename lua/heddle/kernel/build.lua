@@ -557,6 +557,14 @@ function Builder:inside(loop, fn, ...)
     return block
 end
 
+-- What Lua says of a value where it needs a number, and what to do instead.
+local function explained(text)
+    if not text:find "'for' .*number" then return text end
+    return text .. ": a value of the kernel is known when it runs, and Lua's own "
+        .. "loops end before; use t:loop(), or a plain number (of lanes: 32, and "
+        .. "lanes = 32 in the kernel's options)"
+end
+
 --[[
 Runs the function of a kernel and returns what it wrote: { root, args, loads,
 names }, for assemble.lua; names: pending variables, and the loads they carry.
@@ -570,7 +578,8 @@ function M.run(kernel, threads_of)
     if not ok and e == core.no_memory then
         error(e, 0)
     elseif not ok then
-        error(("kernel %s: %s"):format(kernel.name, core.problem(e).text), 0)
+        error(("kernel %s: %s"):format(kernel.name,
+            explained(core.problem(e).text)), 0)
     end
     return k
 end

@@ -250,6 +250,7 @@ function M.program(inst)
     local assemble = require "heddle.kernel.assemble"
     local p, declared = program.new(inst.name), {}
     p:align(inst.align)
+    if inst.lanes then p:lanes(inst.lanes) end
     for _, b in ipairs(inst.buffers) do
         p:buffer(b.name, b.type, b.count, b.scratch and "scratch" or b.contents,
             bytes_of(b), b.texture)

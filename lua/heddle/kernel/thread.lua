@@ -29,6 +29,8 @@ local GLOBAL = { gx = { "bx", "tx", 1 }, gy = { "by", "ty", 2 },
 local function special(k, name)
     if AXIS[name] and k.kernel.block[AXIS[name]] == 1 then
         return k:const(0)
+    elseif name == "lanes" and k.kernel.lanes then
+        return k:const(k.kernel.lanes)
     end
     local v = k.specials[name]
     if not v then

@@ -4,6 +4,7 @@
  *     local program = require "heddle.program"
  *     local p = program.new(name)
  *     p:align(bytes)
+ *     p:lanes(32 or 64)
  *     p:buffer(name, type, count, contents [, data])   data of heddle.generate
  *                                                      or bytes
  *     p:kernel(bytecode [, files, lines])
@@ -54,6 +55,15 @@ static int program_align(lua_State *L)
 
     lprogram_check(L, p,
                    heddle_program_align(p, (uint64_t)luaL_checkinteger(L, 2)));
+    return 0;
+}
+
+static int program_lanes(lua_State *L)
+{
+    heddle_program *p = program_check(L);
+    uint32_t lanes = (uint32_t)luaL_checkinteger(L, 2);
+
+    lprogram_check(L, p, heddle_program_lanes(p, lanes));
     return 0;
 }
 
@@ -494,6 +504,7 @@ static int program_workload(lua_State *L)
 
 static const luaL_Reg program_methods[] = {
     {"align", program_align},
+    {"lanes", program_lanes},
     {"buffer", program_buffer},
     {"kernel", program_kernel},
     {"launch", program_launch},

@@ -87,6 +87,13 @@ static int launch_bind(void *self, struct hd_env *env, uint32_t app,
         return hd_err_set(env->err, HEDDLE_EINVAL,
                           "workload %s serves another simulation already",
                           vm->src.name);
+    if (vm->prog->lanes != 0 && vm->prog->lanes != lanes)
+        return hd_err_set(
+            env->err, HEDDLE_EPROGRAM,
+            "application %s is written for warps of %u lanes, and "
+            "the machine's have %u; expected core.lanes = %u (and "
+            "a core.width that divides it)",
+            vm->src.name, vm->prog->lanes, lanes, vm->prog->lanes);
     if (env->compact) { /* as many formed warps as others */
         places = 2 * (size_t)slots;
         vm->part =

@@ -93,6 +93,19 @@ int heddle_program_align(heddle_program *p, uint64_t bytes)
     return 0;
 }
 
+int heddle_program_lanes(heddle_program *p, uint32_t lanes)
+{
+    if (program_begin(p) != 0)
+        return p->err.code;
+    if (lanes != 32 && lanes != 64)
+        return hd_err_set(&p->err, HEDDLE_EINVAL,
+                          "program %s: warps of %u lanes; expected 32 or 64",
+                          p->name, lanes);
+    p->lanes = lanes;
+    program_mix(p, &lanes, sizeof lanes);
+    return 0;
+}
+
 static const char *type_name(uint32_t type)
 {
     static const char *const name[HEDDLE_TYPES] = {

@@ -190,6 +190,7 @@ struct heddle_program {
     char name[64];
     uint32_t refs;
     bool frozen;
+    uint32_t lanes; /* that a warp must have; 0: any */
     uint64_t align;
     uint64_t next_va;
     uint64_t hash;
