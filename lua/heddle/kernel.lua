@@ -134,7 +134,7 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
                flow are free, their price is whatever t:alu says.
   t:load(buf, index [, {vec = 2, 4, 8 or 16}])   1; gives the value.  vec: a
                 lane reads that many elements (at most 16 bytes) from index
-                on; the value is the first.
+                on; the value is the first.  l1 = false: past the L1 cache
   t:store(buf, index [, value [, {vec = }]])     1
   t:atomic(op, buf, index [, value [, compare]]) 1; gives the old value; op is
                 add min max and or xor exch cas (cas writes value where the

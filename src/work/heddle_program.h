@@ -129,6 +129,8 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
  * set of slots that an instruction waits for.  Arithmetic has none: it is free,
  * and what takes issue slots (ALU, STORE ...) and uses its result waits.
  *
+ * A LOAD with aux | HEDDLE_PAST passes the L1 cache.
+ *
  * A variable may carry a load in flight to where it is read.  There are 32
  * names for slots, each of a slot of its own at first (name n of slot n).  A
  * load with aux 96 + n fills the slot of name n, CARRY gives that slot to the
@@ -247,6 +249,7 @@ enum {
     HEDDLE_ADDRESSED = 64,
     HEDDLE_DEPENDENT = 128 /* each waits for the result of the one before it */
 };
+enum { HEDDLE_PAST = 128 }; /* of a LOAD */
 
 /* ATOM and MIX: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
  * 0 add, min, max, and, or, xor, exchange, 7 compare and swap) and the register

@@ -283,7 +283,8 @@ local function encode(ins)
         aux, imm = ins.to.name, ins.from and ins.from.name or 32
     elseif ins.buffer then
         buffer, c = ins.buffer.index - 1, ins.vec
-        aux = ins.name and 96 | ins.name or ins.slot or 32
+        aux = (ins.name and 96 | ins.name or ins.slot or 32)
+            | (ins.past and 128 or 0)
         if ins.op == "PEEK" then
             aux = 0
         elseif ins.op == "STORE" or ins.op == "POKE" then

@@ -160,8 +160,8 @@ function Thread:var(x, options)
     return self.k:var(x, pending)
 end
 
-local function check_vec(b, options, what)
-    check_options(options, what, "vec")
+local function check_vec(b, options, what, ...)
+    check_options(options, what, "vec", ...)
     local n = options and options.vec or 1
     if n ~= 1 and n ~= 2 and n ~= 4 and n ~= 8 and n ~= 16 then
         fail("%s: vec is 1, 2, 4, 8 or 16, not %s", what, tostring(n))
@@ -225,7 +225,16 @@ function Thread:load(b, at, options)
     local k = self.k
     check_memory(b, "t:load")
     local item = { op = "LOAD", buffer = b,
-        vec = check_vec(b, options, "t:load") }
+        vec = check_vec(b, options, "t:load", "l1") }
+    local l1
+    if options then l1 = options.l1 end
+    if l1 ~= nil and type(l1) ~= "boolean" then
+        fail("t:load(%s): l1 is true or false, not %s", b.name, tostring(l1))
+    elseif l1 == false and b.texture then
+        fail("t:load(%s): l1 = false, and a load of this buffer is a texture "
+            .. "fetch", b.name)
+    end
+    item.past = l1 == false
     address(k, at, item, "t:load(" .. b.name .. ")", true)
     k:item(item)
     return result(k, b, item)

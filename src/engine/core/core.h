@@ -125,8 +125,14 @@ struct hd_memop {
     uint64_t translated : 56; /* when its last translation came */
     uint64_t slot : 8;
     uint64_t walk : 56; /* longest time that a walker worked for it */
-    uint64_t kind : 8;
+    uint64_t kind : 8; /* or HD_OP_SHARED, HD_OP_PAST */
 };
+
+/* An instruction's kind of enum heddle_op. */
+static inline unsigned hd_memop_kind(const struct hd_memop *m)
+{
+    return m->kind == HD_OP_PAST ? HEDDLE_OP_LOAD : m->kind;
+}
 
 /* What is known of a page of a memory instruction at the load/store unit
  * (`frame` of hd_lsu_page): its frame, or that it is in flight (in the low

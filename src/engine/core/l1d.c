@@ -4,7 +4,8 @@
  * A load that hits is done after the latency; one that misses becomes a target
  * of an MSHR and asks the L2.  Stores are buffered: the warp continues, and the
  * store queue holds the line until the L2 has taken it; so do write-backs.
- * Atomics pass the L1, drop their line there, and are done at the L2.
+ * Atomics pass the L1, drop their line there, and are done at the L2; loads may
+ * pass it, too (past.c).
  *
  * With order "beside" the L1 is indexed while the TLB looks up, and a hit
  * costs the longer of the two latencies; with "after" it costs their sum.
@@ -17,6 +18,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "l1dstate.h"
+#include "past.h"
 
 #define HD_PART    l1cache
 #define HD_CFG     struct hd_cache_cfg
@@ -175,8 +177,7 @@ static HD_INLINE bool load_line(struct hd_core *c, uint32_t memop,
     return true;
 }
 
-/* Sends a dirty line to the L2, by way of the store queue. */
-static void l1d_write_back(struct hd_core *c, uint64_t line, hd_time t)
+void hd_l1d_write_back(struct hd_core *c, uint64_t line, hd_time t)
 {
     c->l1_count[HD_L1_WRITEBACKS]++;
     c->s->stores++;
@@ -192,7 +193,7 @@ static HD_INLINE void l1d_fill(struct hd_core *c, uint64_t line, bool dirty,
     uint64_t victim;
 
     if (HD_UNLIKELY(hd_l1d_place(c, line, dirty, by, &victim)))
-        l1d_write_back(c, victim, t);
+        hd_l1d_write_back(c, victim, t);
 }
 
 static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
@@ -222,6 +223,12 @@ static HD_HOT bool store_line(struct hd_core *c, uint32_t memop, uint64_t line,
     return true;
 }
 
+uint32_t hd_l1d_own_mshr(struct hd_core *c, uint64_t line, uint32_t memop)
+{
+    return take_l1_mshr(
+        c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
+}
+
 static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
                         uint32_t bytes, hd_time t, hd_time ticks)
 {
@@ -230,14 +237,12 @@ static bool atomic_line(struct hd_core *c, uint32_t memop, uint64_t line,
 
     if (cfg->write == HD_WRITE_BACK && !room_for_write(c, t))
         return false;
-    /* A key of its own: atomics are not merged. */
     hd_l1d_written(c, line);
-    i = take_l1_mshr(
-        c, 1ull << 63 | (uint64_t)memop << 32 | (line & 0xffffffffu), memop);
+    i = hd_l1d_own_mshr(c, line, memop);
     if (i == HD_NONE)
         return false;
     if (hd_l1d_is_full(c) && hd_cache_drop(&c->l1, line))
-        l1d_write_back(c, line, t);
+        hd_l1d_write_back(c, line, t);
     l1d_send(c, t + ticks, HD_REQ_ATOMIC, line, bytes, c->memop[memop].warp, i,
              0, c->pc[memop]);
     return true;
@@ -248,13 +253,13 @@ HD_HOT bool hd_l1d_take(struct hd_core *c, uint32_t memop, uint64_t line,
                         uint16_t *guess)
 {
     uint32_t kind = c->memop[memop].kind;
-    bool done = HD_UNLIKELY(c->sector != NULL)
-                    ? hd_l1sector_take(c, memop, line, bytes, t, ticks, guess)
-                : kind == HEDDLE_OP_LOAD
-                    ? load_line(c, memop, line, t, ticks, guess)
-                : kind == HEDDLE_OP_STORE
-                    ? store_line(c, memop, line, bytes, t, ticks)
-                    : atomic_line(c, memop, line, bytes, t, ticks);
+    bool done =
+        HD_UNLIKELY(c->sector != NULL)
+            ? hd_l1sector_take(c, memop, line, bytes, t, ticks, guess)
+        : kind == HEDDLE_OP_LOAD  ? load_line(c, memop, line, t, ticks, guess)
+        : kind == HEDDLE_OP_STORE ? store_line(c, memop, line, bytes, t, ticks)
+        : kind == HD_OP_PAST      ? hd_past_line(c, memop, line, t, ticks)
+                             : atomic_line(c, memop, line, bytes, t, ticks);
 
     hd_at_home(c->gpu->env, HD_SIDE_CORE);
     if (done)
@@ -299,12 +304,11 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
     hd_core_for(c, q->warp);
     if (HD_UNLIKELY(c->l1.watched[HEDDLE_NOTE_line_back] != 0))
         tell_back(c, q, t);
-    if (HD_UNLIKELY(c->sector != NULL) && q->kind == HD_REQ_READ) {
+    if (HD_UNLIKELY(c->sector != NULL) && m->key >> 63 == 0) {
         hd_l1sector_answer(c, req, t);
         return;
     }
-    if (q->kind == HD_REQ_READ &&
-        hd_l1d_is_full(c)) { /* an atomic leaves nothing */
+    if (m->key >> 63 == 0 && hd_l1d_is_full(c)) { /* an atomic leaves nothing */
         if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
             l1d_fill_asked(c, m->key, q, t);
         else

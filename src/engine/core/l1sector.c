@@ -37,6 +37,7 @@
  */
 #include "l1tlbstate.h"
 #include "l1dstate.h"
+#include "past.h"
 #include "memory/sector.h"
 
 enum hd_l1sector_counter {
@@ -463,6 +464,10 @@ HD_HOT bool hd_l1sector_take(struct hd_core *c, uint32_t memop, uint64_t line,
     asked = hd_sectors_count(s->asked);
     if (kind == HEDDLE_OP_STORE) {
         done = sector_store(c, memop, line, t, ticks);
+    } else if (kind == HD_OP_PAST) {
+        done = hd_past_line(c, memop, line, t, ticks);
+        s->count[HD_L1S_READS] += done ? asked : 0;
+        s->count[HD_L1S_READ_MISSES] += done ? asked : 0;
     } else {
         done = hd_l1d_atomic(c, memop, line, asked << s->shift, t, ticks);
         s->count[HD_L1S_ATOMICS] += done ? asked : 0;
@@ -595,6 +600,14 @@ static bool sector_warm_load(struct hd_core *c, const struct hd_req *q,
     if (mode == HD_FULL && late->n < HD_MAX_LINES)
         late->line[late->n++] = line | (uint64_t)s->asked << LATE;
     return false;
+}
+
+void hd_l1sector_warm_past(struct hd_core *c, const struct hd_req *q,
+                           uint64_t line)
+{
+    sector_hand(c->sector, q->bytes);
+    sector_warm_below(c, q, line);
+    sector_served(c->sector, q->bytes);
 }
 
 bool hd_l1sector_warm(struct hd_core *c, const struct hd_req *q, uint64_t line,

@@ -95,7 +95,7 @@ uint32_t hd_l1tlb_send(struct hd_core *c, uint64_t vpn, uint32_t memop,
     q->warp = (uint16_t)warp;
     q->app = (uint8_t)c->app;
     q->merged = q->hit = 0;
-    q->writes = c->memop[memop].kind != HEDDLE_OP_LOAD;
+    q->writes = hd_memop_kind(&c->memop[memop]) != HEDDLE_OP_LOAD;
     q->pc = c->pc[memop];
     q->references = 0;
     c->tlb_mshr.v[e].flags = memop << 8;

@@ -66,7 +66,7 @@ static void look_unit(const struct hd_core *c, struct heddle_visitor *v)
     for (uint32_t i = 0; i < c->s->lsu_n; i++) {
         const struct hd_lines *o = &c->lsu[(c->s->lsu_first + i) % c->lsu_room];
         v->row(v->ud, "queued");
-        v->text(v->ud, "access", heddle_op_name(c->memop[o->memop].kind));
+        v->text(v->ud, "access", heddle_op_name(hd_memop_kind(&c->memop[o->memop])));
         v->number(v->ud, "warp", c->memop[o->memop].warp);
         v->number(v->ud, "lines", o->n);
         v->number(v->ud, "lines_done", o->at);
@@ -119,7 +119,7 @@ void hd_l1d_look(void *self, uint32_t instance, struct heddle_visitor *v)
         if (!x->live)
             continue;
         v->row(v->ud, "miss");
-        v->text(v->ud, "access", heddle_op_name(c->memop[x->flags].kind));
+        v->text(v->ud, "access", heddle_op_name(hd_memop_kind(&c->memop[x->flags])));
         v->number(v->ud, "warp", c->memop[x->flags].warp);
         v->number(v->ud, "requesters", x->n);
         if (x->key >> 63 == 0) { /* atomics have keys of their own */

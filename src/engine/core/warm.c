@@ -11,6 +11,7 @@
  */
 #include "l1tlbstate.h"
 #include "l1dstate.h"
+#include "past.h"
 
 /* The answer to a miss, from the buffer next to the L1 TLB or from below;
  * whether there was a walk. */
@@ -121,6 +122,21 @@ static bool warm_l1d(struct hd_core *c, const struct hd_req *q, uint64_t line,
     return false;
 }
 
+/* What a load that passes the L1 leaves in the caches. */
+static void warm_past(struct hd_core *c, const struct hd_req *q, uint64_t line)
+{
+    const struct hd_cache_cfg *cfg = &c->gpu->m->l1cache;
+
+    if (c->sector != NULL) {
+        hd_l1sector_warm_past(c, q, line);
+        return;
+    }
+    if (cfg->write == HD_WRITE_BACK && hd_l1d_is_full(c) &&
+        hd_cache_drop(&c->l1, line))
+        warm_write_back(c, line);
+    warm_l2(c, q, line, cfg->line);
+}
+
 void hd_l1d_come(struct hd_core *c, uint32_t warp)
 {
     struct hd_late *late = &c->skip.late[warp];
@@ -146,6 +162,7 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
     uint32_t shift = HD_PAGE_SHIFT - g->line_shift;
     struct hd_guess *guess = &c->guess[w];
     bool direct = hd_lsu_untranslated(c, o), hits = true;
+    bool past = o->space == HD_SPACE_PAST;
     struct hd_lines op;
     struct hd_treq t = {.core = (uint16_t)c->id,
                         .warp = (uint16_t)w,
@@ -174,7 +191,7 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
         uint64_t line;
 
         q.bytes = x->bytes;
-        if (HD_UNLIKELY(c->virtual_l1) && q.kind == HD_REQ_READ &&
+        if (HD_UNLIKELY(c->virtual_l1) && q.kind == HD_REQ_READ && !past &&
             hd_virtual_holds(c, page->vpn, x->place, x->bytes, &line)) {
             hits &= warm_l1d(c, &q, line, &guess->line[i]);
             continue;
@@ -183,8 +200,13 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
             t.vpn.v = page->vpn;
             page->frame = warm_l1tlb(c, &t, direct, &guess->page[x->page]);
         }
-        hits &=
-            warm_l1d(c, &q, page->frame << shift | x->place, &guess->line[i]);
+        line = page->frame << shift | x->place;
+        if (HD_UNLIKELY(past)) {
+            warm_past(c, &q, line);
+            hits = false;
+            continue;
+        }
+        hits &= warm_l1d(c, &q, line, &guess->line[i]);
     }
     c->hand = HD_NEVER;
     return hits || o->kind == HEDDLE_OP_STORE;

@@ -176,7 +176,7 @@ static HD_APART void warp_tell_done(const struct hd_core *c,
         .core = c->id,
         .app = c->app,
         .warp = m->warp,
-        .kind = (uint64_t)m->kind - HEDDLE_OP_LOAD,
+        .kind = (uint64_t)hd_memop_kind(m) - HEDDLE_OP_LOAD,
         .cycles = hd_recip_div(g->per_cycle, t - m->issued)};
 
     hd_slots_note(g->env->slots, HEDDLE_NOTE_access_done, &n);

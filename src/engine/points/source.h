@@ -27,15 +27,17 @@ enum {
     HD_OP_MEET = HEDDLE_OPS, /* stops until all warps of its block have, which
                                 are then regrouped; with an empty mask its
                                 threads have exited */
-    HD_OP_SHARED /* a run of `count` instructions of shared memory, where they
-                    go through the load/store unit (hd_env.apart); else they
-                    are counted in runs */
+    HD_OP_SHARED, /* a run of `count` instructions of shared memory, where they
+                     go through the load/store unit (hd_env.apart); else they
+                     are counted in runs */
+    HD_OP_PAST /* of no source: a load of HD_SPACE_PAST at the load/store unit */
 };
 
 enum hd_space {
     HD_SPACE_GLOBAL,
     HD_SPACE_LOCAL,
-    HD_SPACE_TEXTURE /* global memory, fetched as a texture */
+    HD_SPACE_TEXTURE, /* global memory, fetched as a texture */
+    HD_SPACE_PAST     /* global memory, loaded past the L1 cache */
 };
 
 #define HD_NO_SLOT 0xffu

@@ -73,6 +73,9 @@ enum hd_atom {
 /* Names of scoreboard slots, and aux of a load whose slot has one. */
 enum { HD_NAMES = 32, HD_NAMED = 64 };
 
+/* In aux of a LOAD: past the L1 cache. */
+enum { HD_PAST = 128 };
+
 enum {
     HD_MAX_REGS = 1024,
     HD_MAX_INS = 1 << 20,

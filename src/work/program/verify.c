@@ -279,8 +279,10 @@ static int place_memory(struct verifier *z, struct hd_ins *n)
         return verify_wrong(z,
                             "the buffer has fewer elements than a lane reads");
     n->shift = def->shift;
-    n->depth =
-        n->op == HD_I_LOAD && def->texture ? HD_SPACE_TEXTURE : HD_SPACE_GLOBAL;
+    n->depth = n->op != HD_I_LOAD        ? HD_SPACE_GLOBAL
+               : (n->aux & HD_PAST) != 0 ? HD_SPACE_PAST
+               : def->texture            ? HD_SPACE_TEXTURE
+                                         : HD_SPACE_GLOBAL;
     n->m.va = def->va.v;
     n->m.top = def->count - n->c;
     n->m.real = def->contents && (n->d != HD_NO_REG || n->op == HD_I_ATOM);
