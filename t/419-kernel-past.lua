@@ -51,7 +51,6 @@ local function run(list, settings)
 end
 
 local P, L = true, false
-local LINES = 8 -- two lines of 128 B in each of four pages' parts
 
 for name, settings in pairs {
     lines = {},

@@ -543,7 +543,7 @@ end
 
 --- When launches begin; ns before the second is counted in these cycles, too.
 local function begins(settings, launches, o)
-    local sim <close>, _, ks = run(launches, settings, o)
+    local _ <close>, _, ks = run(launches, settings, o)
     return ks[1].start, ks[1]["end"], ks[2] and ks[2].start
 end
 
