@@ -168,6 +168,33 @@ for _, how in ipairs { false, true } do
     tap.is(pending, plain, "core.compact = " .. tostring(how))
 end
 
+-- A variable that gets a load again, in a loop or a branch, has waited for it: as
+-- late as one that is set to it once and used at once.
+do
+    local function again(fn)
+        return run(function(t, b)
+            local v = t:var(t:load(b.next, t.gid), { pending = true })
+            t:loop(8, function(i)
+                fn(t, v, t:load(b.next, at(t, i % 8)))
+                t:alu(1, { uses = { v } })
+            end)
+        end)
+    end
+    local once = again(function(t, v, x)
+        v:set(x)
+        t:alu(2, { uses = { v } })
+    end)
+    tap.ok(again(function(t, v, x)
+        v:set(x)
+        v:set(x)
+        t:alu(2, { uses = {} })
+    end) >= once, "set twice")
+    tap.ok(again(function(t, v, x)
+        t:loop(t.lane % 2 + 1, function() v:set(x) end)
+        t:alu(2, { uses = {} })
+    end) >= once, "set in a loop")
+end
+
 -- A snapshot in the middle.
 do
     local function sim()

@@ -499,11 +499,11 @@ end
 local function carry(k, v, e, what)
     local from = carried_by(e, what)
     if from == v then return end
-    if from and from.carrier then
+    if from and from.carrier and from.carrier ~= v then
         fail("%s: another pending variable carries the load already, and it "
             .. "can be in one only; set this one from that", what)
     end
-    if from then
+    if from and not from.carrier then
         from.carrier = v
         k.names[#k.names + 1] = from.var and nil or from
     end
