@@ -9,6 +9,7 @@
 --       6c9edc6, results: MB, and cycles at each stride of the heading (kB); groups
 --       of cores, and medians.  Its A30 rows: a derivative of 0x5ec1ab/gpu-tlb
 --   tlb-a100-stride-range-ns.csv    github.com/yqg9651/cuda_test dade57b
+--   window.lua    two numbers of Walker, arXiv 2405.11425
 --   mt4g-cards.csv    github.com/caps-tum/mt4g 4cc5566, sample_results
 --
 -- A row is fit where something of a preset was chosen by it or by figures that it is

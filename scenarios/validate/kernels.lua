@@ -146,7 +146,68 @@ local read = k.app {
     end,
 }
 
-local APPS, text = { chase = chase, read = read }, nil
+--- Bits of a counter that look random (the finalizer of MurmurHash3).
+local function mixed(v)
+    v = v:bxor(v:lshr(33)) * 0xff51afd7ed558ccd
+    v = v:bxor(v:lshr(33)) * 0xc4ceb9fe1a85ec53
+    return v:bxor(v:lshr(33))
+end
+
+local LINE = 128
+
+local window = k.app {
+    name = "window", source = "Walker, arXiv 2405.11425",
+    params = { bytes = 1 << 30, cores = 108, split = 96, each = 8, rest = 6, own = 0,
+        loads = 6, at_once = 4, seed = 1 },
+    align = LARGE,
+    buffers = function(p)
+        return { k.i32("a", whole(p.bytes) // 4) }
+    end,
+    kernels = function(p, b)
+        local all = p.split // p.each + (p.cores - p.split) // p.rest
+        local pages = p.bytes // LARGE // (p.own == 1 and all or 1)
+        -- first page of the window of a block's group, its size, the number of the
+        -- block in it; block i of two a core runs on core i modulo cores
+        local function place(t)
+            local core = t.block % p.cores
+            local low = core:lt(p.split)
+            local group = t:select(low, core // p.each, (core - p.split) // p.rest
+                + p.split // p.each)
+            local size = t:select(low, p.each, p.rest)
+            local at = t:select(low, core % p.each, (core - p.split) % p.rest)
+            return group * (p.own == 1 and pages or 0), 2 * size,
+                at * 2 + t.block // p.cores
+        end
+        local touch = k.kernel("touch", { grid = 2 * p.cores, block = 1024 },
+            function(t)
+                local first, blocks, at = place(t)
+                t:loop(at * 1024 + t.tid, pages, blocks * 1024, function(page)
+                    local line = mixed(page + p.seed):band(LARGE // LINE - 1)
+                    t:load(b.a, (first + page) * (LARGE // 4) + line * (LINE // 4))
+                    t:alu(1)
+                end)
+            end)
+        local random = k.kernel("random", { grid = 2 * p.cores, block = 1024 },
+            function(t)
+                local first = place(t)
+                local warp = t.block * 32 + t.tid // 32
+                local base = first * (LARGE // LINE)
+                t:loop(p.loads, function(i)
+                    local uses = {}
+                    for j = 1, p.at_once do
+                        local draw = mixed((warp * p.loads + i) * p.at_once + j
+                            + (p.seed << 40)):lshr(1)
+                        local line = base + draw % (pages * (LARGE // LINE))
+                        uses[j] = t:load(b.a, line * (LINE // 4) + t.lane)
+                    end
+                    t:alu(1, { uses = uses })
+                end)
+            end)
+        return { touch, random }
+    end,
+}
+
+local APPS, text = { chase = chase, read = read, window = window }, nil
 
 --- A program with parameters, as an application of a job that the store can keep.
 function kernels.of(name, params)
