@@ -178,6 +178,14 @@ for _, v in ipairs { { "mesc", "16.0" }, { "integrated", "12.8" },
     tap.is(("%.1f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
         / m:get("dram.bl") / 1e9), v[2], v[1] .. ": peak of a channel")
 end
+-- And what all channels of a card carry is what its data sheet says.
+for _, v in ipairs { { "p100", 732 }, { "v100", 898 }, { "rtx2060", 336 },
+    { "a100", 2039 }, { "h100", 3352 }, { "rtx4080", 717 }, { "l40", 864 } } do
+    local m = H.machine(v[1])
+    tap.is(("%.0f"):format(m:get("dram.bus_bytes") * m:get("clock.dram")
+        / m:get("dram.bl") * m:get("dram.channels") / 1e9), tostring(v[2]),
+        v[1] .. ": peak of its DRAM, GB/s")
+end
 
 -- The width of DRAM and the path from a core to the L2 decide what a machine says of
 -- translation: which of these settings a machine states, and which it has from the

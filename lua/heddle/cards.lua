@@ -376,7 +376,7 @@ cards.PRESETS = {
             cards.caches({ 32, "AS-SM75_RTX2060: gpgpu_l1_latency" },
                 { 214, "AIK: an RTX 2000" }, 31),
             cards.dram("gddr6", { 1750000000, "DS: 14 Gbit/s a pin" },
-                { 24, "DS: 192 bits; channels of 16 bits" },
+                { 12, "DS: 192 bits; channels of 16 bits" },
                 { 190, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" }), PCIE3, TPC, {
             core = {
                 count = { 30, "DS" },
@@ -499,7 +499,7 @@ cards.PRESETS = {
         settings = join(ADA,
             cards.clock(2505000000, "DS: boost"),
             cards.dram("gddr6x", { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
-                { 32, "DS: 256 bits; channels of 8 bits a direction in 16" },
+                { 16, "DS: 256 bits; channels of 16 bits" },
                 { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), {
             core = { count = { 76, "DS" } },
             l2cache = { bytes = { 67108864, "DS" },
@@ -514,7 +514,7 @@ cards.PRESETS = {
         settings = join(ADA,
             cards.clock(2490000000, "DS: boost"),
             cards.dram("gddr6", { 2250000000, "DS: 18 Gbit/s a pin" },
-                { 48, "DS: 384 bits; channels of 16 bits" },
+                { 24, "DS: 384 bits; channels of 16 bits" },
                 { 150, "guess: as rtx4080" }), {
             core = { count = { 142, "DS" } },
             l2cache = { bytes = { 100663296, "DS" },

@@ -5,7 +5,7 @@
 -- other cards of its generation do, and none of its figures that are compared here was
 -- used.  The A40 is so but for two things: the size of its L1 is from its own curve,
 -- and its rows had been seen when dram.latency was set to l40's (150, before 180) and
--- channels and slices to the data sheet's 48 (before 24).
+-- slices to 48 (before 24).
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -81,7 +81,7 @@ own.a30 = join(of "a100", cards.clock(1440000000, "DS: boost"),
 
 own.a40 = join(of "l40", cards.clock(1740000000, "DS: boost"),
     cards.dram("gddr6", { 1812000000, "DS: 14.5 Gbit/s a pin" },
-        { 48, "DS: 384 bits; channels of 16 bits" },
+        { 24, "DS: 384 bits; channels of 16 bits" },
         { 150, "inferred: as l40" }), {
     core = { count = { 84, "DS" }, width = { 32, "WP" } },
     l1cache = { latency = { 33, "RRZE, an A100: its generation" } },
