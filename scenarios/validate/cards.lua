@@ -1,5 +1,5 @@
 --- cards.lua - cards that are here to be compared only: K80, A30, A40, A100 PCIe,
--- Titan V, H100 PCIe, as lua/heddle/cards.lua has its own (sources are named there).
+-- Titan V, H100 PCIe, and an RTX 2060 whose memory is slow, as lua/heddle/cards.lua has its own (sources are named there).
 --
 -- The H100 PCIe is a test as a whole: it is written from data sheets and from what
 -- other cards of its generation do, and none of its figures that are compared here was
@@ -61,6 +61,14 @@ own["titan-v"] = join(of "v100",
     clock = { dram = { 850000000, "DS: 1.7 Gbit/s a pin" } },
     l2cache = { bytes = { 4718592, "DS: 4.5 MB" }, slices = { 48, "AST" } },
     vm = { memory_bytes = { 12 << 30, "DS" } },
+})
+
+own["rtx2060-slow"] = join(of "rtx2060", {
+    clock = { dram = { 1185000000, "fitted: add_rows of 8,192 x 8,192 in 4.0 ms: its "
+        .. "memory reads and writes 201 GB/s, 60 % of its peak, where other cards of "
+        .. "that collection have 86 to 93 %" } },
+    core = { classes = { true, "its kernels say theirs" } },
+    vm = { round = { true, "cudaMalloc's pages" } },
 })
 
 own["a100-pcie"] = join(of "a100",

@@ -10,6 +10,8 @@
 --       of cores, and medians.  Its A30 rows: a derivative of 0x5ec1ab/gpu-tlb
 --   tlb-a100-stride-range-ns.csv    github.com/yqg9651/cuda_test dade57b
 --   window.lua    two numbers of Walker, arXiv 2405.11425
+--   kernels-rtx2060-ms.csv    github.com/R100001/Programming-Massively-Parallel-
+--       Processors a972fb5, its NvBench results: ms, cold and launched back to back
 --   mt4g-cards.csv    github.com/caps-tum/mt4g 4cc5566, sample_results
 --
 -- A row is fit where something of a preset was chosen by it or by figures that it is
@@ -178,8 +180,8 @@ function common.open(o)
 end
 
 --- A row: { what, unit =, measured =, heddle =, use = "fit" or "test",
---   tolerance = 0.05 (of the ratio) or within = 2 (in its unit) or least = VALUE
---   (a bound), thin =, note = }.  Where a value is missing the row says `why`.
+--   tolerance = 0.05 (of the ratio) or within = 2 (in its unit), thin =, note = }.
+--   Where heddle has no value the row says `why` in its place.
 function Page:row(r)
     local m, h, good = r.measured, r.heddle, nil
     if m and h then
@@ -232,7 +234,9 @@ function Page:close()
     local x, list = self.x, { common.HEAD }
     for _, r in ipairs(self.rows) do
         local apart, allowed = distance(r)
-        list[#list + 1] = { r[1], text(r.measured, r.unit), text(r.heddle, r.unit),
+        list[#list + 1] = { r[1], text(r.measured, r.unit),
+            not r.heddle and r.why and "not compared: " .. r.why
+                or text(r.heddle, r.unit),
             apart, allowed, r.good == nil and "-" or r.good and "yes" or "no", r.use,
             r.thin or "" }
         local notes = {}

@@ -16,7 +16,7 @@
 -- warming one and the timed one: a core has its caches and TLBs from the first.
 --
 -- A program's results depend on its parameters and this file alone, so that
--- experiments find them again (kernels.of).
+-- experiments find them again (kernels.job).
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -207,14 +207,19 @@ local window = k.app {
     end,
 }
 
-local APPS, text = { chase = chase, read = read, window = window }, nil
+local APPS, texts = { chase = chase, read = read, window = window }, {}
 
---- A program with parameters, as an application of a job that the store can keep.
-function kernels.of(name, params)
-    local d = H.program(APPS[name], params)
-    text = text or core.fingerprint(experiment.read(H.here "kernels.lua"))
-    d.lasting = ("validate %s %s"):format(text, d.key)
+--- A program of a file beside this one, with parameters, as an application of a job
+-- that the store can keep.
+function kernels.job(app, params, file)
+    local d = H.program(app, params)
+    texts[file] = texts[file] or core.fingerprint(experiment.read(H.here(file)))
+    d.lasting = ("validate %s %s"):format(texts[file], d.key)
     return d
+end
+
+function kernels.of(name, params)
+    return kernels.job(APPS[name], params, "kernels.lua")
 end
 
 --- Core cycles of the last launch of a result.
