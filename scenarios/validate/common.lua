@@ -12,6 +12,8 @@
 --   window.lua    two numbers of Walker, arXiv 2405.11425
 --   kernels-rtx2060-ms.csv    github.com/R100001/Programming-Massively-Parallel-
 --       Processors a972fb5, its NvBench results: ms, cold and launched back to back
+--   counters-v100-kernels.csv    github.com/accel-sim/accel-sim-framework (dev),
+--       util/accelwattch/accelwattch_hw_profiler/hw_perf.csv: sectors of 32 bytes
 --   mt4g-cards.csv    github.com/caps-tum/mt4g 4cc5566, sample_results
 --
 -- A row is fit where something of a preset was chosen by it or by figures that it is
