@@ -3,7 +3,8 @@
 -- asks, to the cycle, and the steps are where entries x sub-entries x page size
 -- end; cores of one uneven group take each other's entries, others do not; runs
 -- with far faults, moved pages, policies and two applications pass the checks and
--- continue from snapshots; what does not fit is refused with the level's name.
+-- continue from snapshots; replacement policies at a level, in C and in Lua, and what
+-- tlb_insert answers there; what does not fit is refused with the level's name.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -183,6 +184,63 @@ tap.ok(math.min(table.unpack(hits)) > 100, "all levels hit",
     table.concat(hits, " "))
 tap.ok(passed > 0, "some had joined a miss of a page on the host", passed)
 tap.ok(cleared > 0, "pages that left the memory left the levels", cleared)
+
+-- ---- policies at a level ----------------------------------------------------------
+
+--- Statistics of a run with a policy, the policy's own left out.
+local function with(settings, policy, options)
+    local sim <close> = whole.sim({ "GUP", "MM" }, whole.join(SMALL,
+        { ["utlb2.sub_4k"] = 1, ["utlb2.fill"] = "page", ["utlb3.sub_4k"] = 1 },
+        settings), { check = true })
+    if policy then
+        sim:use(policy, options)
+    end
+    sim:run(12000)
+    sim:check()
+    return whole.statistics(sim, whole.no_policy), sim:counters()
+end
+
+local default = with {}
+for _, case in ipairs { { "lru", "utlb1" }, { "fifo", "utlb2" }, { "random", "utlb2" },
+    { "srrip", "utlb3" } } do
+    local name, at = table.unpack(case)
+    local c, n = with({}, name, { at = at })
+    local lua, m = with({}, "policies/" .. name .. ".lua", { at = at })
+    local d = whole.difference(c, lua)
+    tap.ok(not d, ("%s at %s: C and Lua alike"):format(name, at), d)
+    tap.ok(n.policy["repl_victim.asked"] > 30 and n.policy["repl_victim.asked"]
+        == m.policy["repl_victim.asked"] and (name == "lru"
+        or whole.difference(c, default)), "  it was asked, and decided",
+        n.policy["repl_victim.asked"])
+end
+for _, at in ipairs { "utlb1", "utlb2" } do -- whose default it is
+    tap.is(whole.difference(with({}, "lru", { at = at }), default), nil,
+        "lru at " .. at .. " is the default")
+end
+for _, replace in ipairs { "random", "fifo" } do
+    tap.is(whole.difference(with({ ["utlb3.replace"] = replace }, "lru",
+        { at = "utlb3" }), (with { ["utlb3.replace"] = "lru" })), nil,
+        "lru at utlb3 decides, whatever " .. replace .. " would")
+end
+
+do
+    local function asked(answer, at)
+        local text = ("return { name = 'insert', tlb_insert = function(q) "
+            .. "if q.level ~= %d or q.pages ~= 1 or q.cause ~= 'walk' and q.cause "
+            .. "~= 'hit' then error 'another question' end return %s end }"):format(
+            2 + tonumber(at:sub(-1)), answer)
+        return with({}, load(text)(), { at = at })
+    end
+    tap.is(whole.difference(asked("nil", "utlb2"), default), nil,
+        "a policy that passes changes nothing")
+    local _, c = asked("'skip'", "utlb2")
+    tap.ok(c.utlb2.fills == 0 and c.utlb2.hits == 0 and c.utlb1.fills > 0
+        and c.utlb3.hits > 0 and c.policy["tlb_insert.asked"] > 100,
+        "skip: nothing enters that level, and the others fill", c.utlb2.fills)
+    local last, n = asked("'last'", "utlb2")
+    tap.ok(whole.difference(last, default) and n.utlb2.fills > 100
+        and n.utlb2.evictions > 0, "last: a new entry leaves first")
+end
 
 do -- what is looked into, and what waits
     local sim <close> = whole.sim({ "GUP" }, whole.join(SMALL,

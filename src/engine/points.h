@@ -427,7 +427,7 @@ struct heddle_q_tlb_merge {
  * insert, or insert as the next victim. */
 struct heddle_q_tlb_insert {
     /* 1: L1 TLB, 2: L2 TLB or bypass cache, 0: buffer next to an L1 TLB
-     * (l1side) */
+     * (l1side), 3 to 5: utlb1 to utlb3 */
     uint64_t level;
     /* a walk, a hit in the level below or the buffer, a kept entry
      * (tlb_keep), or a translation that a policy started; enum

@@ -36,9 +36,12 @@
  * MSHR has the request that went down, and those that joined; what a sub-entry
  * holds equals the page table (--check).
  *
- * Left out: policies (points of TLBs mean l1tlb and l2tlb; replacement policies
- * can be bound at utlb1 to utlb3), requests of copy engines, and prefetches,
- * which go to the unit.
+ * Policies: tlb_insert is asked of what an answer would fill, and replacement
+ * of what leaves, each at the level's name.  The other points of TLBs have
+ * nothing to decide here: no buffer is next to a level (tlb_keep), its entries
+ * hold no runs (tlb_merge), and tlb_fill says where a walk's answer goes below.
+ *
+ * Left out: requests of copy engines, and prefetches, which go to the unit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -72,6 +75,9 @@ static const char *const NAME[HD_LEVELS] = {"utlb1", "utlb2", "utlb3"};
 /* Bytes of the page table that a walk's last read brings. */
 enum { HD_LEVEL_LINE = 128 };
 
+/* tlb_insert's number of utlb1; 0 to 2 are other TLBs (tlb.h). */
+enum { HD_LEVEL_INSERT = 3 };
+
 /* What an event of a level is: a request arrives, or its answer does. */
 enum { LEVEL_ASKED, LEVEL_ANSWERED };
 
@@ -97,6 +103,7 @@ struct hd_level {
     struct hd_subtlb tlb;
     struct hd_mshr miss;
     struct hd_stat stat; /* row `instance` */
+    struct hd_slot insert;
     uint32_t k, instance, rank;
 };
 
@@ -368,14 +375,40 @@ static void level_unblock(struct hd_level *l, hd_time now)
 
 /* ---- filling ------------------------------------------------------------- */
 
-/* Fills the sub-entry of one page, which is that of x. */
+static int64_t level_insert_default(void *level, const void *question)
+{
+    (void)level, (void)question;
+    return HEDDLE_CACHE_INSERT_NORMAL;
+}
+
+/* What a policy says of x, which is about to enter. */
+static HD_APART int64_t level_insert(const struct hd_level *l,
+                                     const struct hd_treq *q,
+                                     const struct hd_xlate *x, bool walked)
+{
+    struct heddle_q_tlb_insert ask = {.level = HD_LEVEL_INSERT + l->k,
+                                      .cause = walked
+                                                   ? HEDDLE_INSERT_CAUSE_WALK
+                                                   : HEDDLE_INSERT_CAUSE_HIT,
+                                      .app = q->app,
+                                      .core = q->core,
+                                      .warp = q->warp,
+                                      .vpn = q->vpn.v,
+                                      .pages = x->page_pages,
+                                      .pc = q->pc};
+
+    return hd_ask_tlb_insert(&l->insert, &ask);
+}
+
+/* Fills the sub-entry of one page, which is that of x; last: a new entry for it
+ * is the next victim. */
 static void level_fill_page(struct hd_level *l, const struct hd_treq *q,
-                            const struct hd_xlate *x)
+                            const struct hd_xlate *x, bool last)
 {
     uint32_t evicted;
 
     level_row(l, q->app)[HD_LEVEL_FILLS] +=
-        hd_subtlb_fill(&l->tlb, q->app, x, level_who(q), &evicted);
+        hd_subtlb_fill(&l->tlb, q->app, x, level_who(q), last, &evicted);
     if (evicted != HD_APP_NONE)
         level_row(l, evicted)[HD_LEVEL_EVICTIONS]++;
 }
@@ -402,7 +435,7 @@ static void level_fill_line(struct hd_level *l, const struct hd_treq *q,
             hd_ptables_find(v->m->w.tables, q->app, at, &y) &&
             y.page_pages == step &&
             hd_faults_here(v->m->w.faults, v->m->w.tables, q->app, at, &y))
-            level_fill_page(l, q, &y);
+            level_fill_page(l, q, &y, false);
     }
 }
 
@@ -411,12 +444,17 @@ static void level_fill_line(struct hd_level *l, const struct hd_treq *q,
 static void level_fill(struct hd_level *l, const struct hd_treq *q, bool walked)
 {
     const struct hd_levels *v = l->of;
+    int64_t how = HEDDLE_CACHE_INSERT_NORMAL;
     struct hd_xlate x;
 
     if (!hd_ptables_find(v->m->w.tables, q->app, q->vpn, &x) ||
         !hd_subtlb_holds(&l->tlb, &x))
         return;
-    level_fill_page(l, q, &x);
+    if (HD_UNLIKELY(l->insert.bound != 0))
+        how = level_insert(l, q, &x, walked);
+    if (how == HEDDLE_CACHE_INSERT_SKIP)
+        return;
+    level_fill_page(l, q, &x, how == HEDDLE_CACHE_INSERT_LAST);
     if (walked && v->cfg[l->k]->fill == HD_LEVEL_FILL_LINE)
         level_fill_line(l, q, &x);
 }
@@ -766,6 +804,8 @@ static int level_open(struct hd_levels *v, uint32_t k)
             return hd_err_memory(env->err);
         if (hd_subtlb_open(&l->tlb, env, v->cfg[k], NAME[k], k, i) < 0)
             return env->err->code;
+        hd_slots_offer(env->slots, HEDDLE_POINT_tlb_insert, NAME[k], &l->insert,
+                       level_insert_default, l);
     }
     hd_env_part(env, (struct hd_part){.name = NAME[k],
                                       .instances = n,

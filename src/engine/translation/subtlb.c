@@ -21,7 +21,7 @@
  * so that an entry is in one set.
  *
  * Replacement is LRU (a look-up that hits and a fill of a sub-entry are uses),
- * FIFO (they are not) or random.
+ * FIFO (they are not) or random, unless a policy says what leaves.
  *
  * Invariants: an entry with a tag has a valid sub-entry; live[size] counts
  * tags; a sub-entry is what the page table says (--check, level.c).
@@ -100,6 +100,13 @@ static inline uint32_t subtlb_place(const struct hd_subtlb *t, uint32_t klass,
     return (uint32_t)(vpn >> SHIFT[klass]) & (uint32_t)hd_ones(t->sub[klass]);
 }
 
+/* Whether an entry that is used again counts as used: in the order that LRU, or
+ * a policy, knows. */
+static inline bool subtlb_used(const struct hd_subtlb *t)
+{
+    return t->replace == HD_LEVEL_LRU || HD_UNLIKELY(t->tags.victim.bound != 0);
+}
+
 /* ---- looking up ------------------------------------------------------- */
 
 static struct hd_xlate subtlb_x(const struct hd_subtlb *t, uint32_t e,
@@ -134,7 +141,7 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
         i = subtlb_place(t, k, vpn.v);
         if ((t->valid[e] >> i & 1) == 0)
             continue;
-        if (!peek && t->replace == HD_LEVEL_LRU)
+        if (!peek && subtlb_used(t))
             hd_assoc_touch_in(&t->tags, set, e, who);
         x->vpn.v = vpn.v & ~(uint64_t)((1u << SHIFT[k]) - 1);
         x->pfn.v = t->frame[((size_t)e << t->most) + i];
@@ -160,18 +167,20 @@ static void subtlb_drop(struct hd_subtlb *t, uint32_t e)
 
 /* Enters a tag; *evicted: whose entry has left for it. */
 static uint32_t subtlb_enter(struct hd_subtlb *t, uint64_t key,
-                             struct hd_who who, uint32_t *evicted)
+                             struct hd_who who, bool last, uint32_t *evicted)
 {
     uint32_t set = subtlb_set(t, key), ways = t->tags.ways, e;
     uint64_t gone;
 
-    if (t->replace == HD_LEVEL_RANDOM &&
+    if (t->replace == HD_LEVEL_RANDOM && t->tags.victim.bound == 0 &&
         hd_assoc_valid(&t->tags, set) == ways) {
         e = set * ways + hd_rng_below(t->rng, ways);
         *evicted = subtlb_app_of(t->tags.key[e]);
         subtlb_drop(t, e);
     }
-    e = hd_assoc_place(&t->tags, set, key, who, &gone);
+    e = HD_UNLIKELY(last)
+            ? hd_assoc_place_last(&t->tags, set, key, who, &gone)
+            : hd_assoc_place(&t->tags, set, key, who, &gone);
     if (gone != HD_KEY_NONE) {
         *evicted = subtlb_app_of(gone);
         t->live[subtlb_class_of(gone)]--;
@@ -182,7 +191,7 @@ static uint32_t subtlb_enter(struct hd_subtlb *t, uint64_t key,
 }
 
 bool hd_subtlb_fill(struct hd_subtlb *t, uint32_t app, const struct hd_xlate *x,
-                    struct hd_who who, uint32_t *evicted)
+                    struct hd_who who, bool last, uint32_t *evicted)
 {
     uint32_t klass = subtlb_class(x), i = subtlb_place(t, klass, x->vpn.v), e;
     uint64_t key = subtlb_key(t, klass, app, x->vpn.v);
@@ -192,8 +201,8 @@ bool hd_subtlb_fill(struct hd_subtlb *t, uint32_t app, const struct hd_xlate *x,
     hd_assert(t->holds[klass] && x->pfn.v >> FRAME_BITS == 0);
     e = hd_assoc_find(&t->tags, subtlb_set(t, key), key);
     if (e == HD_NONE)
-        e = subtlb_enter(t, key, who, evicted);
-    else if (t->replace == HD_LEVEL_LRU)
+        e = subtlb_enter(t, key, who, last, evicted);
+    else if (subtlb_used(t))
         hd_assoc_touch(&t->tags, e, who);
     was = t->valid[e] >> i & 1;
     t->valid[e] |= 1u << i;

@@ -59,9 +59,10 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
 bool hd_subtlb_holds(const struct hd_subtlb *t, const struct hd_xlate *x);
 
 /* Fills the sub-entry of x, which is one page: whether it was not valid.  What
- * has to leave for it is an entry of *evicted, or of HD_APP_NONE: none has. */
+ * has to leave for it is an entry of *evicted, or of HD_APP_NONE: none has.
+ * last: an entry that is new is the next victim. */
 bool hd_subtlb_fill(struct hd_subtlb *t, uint32_t app, const struct hd_xlate *x,
-                    struct hd_who who, uint32_t *evicted);
+                    struct hd_who who, bool last, uint32_t *evicted);
 
 /* Invalidates what covers pages [vpn, vpn + pages), as hd_tlb_shoot says; how
  * many sub-entries. */
