@@ -3,7 +3,7 @@
 -- asks, to the cycle, and the steps are where entries x sub-entries x page size
 -- end; cores of one uneven group take each other's entries, others do not; runs
 -- with far faults, moved pages, policies and two applications pass the checks and
--- continue from snapshots; replacement policies at a level, in C and in Lua, and what
+-- continue from snapshots; entries of 512 MB; replacement policies at a level, in C and in Lua, and what
 -- tlb_insert answers there; what does not fit is refused with the level's name.
 --
 -- SPDX-License-Identifier: MIT
@@ -125,6 +125,37 @@ for _, case in ipairs {
     local walks = sim:counters().walk.walks
     tap.ok(walks >= 32 // each and walks <= 32 // each + 2,
         ("%s, %s: %d pages a walk"):format(format, page, each), walks)
+end
+
+-- ---- pages of 512 MB ----------------------------------------------------------
+
+-- A GB in two of them: a level that holds them walks once for each, and one that does
+-- not once for each 2 MB; what the cores get is the same frames (check).
+for _, case in ipairs { { 0, 512 }, { 1, 2 }, { 2, 2 } } do
+    local sub, walks = table.unpack(case)
+    local sim <close> = whole.sim({ H.app("PCHASE", { bytes = 1 << 30,
+        stride = 2 << 20, passes = 2, line = 0 }) }, { ["vm.format"] = "hopper",
+        ["vm.page"] = "512M", ["vm.memory_bytes"] = 3 << 30, ["l1tlb.mode"] = "off",
+        ["l1tlb.blocking"] = "none", ["l2tlb.mode"] = "off", ["utlb1.entries"] = 4,
+        ["utlb1.share"] = 0, ["utlb2.entries"] = 16, ["utlb2.share"] = 0,
+        ["utlb2.fill"] = "line", ["utlb2.sub_2m"] = 32, ["utlb2.sub_512m"] = sub },
+        { check = true })
+    local snap = sim:snapshot()
+    sim:run()
+    local c = sim:counters()
+    tap.ok(c.walk.walks >= walks and c.walk.walks <= walks + 2
+        or sub == 0 and c.walk.walks > 60,
+        ("sub_512m = %d: walks"):format(sub), c.walk.walks)
+    tap.ok(sub == 0 or c.utlb2.fills <= 4, "  and fills", c.utlb2.fills)
+    local spans = {}
+    for _, row in ipairs(sim:look("utlb2", 0)) do
+        if row.kind == "entry" then
+            spans[row.pages] = (spans[row.pages] or 0) + 1
+        end
+    end
+    tap.is(spans[131072], sub > 0 and 2 or nil, "  two entries of 512 MB, or none")
+    local d = whole.again(sim, snap, 997)
+    tap.ok(not d, "  the same after a restore", d and tostring(d))
 end
 
 -- ---- whole machines -------------------------------------------------------------

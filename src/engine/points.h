@@ -437,7 +437,9 @@ struct heddle_q_tlb_insert {
     uint64_t core; /* core of the requester */
     uint64_t warp; /* warp of the requester, 0xffff: a policy */
     uint64_t vpn; /* virtual page wanted */
-    uint64_t pages; /* base pages of its page: 1, 16 or 512 */
+    /* base pages of its page: 1, 16 or 512; 131072 at a level of uTLBs that
+     * holds 512 MB */
+    uint64_t pages;
     uint64_t pc; /* program counter of the instruction that missed first */
 };
 

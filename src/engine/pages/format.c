@@ -320,6 +320,20 @@ void hd_format_split(struct hd_ptables *t, const struct hd_pt_slot *h,
     t->s->huge[app]--;
 }
 
+bool hd_ptables_huge(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     hd_pfn *first)
+{
+    uint64_t from = vpn.v & ~(uint64_t)(HD_HUGE_PAGES - 1);
+    struct hd_xlate x;
+
+    if (t->s->huge[app] == 0 ||
+        !(hd_pt_slot_of(t, app, vpn.v)->region_bits & HD_PT_HUGE) ||
+        !hd_ptables_find(t, app, (hd_vpn){from}, &x))
+        return false;
+    *first = x.pfn;
+    return true;
+}
+
 /* ---- walks -------------------------------------------------------------- */
 
 /* Whether the 64 KB of a page have one of 4 KB: their entry in the table of

@@ -84,6 +84,10 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        bool prefetched);
 
+/* Whether vpn is of a page of 512 MB; *first is its first frame. */
+bool hd_ptables_huge(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
+                     hd_pfn *first);
+
 /* A walk has found a present page.  Its base pages if it was prefetched and
  * this is the first, else 0. */
 uint32_t hd_ptables_used(struct hd_ptables *t, uint32_t app, hd_vpn vpn);

@@ -439,6 +439,20 @@ static void level_fill_line(struct hd_level *l, const struct hd_treq *q,
     }
 }
 
+/* x is of a page of 512 MB: it becomes all of that. */
+static HD_APART void level_huge(const struct hd_level *l,
+                                const struct hd_treq *q, struct hd_xlate *x)
+{
+    hd_pfn first;
+
+    if (!hd_ptables_huge(l->of->m->w.tables, q->app, x->vpn, &first))
+        return;
+    *x = (struct hd_xlate){{x->vpn.v & ~(uint64_t)(HD_HUGE_PAGES - 1)},
+                           first,
+                           HD_HUGE_PAGES,
+                           HD_HUGE_PAGES};
+}
+
 /* What is there of a page that was asked for is as the page table says now; a
  * mapping may have changed since the answer left. */
 static void level_fill(struct hd_level *l, const struct hd_treq *q, bool walked)
@@ -447,15 +461,20 @@ static void level_fill(struct hd_level *l, const struct hd_treq *q, bool walked)
     int64_t how = HEDDLE_CACHE_INSERT_NORMAL;
     struct hd_xlate x;
 
-    if (!hd_ptables_find(v->m->w.tables, q->app, q->vpn, &x) ||
-        !hd_subtlb_holds(&l->tlb, &x))
+    if (!hd_ptables_find(v->m->w.tables, q->app, q->vpn, &x))
+        return;
+    if (HD_UNLIKELY(l->tlb.holds[HD_SUBTLB_512M]) &&
+        x.page_pages == HD_LARGE_PAGES)
+        level_huge(l, q, &x);
+    if (!hd_subtlb_holds(&l->tlb, &x))
         return;
     if (HD_UNLIKELY(l->insert.bound != 0))
         how = level_insert(l, q, &x, walked);
     if (how == HEDDLE_CACHE_INSERT_SKIP)
         return;
     level_fill_page(l, q, &x, how == HEDDLE_CACHE_INSERT_LAST);
-    if (walked && v->cfg[l->k]->fill == HD_LEVEL_FILL_LINE)
+    if (walked && v->cfg[l->k]->fill == HD_LEVEL_FILL_LINE &&
+        x.page_pages <= HD_LARGE_PAGES)
         level_fill_line(l, q, &x);
 }
 

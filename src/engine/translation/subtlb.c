@@ -10,9 +10,10 @@
  * miss that needs no new entry; what leaves is an entry with all of its
  * sub-entries.
  *
- * Pages of 4 KB, 64 KB and 2 MB are next to each other in one array, the size
- * part of the key; how many of each are behind a tag, or that the level has
- * none of a size, is set for each.  A look-up probes each size that is present.
+ * Pages of 4 KB, 64 KB, 2 MB and, in formats of page tables that have them,
+ * 512 MB are next to each other in one array, the size part of the key; how
+ * many of each are behind a tag, or that the level has none of a size, is set
+ * for each.  A look-up probes each size that is present.
  *
  * The set is the tag's number modulo the sets, or a fold of the virtual
  * address: with b bits from bit s on, the exclusive or of bits s to s + b - 1,
@@ -40,13 +41,16 @@ enum { CLASS_SHIFT = 52, APP_SHIFT = 56, FRAME_BITS = 32 };
 static const uint64_t STREAM = 0x75544c42; /* of random numbers */
 
 /* log2 of the base pages of a page of each size. */
-static const uint8_t SHIFT[HD_SUBTLB_CLASSES] = {0, 4, 9};
+static const uint8_t SHIFT[HD_SUBTLB_CLASSES] = {0, 4, 9, 17};
 
 /* ---- keys and sets ---------------------------------------------------- */
 
 static uint32_t subtlb_class(const struct hd_xlate *x)
 {
-    return x->page_pages == 1 ? 0 : x->page_pages == HD_LARGE_PAGES ? 2 : 1;
+    return x->page_pages == 1                ? 0
+           : x->page_pages < HD_LARGE_PAGES  ? 1
+           : x->page_pages == HD_LARGE_PAGES ? 2
+                                             : HD_SUBTLB_512M;
 }
 
 /* log2 of the base pages that an entry spans. */
@@ -120,6 +124,16 @@ static struct hd_xlate subtlb_x(const struct hd_subtlb *t, uint32_t e,
         {vpn}, {t->frame[((size_t)e << t->most) + i]}, pages, pages};
 }
 
+/* Of a page of 512 MB, the 2 MB around a page: no more is known elsewhere. */
+static void subtlb_piece(struct hd_xlate *x, hd_vpn vpn)
+{
+    uint64_t at = vpn.v & ~(uint64_t)(HD_LARGE_PAGES - 1);
+
+    x->pfn.v += at - x->vpn.v;
+    x->vpn.v = at;
+    x->pages = x->page_pages = HD_LARGE_PAGES;
+}
+
 enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
                                     hd_vpn vpn, struct hd_who who, bool peek,
                                     struct hd_xlate *x)
@@ -146,6 +160,8 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
         x->vpn.v = vpn.v & ~(uint64_t)((1u << SHIFT[k]) - 1);
         x->pfn.v = t->frame[((size_t)e << t->most) + i];
         x->pages = x->page_pages = 1u << SHIFT[k];
+        if (HD_UNLIKELY(k == HD_SUBTLB_512M))
+            subtlb_piece(x, vpn);
         return HD_SUBTLB_HIT;
     }
     return found;
@@ -299,7 +315,7 @@ const char *hd_subtlb_check(const struct hd_subtlb *t)
 /* ---- opening ---------------------------------------------------------- */
 
 static const char *const SUBS[HD_SUBTLB_CLASSES] = {"sub_4k", "sub_64k",
-                                                    "sub_2m"};
+                                                    "sub_2m", "sub_512m"};
 
 static void subtlb_subs(const struct hd_level_cfg *cfg,
                         uint32_t out[HD_SUBTLB_CLASSES])
@@ -307,6 +323,7 @@ static void subtlb_subs(const struct hd_level_cfg *cfg,
     out[0] = cfg->sub_4k;
     out[1] = cfg->sub_64k;
     out[2] = cfg->sub_2m;
+    out[HD_SUBTLB_512M] = cfg->sub_512m;
 }
 
 int hd_subtlb_cfg_check(const void *settings, const char *name,

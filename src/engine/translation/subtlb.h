@@ -23,8 +23,8 @@ struct hd_level_cfg {
 enum hd_level_fill { HD_LEVEL_FILL_PAGE, HD_LEVEL_FILL_LINE };
 enum hd_level_replace { HD_LEVEL_LRU, HD_LEVEL_FIFO, HD_LEVEL_RANDOM };
 
-/* Pages of 4 KB, 64 KB, 2 MB. */
-enum { HD_SUBTLB_CLASSES = 3, HD_SUBTLB_MOST = 32 };
+/* Pages of 4 KB, 64 KB, 2 MB, 512 MB. */
+enum { HD_SUBTLB_512M = 3, HD_SUBTLB_CLASSES, HD_SUBTLB_MOST = 32 };
 
 enum hd_subtlb_found {
     HD_SUBTLB_MISS, /* no tag */
@@ -50,7 +50,8 @@ int hd_subtlb_open(struct hd_subtlb *t, struct hd_env *env,
                    const struct hd_level_cfg *cfg, const char *at,
                    uint32_t level, uint32_t instance);
 
-/* Looks a page up; a hit is used, unless `peek`, and *x is its translation. */
+/* Looks a page up; a hit is used, unless `peek`, and *x is its translation: of
+ * a page of 512 MB, the 2 MB around vpn. */
 enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
                                     hd_vpn vpn, struct hd_who who, bool peek,
                                     struct hd_xlate *x);
