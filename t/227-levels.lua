@@ -3,8 +3,9 @@
 -- asks, to the cycle, and the steps are where entries x sub-entries x page size
 -- end; cores of one uneven group take each other's entries, others do not; runs
 -- with far faults, moved pages, policies and two applications pass the checks and
--- continue from snapshots; entries of 512 MB; replacement policies at a level, in C and in Lua, and what
--- tlb_insert answers there; what does not fit is refused with the level's name.
+-- continue from snapshots; entries of 512 MB; replacement policies at a level, in C
+-- and in Lua, and what tlb_insert answers there; what does not fit is refused with the
+-- level's name.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"

@@ -1,5 +1,6 @@
 --- cards.lua - cards that are here to be compared only: K80, A30, A40, A100 PCIe,
--- Titan V, H100 PCIe, and an RTX 2060 whose memory is slow, as lua/heddle/cards.lua has its own (sources are named there).
+-- Titan V, H100 PCIe, and an RTX 2060 whose memory is slow, as lua/heddle/cards.lua has
+-- its own (sources are named there).
 --
 -- The H100 PCIe is a test as a whole: it is written from data sheets and from what
 -- other cards of its generation do, and none of its figures that are compared here was

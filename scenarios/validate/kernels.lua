@@ -169,12 +169,12 @@ local window = k.app {
         -- first page of the window of a block's group, its size, the number of the
         -- block in it; block i of two a core runs on core i modulo cores
         local function place(t)
-            local core = t.block % p.cores
-            local low = core:lt(p.split)
-            local group = t:select(low, core // p.each, (core - p.split) // p.rest
+            local c = t.block % p.cores
+            local low = c:lt(p.split)
+            local group = t:select(low, c // p.each, (c - p.split) // p.rest
                 + p.split // p.each)
             local size = t:select(low, p.each, p.rest)
-            local at = t:select(low, core % p.each, (core - p.split) % p.rest)
+            local at = t:select(low, c % p.each, (c - p.split) % p.rest)
             return group * (p.own == 1 and pages or 0), 2 * size,
                 at * 2 + t.block // p.cores
         end
