@@ -31,6 +31,10 @@
 --   Jia    Jia et al., arXiv 1804.06826 and 1903.07486, from memory
 --   WP     the white paper of the card's architecture; DS: the card's data sheet
 --
+-- Cores, boost clocks, L2 sizes, and width and rate of DRAM were compared with public
+-- lists of cards in 2026, which agree with the values here but for what a value says;
+-- the sheets themselves were not at hand.
+--
 -- Left out on purpose: boost clocks that move, slow and fast slices of one card,
 -- instruction caches.  What no public source has is in every card a guess that says
 -- so: walkers and their caches, MSHRs, hashes of sets, slices and channels.
@@ -293,13 +297,14 @@ cards.PRESETS = {
         name = "p100",
         summary = "a Tesla P100 PCIe 16 GB (Pascal, 2016)",
         settings = join(ALL,
-            cards.clock(1303000000, "DS: boost 1,303 MHz; KB's card"),
+            cards.clock(1303000000, "inferred: DS: 9.3 TFLOPS; lists have "
+                .. "boosts of 1,303 and 1,329 MHz"),
             cards.units("WP: 2 sub-cores of 32 lanes, 16 for FP64, 8 special", 32, 16,
                 8),
             cards.occupancy("WP", 64, 32, 65536),
             cards.caches({ 0, "KB: global loads bypass it" }, { 292, "KB: 292, clock "
                 .. "reads included" }, 31),
-            cards.dram("hbm2", { 715000000, "DS: 1.43 Gbit/s a pin" },
+            cards.dram("hbm2", { 715000000, "DS: 732 GB/s, 1.43 Gbit/s a pin" },
                 { 64, "DS: 4,096 bits; pseudo-channels of 8 bytes" },
                 { 100, "AS-SM7_QV100: dram_latency" }), PCIE3, TPC, {
             core = {
@@ -331,7 +336,7 @@ cards.PRESETS = {
         name = "v100",
         summary = "a Tesla V100 16 GB (Volta, 2017)",
         settings = join(ALL,
-            cards.clock(1380000000, "MT4G: a V100 PCIe; DS: 1,530 MHz of the SXM2"),
+            cards.clock(1380000000, "MT4G: a V100 PCIe, and its DS"),
             cards.units("WP: 4 sub-cores of 16 lanes, 8 for FP64, 4 special", 16, 8, 4),
             cards.occupancy("WP", 64, 32, 98304),
             cards.caches({ 28, "RRZE: 27.9" }, { 212, "RRZE: 212.1" }, 31),
@@ -394,7 +399,7 @@ cards.PRESETS = {
             xbar = { bytes = { 32, "AS-SM75_RTX2060: icnt_flit_size, less its "
                 .. "header" } },
             l2cache = {
-                bytes = { 3145728, "DS" },
+                bytes = { 3145728, "inferred: WP: a TU106's 4 MB of 256 bits" },
                 ways = { 16, "AS-SM75_RTX2060: dl2" },
                 slices = { 24, "AS-SM75_RTX2060: 12 times 2" },
             },
@@ -414,7 +419,7 @@ cards.PRESETS = {
             cards.occupancy("WP", 64, 32, 167936),
             cards.caches({ 33, "RRZE: 33.0" }, { 206, "RRZE: 205.6, the near half" },
                 30),
-            cards.dram("hbm2e", { 1593000000, "DS: HBM2e of 3.19 Gbit/s a pin" },
+            cards.dram("hbm2e", { 1593000000, "DS: 2,039 GB/s, 3.19 Gbit/s a pin" },
                 { 80, "DS: 5,120 bits; pseudo-channels of 8 bytes" },
                 { 128, "fitted: RRZE: 521 cycles at 47 to 110 MB, half of "
                 .. "them behind the far half" }),
@@ -498,11 +503,12 @@ cards.PRESETS = {
         summary = "a GeForce RTX 4080 16 GB (Ada, 2022)",
         settings = join(ADA,
             cards.clock(2505000000, "DS: boost"),
-            cards.dram("gddr6x", { 2800000000, "guess: DS: 22.4 Gbit/s a pin" },
+            cards.dram("gddr6x", { 2800000000, "DS: 22.4 Gbit/s a pin; an eighth of "
+                .. "that, as GDDR6: guess" },
                 { 16, "DS: 256 bits; channels of 16 bits" },
                 { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), {
             core = { count = { 76, "DS" } },
-            l2cache = { bytes = { 67108864, "DS" },
+            l2cache = { bytes = { 67108864, "WP" },
                 slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" } },
             utlb2 = { groups = { "3x12 4x10", "guess: 7 GPCs of at most 12" } },
             vm = { memory_bytes = { 16 << 30, "DS" } },
@@ -517,7 +523,7 @@ cards.PRESETS = {
                 { 24, "DS: 384 bits; channels of 16 bits" },
                 { 150, "guess: as rtx4080" }), {
             core = { count = { 142, "DS" } },
-            l2cache = { bytes = { 100663296, "DS" },
+            l2cache = { bytes = { 100663296, "inferred: WP: all of an AD102's 96 MB" },
                 slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" } },
             utlb2 = { groups = { "11x12 1x10", "guess: 12 GPCs of at most 12" } },
             vm = { memory_bytes = { 48 << 30, "DS" } },
