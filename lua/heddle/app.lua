@@ -63,6 +63,7 @@ local NAMES = {
     "PAGEDATTN",
     "PATHFINDER",
     "PCHASE",
+    "PREFILL",
     "QTC",
     "RAY",
     "RED",

@@ -2,8 +2,8 @@
 -- forms.
 --
 -- Decode attention over a paged KV cache (PAGEDATTN), embedding look-ups (EMBBAG),
--- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE).  First
--- table: what the program's instructions touch, counted without time, beside what
+-- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the prompt
+-- of a transformer (PREFILL).  First table: what the program's instructions touch, counted without time, beside what
 -- follows from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
@@ -90,7 +90,34 @@ CLOSED.GRAPHX = { order = "2.9 times faster by direct access (EMOGI)",
         until #now == 0
         return loads
     end }
-local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "PCHASE" }
+CLOSED.PREFILL = { order = "8 pages a copy from rows of 4 KB on (cutlass)",
+    function(p)
+        local tokens, width = p.seqs * p.len, (p.heads + 2 * p.kv_heads) * 128
+        local loads, stores = 0, 0
+        local function product(n, k)
+            loads = loads + n // 128 * (k // 32)
+                * (ceil(tokens, 8) + 16 * ceil(tokens, 256))
+            stores = stores + n // 128 * tokens // 2
+        end
+        product(p.hidden, p.heads * 128)
+        if p.part ~= "product" then
+            product(width, p.hidden)
+            local rows = p.len -- of queries, and of keys and values up to the diagonal
+            for last = 128, p.len + 127, 128 do
+                rows = rows + 2 * math.min(last, p.len)
+            end
+            loads = loads + p.seqs * p.heads * rows // 2
+            stores = stores + p.seqs * p.heads * (p.len // 2 + p.len // 8)
+        end
+        if p.part == "layer" then
+            product(2 * p.ffn, p.hidden)
+            product(p.hidden, p.ffn)
+            local warps = ceil(tokens * p.ffn // 8, 32)
+            loads, stores = loads + 2 * warps, stores + warps
+        end
+        return p.layers * loads, nil, p.layers * stores
+    end }
+local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "PCHASE", "PREFILL" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
