@@ -44,6 +44,7 @@ local NAMES = {
     "FFT",
     "FWT",
     "GESUMMV",
+    "GNN",
     "GRAPHX",
     "GRM",
     "GUP",
