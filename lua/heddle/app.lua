@@ -52,6 +52,7 @@ local NAMES = {
     "HISTO",
     "HS",
     "KMEANS",
+    "KVSWAP",
     "LPS",
     "LUD",
     "LUH",

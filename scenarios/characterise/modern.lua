@@ -4,8 +4,9 @@
 -- Decode attention over a paged KV cache (PAGEDATTN), embedding look-ups (EMBBAG),
 -- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the prompt
 -- of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features of a graph
--- (GNN).  First table: what the program's instructions touch, counted without time, beside what
--- follows from its text (heddle explain NAME).
+-- (GNN), a KV cache of which a part is on the host (KVSWAP).  First table: what the
+-- program's instructions touch, counted without time, beside what follows from its text
+-- (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -118,11 +119,32 @@ CLOSED.PREFILL = { order = "8 pages a copy from rows of 4 KB on (cutlass)",
         end
         return p.layers * loads, nil, p.layers * stores
     end }
+CLOSED.KVSWAP = { order = "a piece of 32 KB a block, K or V (vLLM)",
+    function(p)
+        local lens = requests.contexts(p.lengths, p.seqs, p.len, p.seed)
+        local function blocks(seq) return ceil(lens[seq % p.seqs + 1], 16) end
+        local loads, lines, stores = 0, 0, 0
+        for step = 0, p.steps - 1 do
+            local first, n = step * p.moved, 0
+            for i = first, first + p.active - 1 do n = n + blocks(i) end
+            local work = p.heads * p.layers
+            loads = loads + work * (4 * p.active + 26 * n)
+            lines = lines + work * (4 * p.active + 66 * n)
+            for k = 1, p.kind == "copy" and step > 0 and p.moved or 0 do
+                local moved = 16 * p.layers
+                    * (blocks(first - k) + blocks(first + p.active - k))
+                loads = loads + moved * (1 + p.kv_heads)
+                lines = lines + moved * (1 + 4 * p.kv_heads)
+                stores = stores + moved * p.kv_heads
+            end
+        end
+        return loads, lines, stores
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE", "PREFILL",
-    "GNN" }
+    "GNN", "KVSWAP" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
