@@ -77,6 +77,7 @@ local NAMES = {
     "SSSP",
     "STREAMCLUSTER",
     "TRD",
+    "XSBENCH",
 }
 
 -- What else a program is called, and where.

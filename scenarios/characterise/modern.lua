@@ -2,10 +2,11 @@
 -- forms.
 --
 -- Decode attention over a paged KV cache (PAGEDATTN), embedding look-ups (EMBBAG),
--- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the prompt
--- of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features of a graph
--- (GNN), a KV cache of which a part is on the host (KVSWAP).  First table: what the
--- program's instructions touch, counted without time, beside what follows from its text
+-- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the
+-- prompt of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features
+-- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
+-- sections of a Monte Carlo code (XSBENCH).  First table: what the program's
+-- instructions touch, counted without time, beside what follows from its text
 -- (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
@@ -143,8 +144,9 @@ CLOSED.KVSWAP = { order = "a piece of 32 KB a block, K or V (vLLM)",
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
+CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE", "PREFILL",
-    "GNN", "KVSWAP" }
+    "GNN", "KVSWAP", "XSBENCH" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
