@@ -58,6 +58,7 @@ local NAMES = {
     "LUH",
     "MEMC",
     "MM",
+    "MOE",
     "MUM",
     "MVT",
     "NN",

@@ -5,9 +5,9 @@
 -- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the
 -- prompt of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
--- sections of a Monte Carlo code (XSBENCH).  First table: what the program's
--- instructions touch, counted without time, beside what follows from its text
--- (heddle explain NAME).
+-- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE).
+-- First table: what the program's instructions touch, counted without time, beside
+-- what follows from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -145,8 +145,10 @@ CLOSED.KVSWAP = { order = "a piece of 32 KB a block, K or V (vLLM)",
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
 CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
+CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE", "PREFILL",
-    "GNN", "KVSWAP", "XSBENCH" }
+    "GNN", "KVSWAP", "XSBENCH",
+    "MOE" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
