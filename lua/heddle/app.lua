@@ -74,6 +74,7 @@ local NAMES = {
     "SC",
     "SCAN",
     "SCP",
+    "SPMV",
     "SRAD",
     "SSSP",
     "STREAMCLUSTER",

@@ -5,9 +5,10 @@
 -- breadth-first search of an R-MAT graph (GRAPHX), a pointer chase (PCHASE), the
 -- prompt of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
--- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE).
--- First table: what the program's instructions touch, counted without time, beside
--- what follows from its text (heddle explain NAME).
+-- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
+-- sparse matrix times vectors (SPMV).  First table: what the program's instructions
+-- touch, counted without time, beside what follows from its text (heddle explain
+-- NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -141,14 +142,18 @@ CLOSED.KVSWAP = { order = "a piece of 32 KB a block, K or V (vLLM)",
         end
         return loads, lines, stores
     end }
+CLOSED.SPMV = { order = "1 to 3 pages a gather of a band, a page a lane at random",
+    function(p) -- band and random, columns = 1
+        local each = p.n * ceil(p.each, 32)
+        return 2 * p.n + 3 * each, nil, p.n
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
 CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
-local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE", "PREFILL",
-    "GNN", "KVSWAP", "XSBENCH",
-    "MOE" }
+local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
+    "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
