@@ -78,6 +78,7 @@ local NAMES = {
     "SRAD",
     "SSSP",
     "STREAMCLUSTER",
+    "TRAINCYC",
     "TRD",
     "XSBENCH",
 }

@@ -6,9 +6,9 @@
 -- prompt of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
--- sparse matrix times vectors (SPMV).  First table: what the program's instructions
--- touch, counted without time, beside what follows from its text (heddle explain
--- NAME).
+-- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC).  First
+-- table: what the program's instructions touch, counted without time, beside what
+-- follows from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -147,13 +147,26 @@ CLOSED.SPMV = { order = "1 to 3 pages a gather of a band, a page a lane at rando
         local each = p.n * ceil(p.each, 32)
         return 2 * p.n + 3 * each, nil, p.n
     end }
+CLOSED.TRAINCYC = { order = "weights and moments once a step (DeepUM)",
+    function(p) -- mode = train
+        local output = 2 * p.seqs * p.len * p.hidden
+        local weights = 24 * p.hidden * p.hidden
+        local stash = 17 * output + 5 * p.seqs * p.heads * p.len * p.len
+        local function pass(bytes) return p.steps * p.layers * ceil(bytes, 512) end
+        local loads = 5 * pass(weights) + 2 * pass(output) + pass(stash)
+            + 2 * pass(2 * weights)
+        local stores = 2 * pass(weights) + pass(output) + pass(stash)
+            + 2 * pass(2 * weights)
+        return loads, 4 * loads, stores
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
 CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
-    "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV" }
+    "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
+    "TRAINCYC" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
