@@ -68,6 +68,7 @@ local NAMES = {
     "PCHASE",
     "PREFILL",
     "QTC",
+    "RADIX",
     "RAY",
     "RED",
     "SAD",

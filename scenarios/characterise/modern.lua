@@ -6,9 +6,9 @@
 -- prompt of a transformer (PREFILL), a hash join (HASHJOIN), sampling and features
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
--- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC).  First
--- table: what the program's instructions touch, counted without time, beside what
--- follows from its text (heddle explain NAME).
+-- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC), a radix
+-- sort (RADIX).  First table: what the program's instructions touch, counted without
+-- time, beside what follows from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -159,6 +159,13 @@ CLOSED.TRAINCYC = { order = "weights and moments once a step (DeepUM)",
             + 2 * pass(2 * weights)
         return loads, 4 * loads, stores
     end }
+CLOSED.RADIX = { order = "two runs of 64 bytes a store, 256 pages in turn (ICDE 2019)",
+    function(p)
+        local tiles, bins = p.n // 4096, 1 << p.bits
+        local row, sums = tiles * ceil(bins, 32), ceil(tiles * bins, 128)
+        return p.passes * (96 * tiles + row + sums), nil,
+            p.passes * (256 * tiles + row + sums)
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
@@ -166,7 +173,7 @@ CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
     "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
-    "TRAINCYC" }
+    "TRAINCYC", "RADIX" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
