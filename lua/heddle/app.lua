@@ -28,6 +28,7 @@ local NAMES = {
     "2DCONV",
     "3DCONV",
     "3DS",
+    "ANNS",
     "ATAX",
     "BFS",
     "BFS2",

@@ -7,8 +7,9 @@
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
 -- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC), a radix
--- sort (RADIX).  First table: what the program's instructions touch, counted without
--- time, beside what follows from its text (heddle explain NAME).
+-- sort (RADIX), graph search for nearest neighbours (ANNS).  First table: what the
+-- program's instructions touch, counted without time, beside what follows from its
+-- text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -166,6 +167,13 @@ CLOSED.RADIX = { order = "two runs of 64 bytes a store, 256 pages in turn (ICDE 
         return p.passes * (96 * tiles + row + sums), nil,
             p.passes * (256 * tiles + row + sums)
     end }
+CLOSED.ANNS = { order = "four vectors a load, four lines and pages (cuVS)",
+    function(p)
+        local graph = p.queries * p.iterations * ceil(p.degree, 32)
+        return graph + p.queries * (ceil(p.dim // 4, 32)
+            + (1 + p.iterations) * p.degree // 4 * (p.dim // 32)), nil,
+            2 * p.queries
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
@@ -173,7 +181,7 @@ CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
     "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
-    "TRAINCYC", "RADIX" }
+    "TRAINCYC", "RADIX", "ANNS" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
