@@ -51,6 +51,7 @@ local NAMES = {
     "GUP",
     "HASHJOIN",
     "HISTO",
+    "HPCG",
     "HS",
     "KMEANS",
     "KVSWAP",
