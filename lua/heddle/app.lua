@@ -58,6 +58,7 @@ local NAMES = {
     "LPS",
     "LUD",
     "LUH",
+    "MD",
     "MEMC",
     "MM",
     "MOE",

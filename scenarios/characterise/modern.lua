@@ -7,9 +7,9 @@
 -- of a graph (GNN), a KV cache of which a part is on the host (KVSWAP), cross
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
 -- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC), a radix
--- sort (RADIX), graph search for nearest neighbours (ANNS), a multigrid code (HPCG).
--- First table: what the program's instructions touch, counted without time, beside
--- what follows from its text (heddle explain NAME).
+-- sort (RADIX), graph search for nearest neighbours (ANNS), a multigrid code (HPCG),
+-- forces between atoms (MD).  First table: what the program's instructions touch,
+-- counted without time, beside what follows from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -174,6 +174,11 @@ CLOSED.ANNS = { order = "four vectors a load, four lines and pages (cuVS)",
             + (1 + p.iterations) * p.degree // 4 * (p.dim // 32)), nil,
             2 * p.queries
     end }
+CLOSED.MD = { order = "a page a lane, unsorted (SHOC)",
+    function(p)
+        local warps = p.n // 32
+        return 257 * warps, nil, 3 * warps
+    end }
 -- What these do depends on their data: their closed forms are in t/apps only.
 CLOSED.HASHJOIN = { order = "a page of the table a lane (fast-interconnects)" }
 CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
@@ -182,7 +187,7 @@ CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 CLOSED.HPCG = { order = "one page a gather with eight colours (SC 2021: HPC codes)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
     "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
-    "TRAINCYC", "RADIX", "ANNS", "HPCG" }
+    "TRAINCYC", "RADIX", "ANNS", "HPCG", "MD" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
