@@ -36,7 +36,7 @@ end
 -- Warps of these fight for locks, for vertices without a label or for slots
 -- of a table: how often each comes away empty depends on the order in which they run,
 -- so counts are near, not equal.
-local RACES = { MEMC = 0.3, GRAPHX = 0.2, HASHJOIN = 0.02 }
+local RACES = { MEMC = 0.3, GRAPHX = 0.2, HASHJOIN = 0.02, KMER = 0.2 }
 
 for _, name in ipairs(library.names()) do
     for _, machine in ipairs { "maxwell", "pichai" } do

@@ -54,6 +54,7 @@ local NAMES = {
     "HPCG",
     "HS",
     "KMEANS",
+    "KMER",
     "KVSWAP",
     "LPS",
     "LUD",

@@ -8,8 +8,9 @@
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
 -- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC), a radix
 -- sort (RADIX), graph search for nearest neighbours (ANNS), a multigrid code (HPCG),
--- forces between atoms (MD).  First table: what the program's instructions touch,
--- counted without time, beside what follows from its text (heddle explain NAME).
+-- forces between atoms (MD), words of a genome in a hash table (KMER).  First table:
+-- what the program's instructions touch, counted without time, beside what follows
+-- from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
 -- these programs are written.
 --
@@ -185,9 +186,10 @@ CLOSED.GNN = { order = "4 lines, 1 or 2 pages a row of features (DGL)" }
 CLOSED.XSBENCH = { order = "a page a lane of index and grids (MICRO 2018)" }
 CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 CLOSED.HPCG = { order = "one page a gather with eight colours (SC 2021: HPC codes)" }
+CLOSED.KMER = { order = "a page of the table a lane (Gerbil)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
     "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
-    "TRAINCYC", "RADIX", "ANNS", "HPCG", "MD" }
+    "TRAINCYC", "RADIX", "ANNS", "HPCG", "MD", "KMER" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
