@@ -20,9 +20,9 @@ A hop is two launches over the nodes met so far:
            features, `vec` floats a lane: four lines and one page of 512 bytes
 
     fan1, fan2, fan3   picks of a hop; 0: there is no such hop
-    graph    rmat: 2^scale nodes (.57, .19, .19), numbers permuted; hash: lists of
-             about ef / i edges for the i-th of 64 nodes and ends computed from the
-             edge's number, so that nothing of the graph is in the host's memory
+    graph    rmat: 2^scale nodes (.57, .19, .19), numbers permuted; hash: lists and
+             ends are computed (hashgraph.lua), so that nothing of the graph is in
+             the host's memory
     place    where features are with demand paging: gpu (as touched), direct (mapped
              on the host and read over the link, as PyTorch-Direct), read_mostly
 
@@ -37,11 +37,12 @@ alu_draw); layers of the network itself are left out.
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
+local hashgraph = require "heddle.apps.hashgraph"
 local app, kernel, ceil = h.app, h.kernel, h.ceil
 local f32, i32, i64 = h.f32, h.i32, h.i64
 
-local CLASSES = 64 -- nodes after which degrees of a computed graph repeat
 local SCATTER = 2654435761
+local mix = hashgraph.mix
 local ADVICE = {
     direct = { accessed_by = true, preferred = "host" },
     read_mostly = { read_mostly = true },
@@ -84,27 +85,18 @@ local function hops(p)
     return fans, most, before, picks
 end
 
--- A number of 31 bits that looks random (SplitMix64's last steps).
-local function mix(x)
-    x = x * 0x9e3779b97f4a7c15
-    x = x:bxor(x:lshr(30)) * 0xbf58476d1ce4e5b9
-    x = x:bxor(x:lshr(27)) * 0x94d049bb133111eb
-    return x:bxor(x:lshr(31)):lshr(33)
-end
-
 -- Where the list of node v begins, and the end of edge e: loaded, and computed where
 -- the graph has no contents.
 local function begin(t, p, b, v)
     local at = t:load(b.indptr, v)
     if p.graph == "rmat" then return at end
-    return at + v // CLASSES * (CLASSES * p.ef) + t:peek(b.classes, v % CLASSES)
+    return at + hashgraph.start(t, b, v, p.ef)
 end
 
 local function ending(t, p, b, e)
     local v = t:load(b.indices, e)
     if p.graph == "rmat" then return v end
-    local u = mix(e + (p.seed << 40)) -- few nodes have many of the ends
-    return v + ((u * u):lshr(62 - p.scale) * SCATTER):band((1 << p.scale) - 1)
+    return v + hashgraph.ending(e, p.scale, p.seed)
 end
 
 local function degree(p, b)
@@ -224,16 +216,8 @@ return app {
             f32("out", most * p.dim),
         }
         if p.graph == "hash" then
-            local part, all = { 0.0 }, 0.0
-            for i = 1, CLASSES do
-                all = all + 1 / i
-                part[i + 1] = all
-            end
-            for i = 1, CLASSES do
-                part[i] = part[i] / all * CLASSES * p.ef // 1 | 0
-            end
-            out[#out + 1] = i32("classes", CLASSES, { scratch = true,
-                data = part })
+            out[#out + 1] = i32("classes", hashgraph.CLASSES, { scratch = true,
+                data = hashgraph.classes(p.ef) })
         end
         return out
     end,

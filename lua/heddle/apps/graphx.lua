@@ -20,6 +20,8 @@ has none:
              read_mostly
     scale    n = 2^scale vertices of an R-MAT graph (.57, .19, .19), ef edges each,
              both directions, numbers permuted: Graph500's and GAP-kron's family
+    graph    rmat: that; hash: one with as many edges, all of one direction, that is
+             computed (hashgraph.lua), so that only labels are in the host's memory
 
 The source is the first vertex that has edges.  Everything is real: the graph,
 labels, the lengths of loops.  Which store is left out since another warp has
@@ -31,6 +33,7 @@ are guesses (alu_vertex, alu_edge); the host reads `changed` in no time.
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
+local hashgraph = require "heddle.apps.hashgraph"
 local app, kernel, u8, u32, i32, i64 = h.app, h.kernel, h.u8, h.u32, h.i32, h.i64
 
 local UNSEEN = 0xffffffff
@@ -50,6 +53,7 @@ end
 local function check(p)
     h.choice(p, "kernel", "coalesce", "chunk", "baseline")
     h.choice(p, "place", "gpu", "direct", "read_mostly")
+    h.choice(p, "graph", "rmat", "hash")
     h.check(p.edge_bytes == 4 or p.edge_bytes == 8,
         ("GRAPHX: edge_bytes = %d, 4 or 8 are possible"):format(p.edge_bytes))
     h.check(p.scale >= 4 and p.scale <= 28 and p.ef > 0,
@@ -60,6 +64,7 @@ end
 -- The end of edge i: labelled if it is not yet.
 local function follow(t, p, b, level, i)
     local w = t:load(b.edge, i)
+    if p.graph == "hash" then w = w + hashgraph.ending(i, p.scale, p.seed) end
     local label = t:load(b.label, w)
     t:alu(p.alu_edge, { uses = { label } })
     t:when(label:eq(UNSEEN), function()
@@ -82,6 +87,10 @@ local function search(p, b)
             t:alu(p.alu_vertex, { uses = { label } })
             t:when(label:eq(level), function()
                 local from, to = t:load(b.row, v), t:load(b.row, v + 1)
+                if p.graph == "hash" then
+                    from = from + hashgraph.start(t, b, v, 2 * p.ef)
+                    to = to + hashgraph.start(t, b, v + 1, 2 * p.ef)
+                end
                 t:alu(p.alu_vertex, { uses = { from, to } })
                 if lanes == 1 then
                     t:loop(from, to, function(i) follow(t, p, b, level, i) end)
@@ -110,12 +119,13 @@ return app {
     summary = "breadth-first search of an R-MAT graph, a warp a vertex",
     registers = "guess: no machine code was read",
     params = { scale = 14, ef = 16, kernel = "coalesce", place = "gpu",
-        edge_bytes = 8, seed = 1, alu_vertex = 3, alu_edge = 3 },
+        graph = "rmat", edge_bytes = 8, seed = 1, alu_vertex = 3, alu_edge = 3 },
     sizes = {
         T = { scale = 10 },
         S = { scale = 14 },
         M = { scale = 18 },
         L = { scale = 22, edge_bytes = 4 },
+        XL = { scale = 24, graph = "hash" },
     },
     footprint = function(p)
         local n = 1 << p.scale
@@ -124,29 +134,43 @@ return app {
 
     buffers = function(p)
         check(p)
-        local g, n = graph(p), 1 << p.scale
-        local source = 0
-        while g.start[source] == g.start[source + 1] do source = source + 1 end
-        local advise = ADVICE[p.place]
-        local wide = p.edge_bytes == 8
-        return {
-            u32("label", n, { data = function(v)
-                return v == source and 0 or UNSEEN
-            end }),
-            i64("row", n + 1, { data = function(v) return g.start[v] end }),
-            (wide and i64 or i32)("edge", math.max(g.m, 1), { advise = advise,
-                data = wide and function(i) return i < g.m and g.edges[i] or 0 end
-                    or g.edges }),
+        local n, m = 1 << p.scale, 2 * p.ef << p.scale
+        local id = p.edge_bytes == 8 and i64 or i32
+        local g, start, ends = p.graph == "rmat" and graph(p)
+        if g then
+            start = function(v) return g.start[v] end
+            ends = p.edge_bytes == 4 and g.edges
+                or function(i) return i < g.m and g.edges[i] or 0 end
+            m = math.max(g.m, 1)
+        end
+        local out = {
+            u32("label", n, { data = UNSEEN }),
+            i64("row", n + 1, { data = start }),
+            id("edge", m, { advise = ADVICE[p.place], data = ends }),
             u8("changed", 1, { contents = true }),
         }
+        if not g then
+            out[5] = i32("classes", hashgraph.CLASSES, { scratch = true,
+                data = hashgraph.classes(2 * p.ef) })
+        end
+        return out
     end,
 
     kernels = function(p, b) return { search(p, b) } end,
 
     host = function(device, s)
         local b = device.b
-        s.level = s.level or -1
-        if s.level >= 0 and device.read(b.changed, 0) == 0 then return nil end
+        if not s.level then
+            local source = 0
+            while device.p.graph == "rmat" and device.read(b.row, source)
+                == device.read(b.row, source + 1) do
+                source = source + 1
+            end
+            device.write(b.label, source, 0)
+            s.level = -1
+        elseif device.read(b.changed, 0) == 0 then
+            return nil
+        end
         s.level = s.level + 1
         device.write(b.changed, 0, 0)
         return { device.kernels.search, args = { level = s.level } }
