@@ -52,10 +52,12 @@ end
 
 -- ---- suites -------------------------------------------------------------------
 
-tap.is(joined(suites.names()), "mask mosaic etc mesc pichai", "suites")
+tap.is(joined(suites.names()), "mask mosaic etc mesc pichai modern "
+    .. "llm graph db sparse recsys", "suites")
 tap.raises(function() suites.get "maks" end,
     "no suite 'maks' (did you mean 'mask'?)", "no other")
-local SIZES = { mask = 27, mosaic = 27, etc = 15, mesc = 15, pichai = 6 }
+local SIZES = { mask = 27, mosaic = 27, etc = 15, mesc = 15, pichai = 6,
+    modern = 17, llm = 5, graph = 2, db = 2, sparse = 2, recsys = 2 }
 for _, name in ipairs(suites.names()) do
     local s = suites.get(name)
     tap.is(#s.apps, SIZES[name], name .. ": number of programs")
@@ -197,7 +199,7 @@ tap.is(suites.input("mask", "MM"), nil, "MASK has none of its own")
 
 -- ---- list and explain -------------------------------------------------------------
 
-tap.is(#H.index.rows "suites", 8, "rows of the list")
+tap.is(#H.index.rows "suites", 14, "rows of the list")
 local lines = H.index.explain "mask-pairs"
 tap.is(lines[1], "mask-pairs (35 sets): MASK's pairs", "explained")
 tap.is(#lines, 37, "a line each")

@@ -1,8 +1,11 @@
 --[[
-suites.lua - the programs of the papers, and how the papers put them together.
+suites.lua - the programs of the papers, and how the papers put them together; and
+programs of today, by what they are for.
 
     local suites = require "heddle.suites"          -- also H.suites
-    suites.names()             { "mask", "mosaic", "etc", "mesc", "pichai" }
+    suites.names()             { "mask", "mosaic", "etc", "mesc", "pichai",
+                               "modern", "llm", "graph", "db", "sparse",
+                               "recsys" }
     suites.get("etc")          { name, paper, size, note, apps = { "2DCONV",
                                ... }, class = { ["2DCONV"] = "regular", ... } }
     suites.input("mesc", "BICG")       a suite's own input, options of H.app:
@@ -51,6 +54,10 @@ million warp instructions each instead of 3.9 and 2.8, which is five minutes of 
 core each and design (550,000 a second), where all fifteen take half a minute as
 they are.
 
+No paper chose the programs of today: `modern` has all of them, the others those of a
+field.  Their size is M, the largest that a machine with little memory runs at once;
+L and XL are for memory that is too small (vm.memory_bytes).
+
 SPDX-License-Identifier: MIT
 ]]
 local M = {}
@@ -81,6 +88,29 @@ local MASK_CLASS = classes {
     ["High/Low"] = "BP GUP HS LPS",
     ["High/High"] = "3DS BLK CFD CONS FWT LUH MM MUM RED SC SCAN SRAD TRD",
 }
+
+local TODAY = "PAGEDATTN EMBBAG GRAPHX HASHJOIN PCHASE PREFILL GNN XSBENCH MOE "
+    .. "KVSWAP SPMV TRAINCYC RADIX ANNS HPCG KMER MD"
+
+local FIELD = classes {
+    llm = "PAGEDATTN PREFILL MOE KVSWAP TRAINCYC",
+    graph = "GRAPHX GNN",
+    db = "HASHJOIN RADIX",
+    sparse = "SPMV HPCG",
+    recsys = "EMBBAG ANNS",
+    science = "XSBENCH KMER MD",
+    probe = "PCHASE",
+}
+
+-- A suite of the programs of a field.
+local function of_field(name, note)
+    local apps = {}
+    for _, app in ipairs(words(TODAY)) do
+        if FIELD[app] == name then apps[#apps + 1] = app end
+    end
+    return { name = name, paper = "programs of today", size = "M", note = note,
+        apps = apps, class = {} }
+end
 
 local SUITES = {
     {
@@ -136,6 +166,18 @@ local SUITES = {
         apps = words "BFS KMEANS STREAMCLUSTER MUM PATHFINDER MEMC",
         class = {},
     },
+    {
+        name = "modern", paper = "programs of today", size = "M",
+        note = "by field; no paper chose them, scenarios/characterise/modern.lua "
+            .. "has what they ask for",
+        apps = words(TODAY), class = FIELD,
+    },
+    of_field("llm", "language models: decode, prompt, experts, a cache that moves, "
+        .. "training"),
+    of_field("graph", "search of a graph, and sampling for a neural network"),
+    of_field("db", "a join and a sort"),
+    of_field("sparse", "a sparse matrix, and a stencil as one"),
+    of_field("recsys", "embeddings, and search for nearest neighbours"),
 }
 
 --- Names of the suites, as above.

@@ -24,7 +24,8 @@ between kernels, TLB miss rates, and the classes of MASK and ETC.
 
   size=S          T, R (as MASK and Mosaic released it), S, M, L or XL
   machine=NAME    what they run on (maxwell); group.name=value changes it
-  suite=NAME      only the applications of a paper: mask, etc, mesc, pichai
+  suite=NAME      only the applications of a paper: mask, etc, mesc, pichai; or of
+                  today: modern, llm, graph, db, sparse, recsys
   jobs=N          at once (the number of processors)
   budget=N        warp instructions of the timed run (50000000; 0: to the end)
   cycles=N        core cycles of the timed run (0: no limit)
