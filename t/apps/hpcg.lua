@@ -8,7 +8,7 @@ local kit = require "t.apps.kit"
 
 local function ceil(a, b) return (a + b - 1) // b end
 
--- Who goes where in a permuted colour: x to at[x].
+-- Which row of a permuted colour is at each place.
 local function permuted(bits)
     local fold, mask, back = (bits + 1) // 2, (1 << bits) - 1, {}
     for x = 0, mask do

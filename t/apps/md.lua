@@ -15,7 +15,7 @@ local function counts(p)
     }
 end
 
--- Who is a neighbour of whom: 128 others each, and each is one of theirs.
+-- How many neighbours there are in all, and how many of them are mutual.
 local function neighbours(order)
     local of, own = {}, {}
     require("heddle.twin").walk(app.get("MD"):instance { size = "T", order = order },
@@ -35,7 +35,7 @@ local function neighbours(order)
     local n, both = 0, 0
     for a, list in pairs(of) do
         for b in pairs(list) do
-            assert(a ~= b, "an atom beside itself")
+            assert(a ~= b, "an atom is its own neighbour")
             n = n + 1
             both = both + (of[b][a] and 1 or 0)
         end

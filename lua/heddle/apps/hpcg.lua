@@ -1,5 +1,5 @@
 --[[
-HPCG - conjugate gradients with a multigrid cycle and a coloured Gauss-Seidel smoother, the
+HPCG - conjugate gradients with a multigrid cycle and a coloured smoother, the
 27-point stencil of HPCG, as rocHPCG has it (src/ComputeSYMGS.cpp).
 
 Arrays, in order: of each level (m = n^3 rows, n halved from one to the next)

@@ -6,8 +6,8 @@ are those of vLLM's swap_blocks (csrc/cache_kernels.cu), as one kernel.
 Arrays, in order: cache[layers][2][blocks][16 kv_heads 128] fp16 (u32 of two; K, then
 V; a block is 16 tokens), pool, of the same form, on the host; moves i64[][2],
 table i32[steps][active][most blocks], lens i32[steps][active].  Footprint
-8192 kv_heads layers bytes for each block of the cache and of the pool, and little
-beside.
+8192 kv_heads layers bytes for each block of the cache and of the pool, and a little
+for the rest.
 
     kind = copy   a step has `active` of `seqs` sequences on the GPU; the others are in
                   the pool.  Before each step but the first `moved` of them leave and
@@ -19,8 +19,8 @@ beside.
     kind = uvm    one cache of all sequences, no pool and no copies: with demand paging
                   and less memory than that the blocks of a step fault.  A sequence is
                   used again after seqs / moved steps: a cycle, LRU's worst case
-    overlap = 1   copies of the next step go on beside decode, in a stream of their own,
-                  into blocks that are free before (kind = copy)
+    overlap = 1   copies of the next step overlap decode, in a stream of their own, into
+                  blocks that are free before (kind = copy)
 
 Decode is a launch a layer, grid (heads, active), blocks of 128 threads: groups of 32
 take KV blocks in turn, 16 loads of K and 8 of V, as in PAGEDATTN.  Contexts are drawn

@@ -8,7 +8,8 @@ sorted i32[padded], experts i32[tiles], length i32[1]; of each layer
 up[experts][2 ffn][hidden] and down[experts][hidden][ffn]; then, for all layers,
 gates[tokens topk][2 ffn], mid[tokens topk][ffn], parts[tokens topk][hidden],
 out[tokens][hidden].  Footprint 6 layers experts hidden ffn bytes of weights, and
-tokens (topk (6 ffn + 2 hidden) + 4 hidden) of activations, and little beside.
+tokens (topk (6 ffn + 2 hidden) + 4 hidden) of activations, and a little for
+the rest.
 
 A layer is six launches:
   align   one block of 1,024: ids are counted (shared memory), the expert of each

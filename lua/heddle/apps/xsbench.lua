@@ -5,7 +5,7 @@ all energies (XSBench, Tramm et al., PHYSOR 2014; cuda/Simulation.cu, baseline).
 Arrays, in order: num_nucs i32[12], concs f64[12][most], mats i32[12][most],
 egrid f64[G], index i32[G][nuclides], grids f64[nuclides][points][6],
 result i64[lookups]; G = nuclides points, and `most` the nuclides of fuel.  Footprint
-G (8 + 4 nuclides + 48) bytes and 8 a lookup, and little beside.
+G (8 + 4 nuclides + 48) bytes and 8 a lookup, and a little for the rest.
 
 One launch of blocks of 256, a thread a lookup: it draws an energy and one of 12
 materials, searches egrid by bisection (about log2 G loads, a lane may have one
