@@ -138,6 +138,30 @@ function workload.program(application, options)
     return d
 end
 
+--- A choice of kernels or blocks as the reader takes it, a text: a list's items
+-- with commas between them, two numbers of blocks as a range.
+local function choice(name, v)
+    if v == nil then
+        return nil
+    elseif type(v) ~= "table" then
+        return tostring(math.tointeger(v) or v)
+    end
+    local parts = {}
+    for i, item in ipairs(v) do
+        parts[i] = tostring(math.tointeger(item) or item)
+        if parts[i]:find(",", 1, true) then
+            error(core.error(-2, ("H.trace: %s: '%s': items are separated by "
+                .. "commas; in a pattern a point stands for one"):format(name,
+                parts[i])), 0)
+        end
+    end
+    if #parts == 0 then
+        error(core.error(-2, ("H.trace: %s: a list of at least one is expected")
+            :format(name)), 0)
+    end
+    return table.concat(parts, name == "blocks" and "-" or ",")
+end
+
 --- H.trace(path [, options]): a kernelslist.g, or heddle's own container.
 function workload.trace(path, options)
     if type(path) ~= "string" then
@@ -147,12 +171,16 @@ function workload.trace(path, options)
     local base = core.path(path):match("([^/]+)/[^/]*%.g$")
         or path:match("[^/]+$") or path
     local rest, own = split(options, core.escape((base:gsub("%.hdt$", ""))))
+    local times = math.tointeger(rest.times) or 1
+    rest.kernels = choice("kernels", rest.kernels)
+    rest.blocks = choice("blocks", rest.blocks)
     return new(own, "trace", path, rest,
         function()
             local trace = require "heddle.trace"
             local w, extent = trace.open(path, rest), {}
-            for i, k in ipairs(trace.kernels(w)) do
-                extent[i] = k.blocks
+            local kernels = trace.kernels(w)
+            for i = 1, #kernels * times do
+                extent[i] = kernels[(i - 1) % #kernels + 1].blocks
             end
             return w, extent
         end)

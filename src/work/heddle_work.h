@@ -46,7 +46,8 @@ enum {                                /* what headers can say */
        HEDDLE_TRACE_REGISTERS = 255,  /* of a thread, at most */
        HEDDLE_TRACE_SHARED = 1 << 24, /* bytes of a block, at most */
        HEDDLE_TRACE_BINARY = 35,      /* version, at least: sm_35 */
-       HEDDLE_TRACE_BINARY_MOST = 999
+       HEDDLE_TRACE_BINARY_MOST = 999,
+       HEDDLE_TRACE_TIMES = 1 << 20 /* that kernels run, at most */
 };
 
 struct heddle_trace_options {
@@ -65,6 +66,14 @@ struct heddle_trace_options {
                     depends on what, and addresses in shared memory: for
                     core.classes */
     int streams; /* kernels of different streams overlap */
+    /* Which kernels, separated by commas: numbers in the order of the trace,
+     * from 1, ranges (5-8, 5-), and extended regular expressions that are found
+     * in a name, in which a point stands for a comma.  NULL: all. */
+    const char *kernels;
+    /* Which blocks of each of them: so many, the first ("64"), or those with
+     * such an index in its grid ("64-127").  NULL: all. */
+    const char *blocks;
+    uint32_t times; /* so often all of this runs; 0: once */
 };
 
 /*

@@ -44,6 +44,9 @@ static int open_trace(lua_State *L)
         OPTION(strict),
         OPTION(classes),
         OPTION(streams),
+        OPTION(kernels),
+        OPTION(blocks),
+        RANGE(times, 1, HEDDLE_TRACE_TIMES),
         HL_END};
     const char *path = hl_text(L, 1);
     struct heddle_trace_options o = {0};

@@ -67,6 +67,7 @@ static int check_options(const struct heddle_trace_options *o,
                 HEDDLE_TRACE_REGISTERS, err);
     check_range(o->binary_version != 0, "binary_version", o->binary_version,
                 HEDDLE_TRACE_BINARY, HEDDLE_TRACE_BINARY_MOST, err);
+    check_range(o->times != 0, "times", o->times, 1, HEDDLE_TRACE_TIMES, err);
     check_range(o->repair_shared, "shared_bytes", o->shared_bytes, 0,
                 HEDDLE_TRACE_SHARED, err);
     return err->code;
@@ -115,6 +116,22 @@ static int check_strict(const struct hd_trace_context *x,
     return 0;
 }
 
+/* What is chosen of a container, in memory, in place of it.  NULL on error. */
+static struct hd_container *open_chosen(struct hd_container *from,
+                                        uint32_t context, struct hd_choice *c,
+                                        const struct heddle_trace_options *o,
+                                        struct heddle_error *err)
+{
+    struct hd_container *to =
+        hd_container_memory(o->keep != 0 ? o->keep : KEEP, err);
+
+    if (to != NULL)
+        hd_container_cut(from, context, c, to,
+                         o->resident != 0 ? o->resident : RESIDENT, err);
+    hd_container_free(from);
+    return to;
+}
+
 heddle_workload *heddle_trace_open(const char *path,
                                    const struct heddle_trace_options *o,
                                    struct heddle_error *error)
@@ -123,16 +140,22 @@ heddle_workload *heddle_trace_open(const char *path,
     struct heddle_error err = {0};
     struct hd_trace_input in;
     struct hd_container *container = NULL;
+    struct hd_choice *choice = NULL;
     struct hd_source *s = NULL;
 
     o = o != NULL ? o : &plain;
     uint32_t context = o->context;
     if (check_options(o, &err) == 0 &&
+        hd_choice_open(o->kernels, o->blocks, &choice, &err) == 0 &&
         hd_trace_input_open(path, &in, &err) == 0) {
         if (in.form == HD_TF_CONTAINER) {
             container = hd_container_open(path, &err);
             if (container != NULL && context >= container->contexts)
                 no_context(path, context, container->contexts, &err);
+            if (err.code == 0 && choice != NULL) {
+                container = open_chosen(container, context, choice, o, &err);
+                context = 0;
+            }
         } else if (context >= in.n) {
             no_context(path, context, in.n, &err);
         } else {
@@ -140,17 +163,19 @@ heddle_workload *heddle_trace_open(const char *path,
                 hd_container_memory(o->keep != 0 ? o->keep : KEEP, &err);
             if (container != NULL) {
                 container->classes = o->classes != 0;
-                hd_trace_load(&in, context, container, &err);
+                hd_trace_load(&in, context, choice, container, &err);
             }
             context = 0;
         }
         hd_trace_input_free(&in);
     }
+    hd_choice_free(choice);
     if (err.code == 0 && repair(container, o, &err) == 0 &&
         (!o->strict || check_strict(&container->context[context], &err) == 0))
         s = hd_trace_source(container, context,
                             o->resident != 0 ? o->resident : RESIDENT,
-                            o->streams != 0, &err);
+                            o->streams != 0, o->times != 0 ? o->times : 1,
+                            &err);
     hd_err_give(&err, error);
     if (s != NULL)
         return hd_workload(s);
@@ -198,7 +223,7 @@ int heddle_trace_convert_with(const char *in, const char *out,
     to = hd_container_create(out, &err);
     if (to != NULL && input.form != HD_TF_CONTAINER) {
         to->classes = o->classes != 0;
-        hd_trace_load(&input, HD_NONE, to, &err);
+        hd_trace_load(&input, HD_NONE, NULL, to, &err);
     }
     if (to != NULL && input.form == HD_TF_CONTAINER && (from = hd_container_open(in, &err)) != NULL)
         hd_container_copy(from, HD_NONE, to, RESIDENT, &err);
@@ -650,7 +675,11 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
     uint32_t context;
     struct hd_container *container = hd_trace_source_container(s, &context);
 
-    if (hd_functional_lanes(&lanes, &err) == 0)
+    if (container != NULL && hd_trace_source_times(s) > 1)
+        hd_err_set(&err, HEDDLE_EINVAL,
+                   "times: a container has each kernel once; it is for what "
+                   "opens the container");
+    if (err.code == 0 && hd_functional_lanes(&lanes, &err) == 0)
         r.container = hd_container_create(out, &err);
     if (r.container != NULL && container != NULL)
         hd_container_copy(container, context, r.container, SIZE_MAX, &err);

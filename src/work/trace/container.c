@@ -326,8 +326,7 @@ static const void *shorter(struct hd_container *b, const unsigned char *p,
     return out->p;
 }
 
-/* Adds a frame to the last kernel. */
-static int put_frame(struct hd_container *b, const unsigned char *p, size_t n,
+int hd_container_put(struct hd_container *b, const unsigned char *p, size_t n,
                      uint32_t blocks, struct heddle_error *err)
 {
     struct hd_container_frame *f =
@@ -378,7 +377,7 @@ int hd_container_pack(struct hd_container *b, struct hd_packer *k,
         return 0;
     if (hd_packer_end(k, out) != 0)
         return hd_err_memory(err);
-    if (put_frame(b, out->p, out->n, blocks, err) != 0)
+    if (hd_container_put(b, out->p, out->n, blocks, err) != 0)
         return err->code;
     const struct hd_trace_kernel *last = &b->kernel[b->kernels - 1];
     hd_packer_begin(k, hd_trace_warps(last));
@@ -1014,15 +1013,15 @@ static int copy_kernel(struct hd_container *in, size_t i, uint32_t context,
         const unsigned char *p = hd_container_get(in, f, limit, err);
         if (p == NULL)
             return err->code;
-        if (put_frame(out, p, in->frame[f].raw, in->frame[f].blocks, err))
+        if (hd_container_put(out, p, in->frame[f].raw, in->frame[f].blocks,
+                             err) != 0)
             return err->code;
     }
     return 0;
 }
 
-int hd_container_copy(struct hd_container *in, uint32_t context,
-                      struct hd_container *out, size_t limit,
-                      struct heddle_error *err)
+int hd_container_copy_head(const struct hd_container *in, uint32_t context,
+                           struct hd_container *out, struct heddle_error *err)
 {
     out->classes = in->classes;
     for (size_t i = 0; i < in->strings; i++) {
@@ -1037,6 +1036,15 @@ int hd_container_copy(struct hd_container *in, uint32_t context,
             copy_context(&in->context[i], out, err) != 0)
             return err->code;
     }
+    return 0;
+}
+
+int hd_container_copy(struct hd_container *in, uint32_t context,
+                      struct hd_container *out, size_t limit,
+                      struct heddle_error *err)
+{
+    if (hd_container_copy_head(in, context, out, err) != 0)
+        return err->code;
     for (size_t i = 0; i < in->kernels; i++) {
         uint32_t from = in->kernel[i].context;
         if (context != HD_NONE && context != from)

@@ -225,9 +225,11 @@ struct list {
     const char *path;
     struct hd_container *container;
     struct hd_trace_text *text;
+    struct hd_choice *choice;
     struct hd_pages pages;
     struct heddle_error *err;
     uint64_t line;
+    bool named;        /* it has a kernel */
     uint64_t odd_line; /* the first that says nothing known, and its text */
     char odd[64];
 };
@@ -260,6 +262,26 @@ static int alloc_line(struct list *l, const char *line, const char *p,
                               bytes, l->err);
 }
 
+/* Reads a kernel, if it is chosen; its file is not opened where the choice is
+ * by number and does not have it. */
+static int list_kernel(struct list *l, const char *path)
+{
+    bool there = access(path, F_OK) == 0, names = hd_choice_names(l->choice);
+    char *name = NULL;
+
+    if (there && names && (name = hd_trace_text_name(path, l->err)) == NULL)
+        return l->err->code;
+    bool chosen = hd_choice_kernel(l->choice, name);
+    free(name);
+    l->named = true;
+    if (!there && (chosen || names))
+        return hd_err_set(l->err, HEDDLE_ENOINPUT, "%s:%llu: %s: %s", l->path,
+                          (unsigned long long)l->line, path, strerror(ENOENT));
+    if (!chosen)
+        return 0;
+    return hd_trace_text_kernel(l->text, path, &l->pages, l->err);
+}
+
 static int kernel_line(struct list *l, const char *p)
 {
     size_t n = strcspn(p, " \t\r\n");
@@ -280,12 +302,7 @@ static int kernel_line(struct list *l, const char *p)
     }
     if (path == NULL)
         return hd_err_memory(l->err);
-    if (access(path, F_OK) != 0) {
-        r = hd_err_set(l->err, HEDDLE_ENOINPUT, "%s:%llu: %s: %s", l->path,
-                       (unsigned long long)l->line, path, strerror(errno));
-    } else {
-        r = hd_trace_text_kernel(l->text, path, &l->pages, l->err);
-    }
+    r = list_kernel(l, path);
     free(path);
     return r;
 }
@@ -331,7 +348,6 @@ static int list_read(struct list *l)
 {
     struct hd_trace_in *in = hd_trace_in_open(l->path, l->err);
     const char *p, *end;
-    size_t kernels = l->container->kernels;
     int r;
 
     if (in == NULL)
@@ -346,7 +362,7 @@ static int list_read(struct list *l)
         if (r != 0)
             break;
     }
-    if (r == 0 && l->container->kernels == kernels)
+    if (r == 0 && !l->named)
         r = no_kernel(l);
     hd_trace_in_close(in);
     return r;
@@ -382,11 +398,14 @@ static void name_context(const char *path, bool kernel, char *out, size_t room)
 
 /* One address space. */
 static int load_one(const struct hd_trace_input *in, size_t i,
-                    struct hd_trace_text *text, struct hd_container *container,
-                    struct heddle_error *err)
+                    struct hd_trace_text *text, struct hd_choice *choice,
+                    struct hd_container *container, struct heddle_error *err)
 {
-    struct list l = {
-        .path = in->path[i], .container = container, .text = text, .err = err};
+    struct list l = {.path = in->path[i],
+                     .container = container,
+                     .text = text,
+                     .choice = choice,
+                     .err = err};
     bool kernel = in->form == HD_TF_KERNEL;
     char name[64];
 
@@ -395,8 +414,9 @@ static int load_one(const struct hd_trace_input *in, size_t i,
     if (r != 0)
         return r;
     hd_pages_init(&l.pages);
-    r = kernel ? hd_trace_text_kernel(text, l.path, &l.pages, err)
-               : list_read(&l);
+    r = kernel ? list_kernel(&l, l.path) : list_read(&l);
+    if (r == 0)
+        r = hd_choice_end(choice, l.path, err);
     struct hd_trace_context *x = &container->context[container->contexts - 1];
     if (r == 0)
         r = merge_allocs(x, err);
@@ -407,14 +427,15 @@ static int load_one(const struct hd_trace_input *in, size_t i,
 }
 
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_container *container, struct heddle_error *err)
+                  struct hd_choice *choice, struct hd_container *container,
+                  struct heddle_error *err)
 {
-    struct hd_trace_text *text = hd_trace_text_new(container);
+    struct hd_trace_text *text = hd_trace_text_new(container, choice);
     int r = text != NULL ? 0 : hd_err_memory(err);
 
     for (size_t i = 0; i < in->n && r == 0; i++) {
         if (context == HD_NONE || context == i)
-            r = load_one(in, i, text, container, err);
+            r = load_one(in, i, text, choice, container, err);
     }
     hd_trace_text_free(text);
     return r == 0 ? hd_container_finish(container, err) : r;

@@ -40,6 +40,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+enum { REPLAY_LAUNCHES = 1 << 24 }; /* of kernels that run several times */
+
 struct state {         /* in the arena */
     uint32_t launch;   /* next kernel to launch, in the order of the source */
     uint32_t kernel;   /* launched: number in the container, or HD_NONE */
@@ -78,6 +80,7 @@ struct replayer {
     uint32_t context;
     uint32_t *kernel; /* numbers of the source's kernels */
     uint32_t kernels;
+    uint32_t times; /* each of them is there so often */
     uint64_t limit;
     /* while bound */
     struct hd_env *env;
@@ -797,30 +800,73 @@ static void free_source(void *self)
     free(t);
 }
 
+/* Whether the kernels can run so many times: not too many, and the host has at
+ * the end what it had at first.  0 or an error. */
+static int replay_again(const struct hd_container *b, uint32_t context,
+                        uint32_t times, struct heddle_error *err)
+{
+    const struct hd_trace_context *x = &b->context[context];
+    uint8_t *gone = calloc(x->allocs + 1, 1);
+    bool odd = false;
+
+    if (gone == NULL)
+        return hd_err_memory(err);
+    for (size_t i = 0; i < b->kernels; i++) {
+        const struct hd_trace_kernel *k = &b->kernel[i];
+        for (size_t j = 0; k->context == context && j < k->calls; j++) {
+            const struct hd_hint *h = &b->call[k->call0 + j].hint;
+            if (h->what == HD_HINT_GONE || h->what == HD_HINT_FREED)
+                gone[h->alloc] ^= 1;
+        }
+    }
+    for (size_t i = 0; i < x->allocs; i++)
+        odd |= gone[i] != 0;
+    free(gone);
+    if (b->kernels * (uint64_t)times > REPLAY_LAUNCHES)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "times: %zu kernels %u times are more than %d "
+                          "launches",
+                          b->kernels, times, REPLAY_LAUNCHES);
+    if (odd)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "times: the host frees memory that it does not "
+                          "allocate again, so the kernels cannot run twice");
+    return 0;
+}
+
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  bool streams, struct heddle_error *err)
+                                  bool streams, uint32_t times,
+                                  struct heddle_error *err)
 {
     struct replayer *t = calloc(1, sizeof *t);
-    uint64_t id[3] = {container->hash, context, streams};
+    uint64_t id[4] = {container->hash, context, streams, times};
+    size_t bytes = times > 1 ? sizeof id : streams ? 24 : 16;
 
+    if (times > 1 && replay_again(container, context, times, err) != 0) {
+        free(t);
+        return NULL;
+    }
     if (t != NULL)
-        t->kernel = calloc(container->kernels + 1, sizeof *t->kernel);
+        t->kernel =
+            calloc(container->kernels * times + 1, sizeof *t->kernel);
     if (t == NULL || t->kernel == NULL) {
         free(t);
         return hd_err_no_memory(err);
     }
-    for (size_t i = 0; i < container->kernels; i++) {
-        if (container->kernel[i].context == context)
-            t->kernel[t->kernels++] = (uint32_t)i;
-    }
+    for (uint32_t again = 0; again < times; again++)
+        for (size_t i = 0; i < container->kernels; i++) {
+            if (container->kernel[i].context == context)
+                t->kernel[t->kernels++] = (uint32_t)i;
+        }
     t->container = container;
     t->context = context;
     t->limit = resident;
+    t->times = times;
     t->source =
         (struct hd_source){.ops = container->calls != 0 ? &ops_with_host : &ops,
                            .self = t,
-                           .hash = XXH3_64bits(id, streams ? sizeof id : 16),
+                           .hash = XXH3_64bits(id, bytes),
                            .free = free_source};
     replay_name(container->context[context].name, t->source.name,
                 sizeof t->source.name);
@@ -842,4 +888,11 @@ struct hd_container *hd_trace_source_container(const struct hd_source *s,
         return NULL;
     *context = t->context;
     return t->container;
+}
+
+uint32_t hd_trace_source_times(const struct hd_source *s)
+{
+    const struct replayer *t = s->self;
+
+    return t->times;
 }

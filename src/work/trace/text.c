@@ -36,6 +36,9 @@
  * c of its n instructions makes it issue in groups of n / c, rounded up, each
  * of which waits for the one before (core.ilp).
  *
+ * Blocks that are not chosen (choose.c) are passed over up to their #END_TB, and
+ * a file is not read further than the last one that is.
+ *
  * EXIT ends a warp only as its last instruction: a predicated EXIT takes some
  * lanes and is an instruction like others.  A warp that stops without EXIT
  * gets one that counts as no instruction.
@@ -128,6 +131,9 @@ struct hd_trace_text {
     uint64_t line;
     uint32_t warps; /* of a block */
     bool in_block, numbered, in_warp, sized;
+    const struct hd_choice *choice;
+    bool passed;   /* the block is not chosen */
+    uint64_t left; /* blocks of the kernel that are chosen and have not come */
     /* blocks of the kernel so far; what takes more runs is not remembered */
     struct run run[RUNS];
     uint32_t runs;
@@ -136,13 +142,15 @@ struct hd_trace_text {
     uint64_t lane[LANES];
 };
 
-struct hd_trace_text *hd_trace_text_new(struct hd_container *container)
+struct hd_trace_text *hd_trace_text_new(struct hd_container *container,
+                                        const struct hd_choice *choice)
 {
     struct hd_trace_text *t = calloc(1, sizeof *t);
 
     if (t == NULL)
         return NULL;
     t->container = container;
+    t->choice = choice;
     t->pack = hd_packer_new();
     t->lines = hd_lines_new(container);
     t->warp.pack = t->pack;
@@ -582,9 +590,8 @@ static int put_global(struct hd_trace_text *t, const struct hd_line *l,
     return 0;
 }
 
-/* The address space's threads touch words [least, most) of their windows. */
-static void widen_local(struct hd_trace_context *x, uint64_t least,
-                        uint64_t most, uint64_t base)
+void hd_trace_local(struct hd_trace_context *x, uint64_t least, uint64_t most,
+                    uint64_t base)
 {
     if (x->local_words == 0)
         x->local_base = base < HD_TRACE_VA_END ? base : 0;
@@ -611,7 +618,7 @@ static int put_local(struct hd_trace_text *t, const struct hd_line *l,
         most = hd_max_u64(most, off[i] / 4 + 1);
     }
     if (n != 0)
-        widen_local(t->x, least, most, base);
+        hd_trace_local(t->x, least, most, base);
     bool affine =
         l->affine && n != 0 && off[0] + (a[n - 1] - a[0]) == off[n - 1];
     o->mask = l->mask;
@@ -954,12 +961,18 @@ static int number_block(struct hd_trace_text *t, const char *line)
     if (!add_block(t, number))
         return text_bad_line(t, line, "the kernel has this block twice");
     t->numbered = true;
+    t->passed = !hd_choice_block(t->choice, number);
+    t->left -= !t->passed;
     hd_packer_block(t->pack, number);
     return 0;
 }
 
 static int text_end_block(struct hd_trace_text *t)
 {
+    if (t->passed) {
+        t->in_block = t->passed = false;
+        return 0;
+    }
     if (end_warp(t) != 0)
         return t->err->code;
     for (uint32_t w = 0; w < t->warps; w++) {
@@ -992,6 +1005,22 @@ static int text_number(const char *p, uint64_t max, uint64_t *out)
     return 0;
 }
 
+/* The name in such a line: from where up to where, or NULL. */
+static const char *header_name(const char *line, const char **end)
+{
+    const char *p = hd_scan_is(line, "-kernel name = "), *q = p;
+
+    if (p == NULL)
+        return NULL;
+    while (*q != '\n' && *q != '\r' &&
+           (*q != '#' || hd_scan_blank(q - 1) == NULL))
+        q++;
+    while (q > p && hd_scan_blank(q - 1) != NULL)
+        q--;
+    *end = q;
+    return p;
+}
+
 /* A line "-what = value". */
 static int header_line(struct hd_trace_text *t, struct header *h,
                        const char *line)
@@ -1017,7 +1046,7 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         {"-local mem base_addr = ", AT(local_base), true, 0, 0, 0},
 #undef AT
     };
-    const char *p;
+    const char *p, *end;
     uint64_t v;
 
     for (size_t i = 0; i < HD_LEN(field); i++) {
@@ -1035,13 +1064,7 @@ static int header_line(struct hd_trace_text *t, struct header *h,
             *(uint32_t *)(void *)to = (uint32_t)v;
         return 0;
     }
-    if ((p = hd_scan_is(line, "-kernel name = ")) != NULL) {
-        const char *end = p;
-        while (*end != '\n' && *end != '\r' &&
-               (*end != '#' || hd_scan_blank(end - 1) == NULL))
-            end++;
-        for (; end > p && hd_scan_blank(end - 1) != NULL; end--)
-            ;
+    if ((p = header_name(line, &end)) != NULL) {
         h->k.name =
             hd_container_name(t->container, p, (size_t)(end - p), t->err);
         return t->err->code;
@@ -1088,6 +1111,7 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
         k->name = hd_container_name(t->container, "kernel", 6, t->err);
     t->warps = hd_trace_warps(k);
     if (k->name == NULL ||
+        hd_choice_blocks(t->choice, k, &t->left, t->err) != 0 ||
         (t->k = hd_container_kernel(t->container, k, t->err)) == NULL)
         return t->err->code;
     hd_lines_kernel(t->lines, k->version, h->lineinfo);
@@ -1159,6 +1183,10 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
         const char *q = NULL;
 
         t->line++;
+        if (HD_UNLIKELY(t->passed) && hd_scan_is(p, "#END_TB") == NULL) {
+            p = hd_scan_line_end(p) + 1;
+            continue;
+        }
         if (HD_LIKELY(t->in_warp && t->sized && is_inst(p))) {
             if (t->lines_read == 0 && (q = same_start(t, p, end)) != NULL) {
                 p = q;
@@ -1203,6 +1231,8 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
 
     if (!h->done)
         return wrong(t, "the file ends inside its header");
+    if (t->in_block && t->passed)
+        t->in_block = false;
     if (t->in_block) {
         bool cut = t->in_warp && (!t->sized || t->lines_read < t->insts);
         if (!t->numbered || t->seen != hd_ones(t->warps) || cut)
@@ -1212,13 +1242,14 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
         note(t, HD_TN_UNENDED_BLOCK);
     }
     if (k->blocks == 0)
-        return wrong(t, "the file has no thread block");
+        return wrong(t, "the file has no thread block%s",
+                     hd_choice_some(t->choice) ? " of those chosen" : "");
     k->insts = t->warp.insts;
     k->thread_insts = t->warp.thread_insts;
     k->mem_insts = t->warp.mem_insts;
     k->lane_addrs = t->warp.lane_addrs;
     t->line = 0;
-    if (k->blocks < (uint64_t)k->grid[0] * k->grid[1] * k->grid[2])
+    if (t->left != 0)
         note(t, HD_TN_MISSING_BLOCKS);
     return hd_container_pack(t->container, t->pack, t->err);
 }
@@ -1243,7 +1274,7 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
     t->warp.classes = t->container->classes;
     if (t->warp.classes) /* what follows needs each of its instructions */
         t->start.tries = START_TRIES;
-    t->in_block = t->in_warp = t->held.any = false;
+    t->in_block = t->in_warp = t->held.any = t->passed = false;
     t->x = &t->container->context[t->container->contexts - 1];
     h.k.context = (uint32_t)t->container->contexts - 1;
     t->warp.insts = t->warp.thread_insts = 0;
@@ -1252,6 +1283,11 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
         unended = r == 2;
         if ((r = read_lines(t, &h, p, end)) != 0)
             break;
+        if (h.done && t->left == 0 && !t->in_block &&
+            hd_choice_some(t->choice)) {
+            unended = false;
+            break;
+        }
     }
     if (r == 0 && unended)
         note(t, HD_TN_NO_NEWLINE);
@@ -1261,4 +1297,29 @@ int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
         r = hd_err_memory(err);
     hd_trace_in_close(in);
     return r;
+}
+
+char *hd_trace_text_name(const char *path, struct heddle_error *err)
+{
+    struct hd_trace_in *in = hd_trace_in_open(path, err);
+    const char *p = NULL, *end = NULL, *from = "kernel", *to = from + 6;
+    char *out = NULL;
+    int r;
+
+    if (in == NULL)
+        return NULL;
+    if ((r = hd_trace_in_more(in, &p, &end, err)) >= 0) {
+        for (; r > 0 && p < end && !ends_header(p); p = hd_scan_line_end(p) + 1)
+            if (header_name(p, &to) != NULL) {
+                from = header_name(p, &to);
+                break;
+            }
+        size_t n = (size_t)(to - from);
+        if ((out = calloc(n + 1, 1)) != NULL)
+            memcpy(out, from, n);
+        else
+            hd_err_memory(err);
+    }
+    hd_trace_in_close(in);
+    return out;
 }

@@ -5,6 +5,7 @@
 #ifndef HD_TRACE_TEXT_H
 #define HD_TRACE_TEXT_H
 
+#include "choose.h"
 #include "trace.h"
 
 /* ---- whole lines of a file (in.c) ---------------------------------- */
@@ -285,8 +286,10 @@ const struct heddle_error *hd_lines_error(const struct hd_lines *c);
 
 struct hd_trace_text;
 
-/* A reader that adds kernels to `container`.  NULL: out of memory. */
-struct hd_trace_text *hd_trace_text_new(struct hd_container *container);
+/* A reader that adds kernels to `container`, of which it reads the blocks that
+ * `choice` has.  NULL: out of memory. */
+struct hd_trace_text *hd_trace_text_new(struct hd_container *container,
+                                        const struct hd_choice *choice);
 void hd_trace_text_free(struct hd_trace_text *t);
 
 /*
@@ -295,6 +298,14 @@ void hd_trace_text_free(struct hd_trace_text *t);
  */
 int hd_trace_text_kernel(struct hd_trace_text *t, const char *path,
                          struct hd_pages *pages, struct heddle_error *err);
+
+/* The name in the header of the kernel in `path`, for free(); NULL: an error.  */
+char *hd_trace_text_name(const char *path, struct heddle_error *err);
+
+/* Threads of an address space touch words [least, most) of their windows, which
+ * the trace saw at `base`. */
+void hd_trace_local(struct hd_trace_context *x, uint64_t least, uint64_t most,
+                    uint64_t base);
 
 /* Counts a note of an address space; `line` 0: the file as a whole. */
 void hd_trace_note(struct hd_trace_context *x, enum hd_trace_note n,
@@ -319,9 +330,10 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
                         struct heddle_error *err);
 void hd_trace_input_free(struct hd_trace_input *in);
 
-/* Reads the text of address space `context`, or of all of them if it is
- * HD_NONE, into an empty container and finishes that. */
+/* Reads what is chosen of the text of address space `context`, or of all of them
+ * if it is HD_NONE, into an empty container and finishes that. */
 int hd_trace_load(const struct hd_trace_input *in, uint32_t context,
-                  struct hd_container *container, struct heddle_error *err);
+                  struct hd_choice *choice, struct hd_container *container,
+                  struct heddle_error *err);
 
 #endif

@@ -13,6 +13,8 @@
  *     line.c       one instruction line: registers, opcode, addresses
  *     text.c       the lines of one kernel, and what its instructions touch
  *     list.c       kernelslist.g, directories, contexts
+ *     choose.c     which kernels and blocks are wanted
+ *     cut.c        a container of those that are
  *     pages.c      the pages that are touched
  *     frame.c      about 64 KB of thread blocks, packed and unpacked
  *     container.c  the container: frames and their index, memory or file
@@ -100,6 +102,14 @@ struct hd_trace_kernel {
     uint32_t frame0, frames;
     size_t call0, calls; /* what its host does before it and next to it */
 };
+
+/* Blocks of its grid, of which a trace may hold fewer. */
+static inline uint64_t hd_trace_grid(const struct hd_trace_kernel *k)
+{
+    uint64_t plane = (uint64_t)k->grid[0] * k->grid[1], z = k->grid[2];
+
+    return z != 0 && plane > UINT64_MAX / z ? UINT64_MAX : plane * z;
+}
 
 /* What a host says of an allocation of its address space, or does to it. */
 struct hd_trace_call {
@@ -352,6 +362,9 @@ int hd_container_call(struct hd_container *b, const struct hd_trace_call *c,
  */
 int hd_container_pack(struct hd_container *b, struct hd_packer *k,
                       struct heddle_error *err);
+/* Adds the bytes of a frame to the last kernel, as they are. */
+int hd_container_put(struct hd_container *b, const unsigned char *p, size_t n,
+                     uint32_t blocks, struct heddle_error *err);
 /* hd_container_pack when the block that ends now fills a frame; counts the
  * block. */
 int hd_container_block_end(struct hd_container *b, struct hd_packer *k,
@@ -382,21 +395,29 @@ int hd_container_copy(struct hd_container *in, uint32_t context,
                       struct hd_container *out, size_t limit,
                       struct heddle_error *err);
 
+/* Of that the strings, and the address spaces without kernels. */
+int hd_container_copy_head(const struct hd_container *in, uint32_t context,
+                           struct hd_container *out, struct heddle_error *err);
+
 /* ---- replaying (source.c) ------------------------------------------ */
 
 /*
  * A source that replays one address space of a finished container and takes
  * the container.  `resident` bounds the bytes of frames that resident blocks
- * need; with `streams` kernels of different streams overlap.  NULL on error;
- * then the container is still the caller's.
+ * need; with `streams` kernels of different streams overlap.  All kernels run
+ * `times` times over.  NULL on error; then the container is still the caller's.
  */
 struct hd_source *hd_trace_source(struct hd_container *container,
                                   uint32_t context, uint64_t resident,
-                                  bool streams, struct heddle_error *err);
+                                  bool streams, uint32_t times,
+                                  struct heddle_error *err);
 
 /* The container of such a source, or NULL if it is another kind. */
 struct hd_container *hd_trace_source_container(const struct hd_source *s,
                                                uint32_t *context);
+
+/* How often such a source runs its kernels. */
+uint32_t hd_trace_source_times(const struct hd_source *s);
 
 /* ---- the index as bytes -------------------------------------------------- */
 

@@ -13,11 +13,11 @@ local warnings = require "heddle.warnings"
 local M = {
     summary = "convert, record, print and check traces",
     usage = [[
-usage: heddle trace convert IN OUT [classes=true]
+usage: heddle trace convert IN OUT [classes=true] [kernels=LIST] [blocks=N]
        heddle trace record APP OUT [name=value...]
        heddle trace dump FILE [kernel=N] [block=N]
-       heddle trace info FILE
-       heddle trace check FILE
+       heddle trace info FILE [kernels=LIST] [blocks=N]
+       heddle trace check FILE [kernels=LIST] [blocks=N]
 
 A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
 .traceg.xz, or heddle's own container (.hdt).
@@ -37,7 +37,10 @@ A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
   check     prints what looks wrong, and the map of what is touched; the exit
             status is 65 when something is fatal
 
-context=N selects an address space where a trace has several.
+context=N selects an address space where a trace has several.  kernels=1,4-7,gemm
+chooses kernels by number, range of numbers or a regular expression found in the
+name; blocks=64 the first 64 blocks of each, blocks=64-127 those.  What is not
+chosen of a text is not read.
 ]],
 }
 
@@ -87,13 +90,29 @@ local function workload_of(word, named)
     return d.make(), d.key:find "^trace:"
 end
 
+--- Takes kernels= and blocks= out, as trace.open takes them: texts.
+local function chosen_of(named)
+    local o = { kernels = named.kernels, blocks = named.blocks }
+    named.kernels, named.blocks = nil, nil
+    for k, v in pairs(o) do
+        o[k] = tostring(v)
+    end
+    return o
+end
+
 function M.convert(args)
     local plain, named = words(args, 2)
     expect(plain, 2, "convert IN OUT")
-    local classes = named.classes
+    local classes, context = named.classes, number(named, "context", 0)
+    local o = chosen_of(named)
     named.classes = nil
     nothing_left(named)
-    trace.convert(plain[1], plain[2], { classes = classes })
+    if context or next(o) then -- one address space, or what is chosen of it
+        o.classes, o.context = classes, context
+        trace.record(trace.open(plain[1], o), plain[2])
+    else
+        trace.convert(plain[1], plain[2], { classes = classes })
+    end
     for i = 0, trace.contexts(plain[2]) - 1 do
         local w = trace.open(plain[2], { context = i })
         for _, text in ipairs(warnings.trace(trace.info(w).name, w)) do
@@ -168,19 +187,24 @@ local INFO = {
     { "file_bytes", "bytes of the file" },
 }
 
+--- The address spaces to look at: from, to, how many there are; and the options
+-- to open them with.  What is chosen is of one of them.
 local function contexts_of(plain, named)
     local only = number(named, "context", 0)
+    local o = chosen_of(named)
     nothing_left(named)
     local n = trace.contexts(plain[1])
-    return only or 0, only or n - 1, n
+    only = only or next(o) and 0
+    return only or 0, only or n - 1, n, o
 end
 
 function M.info(args)
     local plain, named = words(args, 2)
     expect(plain, 1, "info FILE")
-    local from, to, n = contexts_of(plain, named)
+    local from, to, n, o = contexts_of(plain, named)
     for i = from, to do
-        local w = trace.open(plain[1], { context = i })
+        o.context = i
+        local w = trace.open(plain[1], o)
         local facts = trace.info(w)
         io.write(n > 1 and ("address space %d: %s\n"):format(i, facts.name)
             or facts.name .. "\n")
@@ -220,10 +244,11 @@ end
 function M.check(args)
     local plain, named = words(args, 2)
     expect(plain, 1, "check FILE")
-    local from, to = contexts_of(plain, named)
+    local from, to, _, o = contexts_of(plain, named)
     local fatal = false
     for i = from, to do
-        local w = trace.open(plain[1], { context = i })
+        o.context = i
+        local w = trace.open(plain[1], o)
         trace.verify(w)
         local notes = trace.notes(w)
         for _, n in ipairs(notes) do
