@@ -386,7 +386,7 @@ static void header_errors(void **state)
     static const struct {
         const char *text, *error;
     } row[] = {
-        {"", "ends inside its header"},
+        {"", "the file is empty"},
         {"-grid dim = (1,1,1)\n", "ends inside its header"},
         {"-grid dim = (1,1\n", "expected (x,y,z)"},
         {"-nregs = many\n", "expected a number"},

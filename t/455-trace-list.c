@@ -337,6 +337,8 @@ static void other_forms(void **state)
     refused_twice("kernel-1.traceg.zst", zstd, sizeof zstd, "(zstd -d)");
     kit_write_n(&kit, "kernelslist.g", gzip, sizeof gzip);
     refused("kernelslist.g: compressed with gzip");
+    unlink(kit_file(&kit, "kernel-1.traceg")); /* of the tests before */
+    unlink(kit_file(&kit, "kernel-1.tracez"));
     refused_twice("kernel-1.trace", raw, strlen(raw),
                   "kernel-1.trace:5: a raw trace");
     refused_twice("kernel-1.traceg", raw, strlen(raw),

@@ -227,7 +227,7 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 55100, policies = 3350, work = 19100,
+for folder, most in pairs { engine = 55100, policies = 3350, work = 19400,
     shell = 13900 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
         .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")

@@ -73,6 +73,8 @@ struct heddle_trace_options {
     /* Which blocks of each of them: so many, the first ("64"), or those with
      * such an index in its grid ("64-127").  NULL: all. */
     const char *blocks;
+    int repair; /* of a text: headers with more registers than a thread can have
+                   get as many as their instructions name */
     uint32_t times; /* so often all of this runs; 0: once */
 };
 

@@ -46,6 +46,7 @@ static int open_trace(lua_State *L)
         OPTION(streams),
         OPTION(kernels),
         OPTION(blocks),
+        OPTION(repair),
         RANGE(times, 1, HEDDLE_TRACE_TIMES),
         HL_END};
     const char *path = hl_text(L, 1);
@@ -75,7 +76,8 @@ static int contexts(lua_State *L)
 static int convert(lua_State *L)
 {
     static const struct hl_field known[] = {
-        HL_FIELD(struct heddle_trace_options, classes), HL_END};
+        HL_FIELD(struct heddle_trace_options, classes),
+        HL_FIELD(struct heddle_trace_options, repair), HL_END};
     struct heddle_trace_options o = {0};
     char text[ROOM];
     int r;

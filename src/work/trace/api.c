@@ -163,6 +163,7 @@ heddle_workload *heddle_trace_open(const char *path,
                 hd_container_memory(o->keep != 0 ? o->keep : KEEP, &err);
             if (container != NULL) {
                 container->classes = o->classes != 0;
+                container->repair = o->repair != 0;
                 hd_trace_load(&in, context, choice, container, &err);
             }
             context = 0;
@@ -223,6 +224,7 @@ int heddle_trace_convert_with(const char *in, const char *out,
     to = hd_container_create(out, &err);
     if (to != NULL && input.form != HD_TF_CONTAINER) {
         to->classes = o->classes != 0;
+        to->repair = o->repair != 0;
         hd_trace_load(&input, HD_NONE, NULL, to, &err);
     }
     if (to != NULL && input.form == HD_TF_CONTAINER && (from = hd_container_open(in, &err)) != NULL)

@@ -119,12 +119,32 @@ static int xz_error(struct hd_trace_in *in, lzma_ret r,
                       in->path, (unsigned long long)in->z.total_in, why);
 }
 
-/* Forms of compression that are not read; NULL: it is none. */
-static const char *other_form(const unsigned char *p, ssize_t n)
+/* Forms of compression that are not read, and what undoes them. */
+static const struct form {
+    const char *magic, *name, *undo;
+} forms[] = {{"\x1f\x8b", "gzip", "gzip -d"},
+             {"\x28\xb5\x2f\xfd", "zstd", "zstd -d"},
+             {"BZh", "bzip2", "bzip2 -d"},
+             {"PK\3\4", "zip", "unzip"}};
+
+/* NULL: it is none. */
+static const struct form *other_form(const unsigned char *p, ssize_t n)
 {
-    if (n >= 2 && memcmp(p, "\x1f\x8b", 2) == 0)
-        return "gzip";
-    return n >= 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0 ? "zstd" : NULL;
+    for (size_t i = 0; i < HD_LEN(forms); i++) {
+        size_t m = strlen(forms[i].magic);
+        if (n >= (ssize_t)m && memcmp(p, forms[i].magic, m) == 0)
+            return &forms[i];
+    }
+    return NULL;
+}
+
+/* An archive of a directory, by its name. */
+static bool in_archive(const char *path)
+{
+    size_t n = strlen(path);
+
+    return strstr(path, ".tar.") != NULL ||
+           (n > 4 && strcmp(path + n - 4, ".tgz") == 0);
 }
 
 /* The first bytes decide whether the file is compressed.  0 or an error. */
@@ -136,12 +156,17 @@ static int in_start(struct hd_trace_in *in, struct heddle_error *err)
 
     if (n < 0)
         return err->code;
-    const char *other = other_form(in->packed, n);
+    const struct form *other = other_form(in->packed, n);
+    if (other != NULL && in_archive(in->path))
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "%s: an archive; unpack it (tar -xf) and open the "
+                          "directory",
+                          in->path);
     if (other != NULL)
         return hd_err_set(err, HEDDLE_EDATA,
                           "%s: compressed with %s, which heddle does not read; "
-                          "decompress it (%s -d), or compress it with xz",
-                          in->path, other, other);
+                          "decompress it (%s), or compress it with xz",
+                          in->path, other->name, other->undo);
     if (n == sizeof magic && memcmp(in->packed, magic, sizeof magic) == 0) {
         lzma_ret r = lzma_stream_decoder(&in->z, XZ_MEMORY, LZMA_CONCATENATED);
         if (r != LZMA_OK)

@@ -65,6 +65,8 @@ struct hd_lines {
     struct inst place[PLACES + 1][2]; /* by the pc before; first in a warp */
     uint64_t *addr;
     size_t room_addr;
+    uint32_t
+        registers; /* that instructions of the kernel name, R0 to the last */
 };
 
 /* Records what was expected at a place in a line; returns NULL. */
@@ -269,6 +271,16 @@ static uint8_t registers_each(const struct hd_trace_inst *i)
     return (uint8_t)hd_max_u64(1, n != 0 ? i->bytes / 4 / n : 1);
 }
 
+/* Adds the registers that an instruction names. */
+static void count_registers(struct hd_lines *c, const struct hd_trace_inst *i)
+{
+    for (unsigned k = 0; k < i->regs; k++) {
+        uint32_t last = i->reg[k] + (k < i->dsts ? i->each : 1u);
+        if (i->reg[k] < 255 && last > c->registers)
+            c->registers = last;
+    }
+}
+
 /* Parses the part after the mask, up to the end of the width. */
 static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
 {
@@ -306,6 +318,7 @@ static const char *scan_post(struct hd_lines *c, const char *p, struct inst *s)
     for (s->i.bytes = 1; s->i.bytes < bytes;)
         s->i.bytes *= 2;
     s->i.each = registers_each(&s->i);
+    count_registers(c, &s->i);
     s->bulk = s->i.op.where == HD_OW_TMA && c->version >= 6;
     s->addressed = width != 0 || s->bulk;
     return q;
@@ -415,6 +428,7 @@ void hd_lines_free(struct hd_lines *c)
 
 void hd_lines_kernel(struct hd_lines *c, uint32_t version, bool lineinfo)
 {
+    c->registers = 0;
     if (c->settled) /* else nothing is there yet */
         memset(c->place, 0, sizeof c->place);
     hd_err_clear(&c->err);
@@ -433,6 +447,11 @@ void hd_lines_warp(struct hd_lines *c)
 void hd_lines_after(struct hd_lines *c, uint32_t pc)
 {
     c->next = &c->place[(pc * 0x9e3779b1u) >> 22];
+}
+
+uint32_t hd_lines_registers(const struct hd_lines *c)
+{
+    return c->registers;
 }
 
 const struct heddle_error *hd_lines_error(const struct hd_lines *c)

@@ -8,7 +8,12 @@
  *   kernel...                  a kernel's file, next to the list
  *
  * Blank lines are passed over; others too, but counted for the lint.  A kernel
- * may be listed without the .xz that its file has, or with one it lost.
+ * may be listed in another form than its file has: .traceg, .traceg.xz,
+ * .tracez. Accel-Sim's tracer writes no events and no waits; lines of those
+ * that others do are counted apart, because kernels of different streams that
+ * overlap would need them (source.c).  A raw list, whose kernels were not
+ * post-processed, a directory with no other, and files that are no list get
+ * words of their own.
  *
  * Since 2025 a process with several CUDA contexts writes a list for each
  * (kernelslist_ctx_0x...); a context is an address space.  In a directory
@@ -89,9 +94,47 @@ static int by_list(const void *a, const void *b)
     return fx == 0 || fy == 0 ? (fy == 0) - (fx == 0) : strcmp(x, y);
 }
 
+/* What a directory without a list has instead. */
+struct instead {
+    char raw[64]; /* the tracer's own list; "": none */
+    size_t kernels;
+    bool traces; /* a directory, as the tracer makes it */
+};
+
+static void see_instead(struct instead *n, const char *name)
+{
+    if (strncmp(name, "kernelslist", 11) == 0)
+        snprintf(n->raw, sizeof n->raw, "%.63s", name);
+    n->kernels += strncmp(name, "kernel-", 7) == 0 &&
+                  (strstr(name, ".traceg") != NULL || ends(name, ".tracez"));
+    n->traces |= strcmp(name, "traces") == 0;
+}
+
+static int no_list(const char *path, const struct instead *n,
+                   struct heddle_error *err)
+{
+    if (n->raw[0] != '\0')
+        return hd_err_set(err, HEDDLE_ENOINPUT,
+                          "%s: no kernelslist.g in this directory, only the "
+                          "tracer's own %s, of raw traces; run the tracer's "
+                          "post-processing on it first "
+                          "(post-traces-processing %s, older ones %s/%s)",
+                          path, n->raw, path, path, n->raw);
+    if (n->kernels != 0)
+        return hd_err_set(err, HEDDLE_ENOINPUT,
+                          "%s: no kernelslist.g in this directory for its %zu "
+                          "kernels; write their names to it, one a line, in "
+                          "the order in which they ran",
+                          path, n->kernels);
+    return hd_err_set(err, HEDDLE_ENOINPUT,
+                      "%s: no kernelslist.g in this directory%s", path,
+                      n->traces ? "; its folder traces may have one" : "");
+}
+
 static int read_dir(const char *path, struct hd_trace_input *in,
                     struct heddle_error *err)
 {
+    struct instead instead = {0};
     DIR *d = opendir(path);
     struct dirent *e;
     char *dir = path_join(path, strlen(path), "/", 1, "");
@@ -105,10 +148,11 @@ static int read_dir(const char *path, struct hd_trace_input *in,
         const char *s = e->d_name;
         if (strncmp(s, "kernelslist", 11) == 0 && ends(s, ".g"))
             add_path(in, path_join(dir, strlen(dir), s, strlen(s), ""), err);
+        else
+            see_instead(&instead, s);
     }
     if (err->code == 0 && in->n == 0)
-        hd_err_set(err, HEDDLE_ENOINPUT,
-                   "%s: no kernelslist.g in this directory", path);
+        no_list(path, &instead, err);
     if (in->n != 0)
         qsort(in->path, in->n, sizeof *in->path, by_list);
     if (d != NULL)
@@ -172,6 +216,8 @@ int hd_trace_input_open(const char *path, struct hd_trace_input *in,
         hd_trace_input_free(in);
     return r;
 }
+
+#define LARGEST (1ull << 44) /* bytes of an allocation */
 
 /* ---- allocations --------------------------------------------------------- */
 
@@ -255,6 +301,8 @@ static int alloc_line(struct list *l, const char *line, const char *p,
         return list_bad_line(l, line, "expected an address and a size");
     if (base >= HD_TRACE_VA_END || bytes > HD_TRACE_VA_END - base)
         return list_bad_line(l, line, "this is not below 2^48");
+    if (bytes > LARGEST)
+        return list_bad_line(l, line, "an allocation of more than 16 TB");
     if (bytes == 0)
         return 0;
     return hd_container_alloc(l->container,
@@ -282,37 +330,98 @@ static int list_kernel(struct list *l, const char *path)
     return hd_trace_text_kernel(l->text, path, &l->pages, l->err);
 }
 
+/* How many characters of a kernel's path are not its form. */
+static size_t list_stem(const char *path)
+{
+    const char *dot = strstr(base_name(path), ".trace");
+
+    return dot != NULL ? (size_t)(dot - path) : strlen(path);
+}
+
+/* The file of a kernel in one of so many forms; NULL if there is none, or no
+ * memory. */
+static char *list_form(const char *path, const char *const *forms, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *other = path_join(path, list_stem(path), "", 0, forms[i]);
+        if (other == NULL || access(other, F_OK) == 0)
+            return other;
+        free(other);
+    }
+    return NULL;
+}
+
 static int kernel_line(struct list *l, const char *p)
 {
+    static const char *const forms[] = {".traceg", ".traceg.xz", ".tracez"};
+    static const char *const raws[] = {".trace", ".trace.xz"};
     size_t n = strcspn(p, " \t\r\n");
     size_t dir = (size_t)(base_name(l->path) - l->path);
-    char *path = path_join(l->path, dir, p, n, "");
-    int r;
+    char *path = path_join(l->path, dir, p, n, ""), *other = NULL;
+    bool raw =
+        path != NULL && (ends(path, ".trace") || ends(path, ".trace.xz"));
+    int r = 0;
 
-    if (path != NULL && access(path, F_OK) != 0) {
-        bool xz = ends(path, ".xz");
-        char *other =
-            path_join(l->path, dir, p, xz ? n - 3 : n, xz ? "" : ".xz");
-        if (other != NULL && access(other, F_OK) == 0) {
-            free(path);
-            path = other;
-        } else {
-            free(other);
-        }
-    }
     if (path == NULL)
         return hd_err_memory(l->err);
-    r = list_kernel(l, path);
+    bool there = access(path, F_OK) == 0;
+    if (raw || !there)
+        other = list_form(path, forms, HD_LEN(forms));
+    if (raw && other != NULL) {
+        r = list_bad_line(l, p,
+                          "a raw trace; post-processing has grouped it in "
+                          "another file, which a kernelslist.g lists");
+    } else if (!there && other != NULL) {
+        free(path);
+        path = other;
+        other = NULL;
+    } else if (!there && !raw &&
+               (other = list_form(path, raws, HD_LEN(raws))) != NULL) {
+        r = list_bad_line(l, p,
+                          "not there, only its raw trace; run the "
+                          "tracer's post-processing again");
+    }
+    r = r != 0 ? r : list_kernel(l, path);
+    free(other);
     free(path);
     return r;
 }
 
+/* A line that orders streams. */
+static bool list_event(const char *p)
+{
+    static const char *const calls[] = {
+        "EventRecord",       "StreamWaitEvent",   "EventSynchronize",
+        "StreamSynchronize", "DeviceSynchronize", "CtxSynchronize"};
+    const char *q = hd_scan_is(p, "cuda");
+
+    q = q != NULL ? q : hd_scan_is(p, "cu");
+    for (size_t i = 0; q != NULL && i < HD_LEN(calls); i++)
+        if (hd_scan_is(q, calls[i]) != NULL)
+            return true;
+    return false;
+}
+
 static int list_line(struct list *l, const char *p)
 {
+    struct hd_trace_context *x =
+        &l->container->context[l->container->contexts - 1];
     const char *q;
 
     if (*hd_skip_blank(p) == '\n')
         return 0;
+    if (hd_scan_is(p, "kernel id,") != NULL)
+        return list_bad_line(l, p,
+                             "the tracer's table of kernels, not a list; "
+                             "open the directory that it is in");
+    if (hd_scan_is(p, "MEMTRACE:") != NULL)
+        return list_bad_line(l, p,
+                             "the output of NVBit's mem_trace, which has "
+                             "no instructions; use Accel-Sim's tracer");
+    if (list_event(p)) {
+        hd_trace_note(x, HD_TN_EVENT_LINE, l->path, l->line);
+        return 0;
+    }
     if ((q = hd_scan_is(p, "MemcpyHtoD")) != NULL)
         return alloc_line(l, p, q, "copy");
     if ((q = hd_scan_is(p, "cudaMalloc")) != NULL)
@@ -327,8 +436,7 @@ static int list_line(struct list *l, const char *p)
         l->odd_line = l->line;
         snprintf(l->odd, sizeof l->odd, "%.*s", (int)(q - p), p);
     }
-    hd_trace_note(&l->container->context[l->container->contexts - 1],
-                  HD_TN_LIST_LINE, l->path, l->line);
+    hd_trace_note(x, HD_TN_LIST_LINE, l->path, l->line);
     return 0;
 }
 

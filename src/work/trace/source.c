@@ -17,7 +17,8 @@
  * Streams.  Where it is asked for, kernels of different streams of the trace
  * overlap: each stream has a replayer of its own on the container, and its
  * contexts are known by the stream, too.  Stream 0 is the default one.  A trace
- * has no events, so what kernels of two streams have waited for is not known.
+ * has no events, so what kernels of two streams have waited for is not known;
+ * one whose list names some (list.c) runs its kernels in turn only.
  *
  * Local memory.  The trace knows the offset in a thread's window.  As the
  * hardware interleaves threads, word k of the thread in slot s is at
@@ -226,12 +227,14 @@ static int replay_bind(void *self, struct hd_env *env, uint32_t app,
     for (uint32_t i = 0; i < slots; i++)
         t->c[i].frame = HD_NONE;
     place_local(t);
-    if (t->local_base + t->local_bytes > HD_TRACE_VA_END) {
+    if (t->local_bytes != 0 &&
+        t->local_base + t->local_bytes > HD_TRACE_VA_END) {
+        hd_err_set(env->err, HEDDLE_EDATA,
+                   "trace %s: %llu bytes of local memory find no place below "
+                   "2^48",
+                   t->source.name, (unsigned long long)t->local_bytes);
         unbind(t);
-        return hd_err_set(env->err, HEDDLE_EDATA,
-                          "trace %s: %llu bytes of local memory find no place "
-                          "below 2^48",
-                          t->source.name, (unsigned long long)t->local_bytes);
+        return env->err->code;
     }
     return 0;
 }
@@ -735,10 +738,18 @@ static uint32_t lines_number(uint64_t id[HD_STREAMS], uint32_t *n, uint64_t of)
 static int replay_streams(struct replayer *t, struct heddle_error *err)
 {
     const struct hd_container *b = t->container;
+    const struct hd_trace_context *space = &b->context[t->context];
     uint64_t id[HD_STREAMS];
     uint32_t n = 0;
 
-    if (b->context[t->context].local_words != 0)
+    if (space->notes > HD_TN_EVENT_LINE &&
+        space->note[HD_TN_EVENT_LINE].count != 0)
+        return hd_err_set(err, HEDDLE_EDATA,
+                          "trace %s: %s: with `streams' a list without events "
+                          "is expected, which heddle does not keep; kernels "
+                          "that run in turn need none",
+                          t->source.name, space->note[HD_TN_EVENT_LINE].where);
+    if (space->local_words != 0)
         return hd_err_set(err, HEDDLE_EDATA,
                           "trace %s: with `streams' a trace without local "
                           "memory is expected, which blocks of kernels that "

@@ -51,14 +51,17 @@
 #include <stdio.h>
 
 enum {
-    LANES = 32,        /* of a warp of a text trace */
-    BULK_STEP = 32,    /* bytes from lane to lane of a bulk copy */
-    BULK_LANES = 8192, /* of one instruction: 256 KB */
-    RUNS = 64,         /* of the blocks of a kernel that are remembered */
-    START = 4096,      /* characters of a start */
-    START_REGS = 128,  /* that it writes */
-    START_TRIES = 16,  /* in a kernel, to learn one */
-    TRACER_KNOWN = 6   /* last version of the tracer whose lines are known */
+    LANES = 32,         /* of a warp of a text trace */
+    BULK_STEP = 32,     /* bytes from lane to lane of a bulk copy */
+    BULK_LANES = 8192,  /* of one instruction: 256 KB */
+    RUNS = 64,          /* of the blocks of a kernel that are remembered */
+    START = 4096,       /* characters of a start */
+    START_REGS = 128,   /* that it writes */
+    START_TRIES = 16,   /* in a kernel, to learn one */
+    REGISTERS = 8,      /* hardware gives a thread registers in such units */
+    GRID_X = INT32_MAX, /* CUDA's limits of a grid */
+    GRID_YZ = 65535,
+    TRACER_KNOWN = 6 /* last version of the tracer whose lines are known */
 };
 
 /* One warp: its open run and its scoreboard. */
@@ -991,6 +994,7 @@ static int text_end_block(struct hd_trace_text *t)
 struct header {
     struct hd_trace_kernel k;
     bool grid, block, lineinfo, done;
+    bool repair; /* its registers are those of the instructions */
     uint64_t lines;
 };
 
@@ -1055,8 +1059,14 @@ static int header_line(struct hd_trace_text *t, struct header *h,
         uint64_t max = field[i].wide ? UINT64_MAX : UINT32_MAX;
         if (text_number(p, max, &v) != 0)
             return text_bad_line(t, line, "expected a number");
-        if (field[i].most != 0 && (v < field[i].least || v > field[i].most))
-            note(t, (enum hd_trace_note)field[i].note);
+        bool odd = v < field[i].least || v > field[i].most;
+        if (field[i].most != 0 && odd) {
+            bool repair =
+                field[i].note == HD_TN_BAD_REGISTERS && t->container->repair;
+            h->repair |= repair;
+            note(t,
+                 repair ? HD_TN_REPAIRED : (enum hd_trace_note)field[i].note);
+        }
         char *to = (char *)&h->k + field[i].offset;
         if (field[i].wide)
             *(uint64_t *)(void *)to = v;
@@ -1098,7 +1108,8 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
         return wrong(t, "the header has no `-%s dim = (x,y,z)'",
                      h->grid ? "block" : "grid");
     for (unsigned i = 0; i < 3; i++) {
-        if (k->block[i] == 0 || k->block[i] > 2048 || k->grid[i] == 0)
+        if (k->block[i] == 0 || k->block[i] > 2048 || k->grid[i] == 0 ||
+            k->grid[i] > (i == 0 ? GRID_X : GRID_YZ))
             dim = 0;
     }
     if (dim == 0 || hd_trace_threads(k) > 2048)
@@ -1225,10 +1236,28 @@ static int read_lines(struct hd_trace_text *t, struct header *h, const char *p,
     return 0;
 }
 
+/* The file ends inside a block; what is before it can be used. */
+static int cut_off(struct hd_trace_text *t)
+{
+    bool first = t->runs == 1 && t->run[0].from == 0 && t->k->blocks != 0;
+    char use[80] = "";
+
+    if (first)
+        snprintf(
+            use, sizeof use, "; the %llu before it can be chosen: blocks=%llu",
+            (unsigned long long)t->k->blocks, (unsigned long long)t->k->blocks);
+    return wrong(t, "the file ends inside a thread block%s", use);
+}
+
 static int end_kernel(struct hd_trace_text *t, const struct header *h)
 {
     struct hd_trace_kernel *k = t->k;
 
+    if (!h->done && t->line == 0)
+        return hd_err_set(t->err, HEDDLE_EDATA,
+                          "%s: the file is empty: the tracer or its "
+                          "post-processing has failed on this kernel",
+                          t->path);
     if (!h->done)
         return wrong(t, "the file ends inside its header");
     if (t->in_block && t->passed)
@@ -1236,7 +1265,7 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
     if (t->in_block) {
         bool cut = t->in_warp && (!t->sized || t->lines_read < t->insts);
         if (!t->numbered || t->seen != hd_ones(t->warps) || cut)
-            return wrong(t, "the file ends inside a thread block");
+            return cut_off(t);
         if (text_end_block(t) != 0)
             return t->err->code;
         note(t, HD_TN_UNENDED_BLOCK);
@@ -1244,6 +1273,9 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
     if (k->blocks == 0)
         return wrong(t, "the file has no thread block%s",
                      hd_choice_some(t->choice) ? " of those chosen" : "");
+    if (h->repair)
+        k->regs = (hd_lines_registers(t->lines) + REGISTERS - 1) / REGISTERS *
+                  REGISTERS;
     k->insts = t->warp.insts;
     k->thread_insts = t->warp.thread_insts;
     k->mem_insts = t->warp.mem_insts;

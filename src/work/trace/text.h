@@ -277,6 +277,8 @@ void hd_lines_after(struct hd_lines *c, uint32_t pc);
  */
 const char *hd_lines_read(struct hd_lines *c, const char *p,
                           struct hd_line *out);
+/* How many registers the kernel's instructions name, so far. */
+uint32_t hd_lines_registers(const struct hd_lines *c);
 /* A list that is affine after all becomes so: one form for one access. */
 void hd_line_affine(struct hd_line *l);
 /* What was expected. */

@@ -157,7 +157,12 @@ enum hd_trace_level { HD_TL_CHECK, HD_TL_RUN, HD_TL_WRONG };
     X(BAD_REGISTERS, WRONG, "kernels of more than 255 registers a thread")     \
     X(BAD_BINARY, WRONG, "kernels of a binary version below 35")               \
     X(UNKNOWN_CLASS, RUN,                                                      \
-      "instructions of an opcode without a class, taken as unknown")
+      "instructions of an opcode without a class, taken as unknown")           \
+    X(EVENT_LINE, CHECK,                                                       \
+      "events and waits in the kernel list, which are not kept")               \
+    X(REPAIRED, RUN,                                                           \
+      "kernels with as many registers as their instructions name, for those "  \
+      "that the header says")
 
 enum hd_trace_note {
 #define X(code, level, text) HD_TN_##code,
@@ -299,6 +304,7 @@ struct hd_container {
     size_t calls, room_calls;
     uint32_t version; /* of the file */
     bool classes;     /* operations have classes and dependences */
+    bool repair;      /* of text: headers that cannot be are repaired */
     char **string;
     size_t strings, room_strings;
     uint64_t hash;       /* of the contents, however they are stored */

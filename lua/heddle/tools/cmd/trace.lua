@@ -13,7 +13,8 @@ local warnings = require "heddle.warnings"
 local M = {
     summary = "convert, record, print and check traces",
     usage = [[
-usage: heddle trace convert IN OUT [classes=true] [kernels=LIST] [blocks=N]
+usage: heddle trace convert IN OUT [classes=true] [repair=true] [kernels=LIST]
+                            [blocks=N]
        heddle trace record APP OUT [name=value...]
        heddle trace dump FILE [kernel=N] [block=N]
        heddle trace info FILE [kernels=LIST] [blocks=N]
@@ -24,7 +25,8 @@ A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
 
   convert   writes a container of all address spaces of IN, and says what is
             wrong with them, which the container keeps; classes=true: with
-            the classes of instructions, for core.classes
+            the classes of instructions, for core.classes; repair=true: with
+            headers that cannot be set right, as far as instructions tell
   record    writes what an application does, run without time; APP is one of
             `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file that
             returns one made with app{} or H.generator; name=value sets its
@@ -103,15 +105,16 @@ end
 function M.convert(args)
     local plain, named = words(args, 2)
     expect(plain, 2, "convert IN OUT")
-    local classes, context = named.classes, number(named, "context", 0)
-    local o = chosen_of(named)
-    named.classes = nil
+    local context, o = number(named, "context", 0), chosen_of(named)
+    local one = context or next(o) -- address space, or what is chosen of it
+    o.classes, o.repair = named.classes, named.repair
+    named.classes, named.repair = nil, nil
     nothing_left(named)
-    if context or next(o) then -- one address space, or what is chosen of it
-        o.classes, o.context = classes, context
+    if one then
+        o.context = context
         trace.record(trace.open(plain[1], o), plain[2])
     else
-        trace.convert(plain[1], plain[2], { classes = classes })
+        trace.convert(plain[1], plain[2], o)
     end
     for i = 0, trace.contexts(plain[2]) - 1 do
         local w = trace.open(plain[2], { context = i })
@@ -241,6 +244,19 @@ local function print_map(w)
     show()
 end
 
+--- What a user can do about a note of the reader (heddle_capture(7)).
+local ADVICE = {
+    BAD_REGISTERS = "repair=true (convert) gives these as many registers as "
+        .. "their instructions name, registers=N (record) all kernels N",
+    BAD_BINARY = "binary_version=80 (record) replaces it",
+    ZERO_ADDRESS = "the tracer has lost addresses: trace again with another "
+        .. "version of it",
+    UNKNOWN_OPCODE = "these accesses are missing from a run",
+    UNENDED_BLOCK = "the capture was cut off here: compare with its stats.csv",
+    MISSING_BLOCKS = "only the blocks that are there run",
+    EVENT_LINE = "kernels run in turn; streams = true is refused",
+}
+
 function M.check(args)
     local plain, named = words(args, 2)
     expect(plain, 1, "check FILE")
@@ -253,6 +269,9 @@ function M.check(args)
         local notes = trace.notes(w)
         for _, n in ipairs(notes) do
             io.write(n.fatal and "error: " or "note:  ", warnings.note(n), "\n")
+            if ADVICE[n.name] then
+                io.write("       ", ADVICE[n.name], "\n")
+            end
             fatal = fatal or n.fatal
         end
         if #notes == 0 then
