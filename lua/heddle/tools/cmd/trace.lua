@@ -17,7 +17,7 @@ usage: heddle trace convert IN OUT [classes=true] [repair=true] [kernels=LIST]
                             [blocks=N]
        heddle trace record APP OUT [name=value...]
        heddle trace dump FILE [kernel=N] [block=N]
-       heddle trace info FILE [kernels=LIST] [blocks=N]
+       heddle trace info FILE [machine=NAME] [kernels=LIST] [blocks=N]
        heddle trace check FILE [kernels=LIST] [blocks=N]
 
 A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
@@ -35,7 +35,8 @@ A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
             mask opcode space bytes addresses (of the active lanes); kernels
             count from 1, block is the index in the grid, from 0.  FILE may
             also be what record takes.
-  info      prints what is in a trace
+  info      prints what is in a trace; machine=NAME: and how long it would run
+            on that, and in what memory, by a part that is run (seconds=1.5)
   check     prints what looks wrong, and the map of what is touched; the exit
             status is 65 when something is fatal
 
@@ -201,9 +202,42 @@ local function contexts_of(plain, named)
     return only or 0, only or n - 1, n, o
 end
 
+local function span(seconds)
+    return seconds < 100 and ("%.1f s"):format(seconds)
+        or seconds < 6000 and ("%.0f min"):format(seconds / 60)
+        or ("%.1f h"):format(seconds / 3600)
+end
+
+--- Prints what a run of it would take.
+local function print_estimate(path, o, w, facts, machine, seconds)
+    local estimate = require "heddle.estimate"
+    local H = require "heddle"
+    local start = os.clock()
+    local sim <close> = H.sim { machine = machine,
+        apps = { H.trace(path, { context = o.context, kernels = o.kernels,
+            blocks = o.blocks }) } }
+    local e = estimate.of(w, facts.instructions, sim, os.clock() - start,
+        seconds)
+    if e.complete then
+        io.write(("  on %s: %s, to the end\n"):format(machine, span(e.seconds)))
+    else
+        io.write(("  on %s: about %s (%s to %s), by %.1f %% of the "
+            .. "instructions in %s\n"):format(machine, span(e.seconds),
+            span(e.low), span(e.high), 100 * e.share, span(e.spent)))
+    end
+    if e.kilobytes then
+        io.write(("  in %.0f MB\n"):format(e.kilobytes / 1024))
+    end
+end
+
 function M.info(args)
     local plain, named = words(args, 2)
     expect(plain, 1, "info FILE")
+    local machine, seconds = named.machine, tonumber(named.seconds or 0)
+    named.machine, named.seconds = nil, nil
+    if not seconds or seconds < 0 then
+        cli.usage("seconds=: a number of seconds is expected")
+    end
     local from, to, n, o = contexts_of(plain, named)
     for i = from, to do
         o.context = i
@@ -217,6 +251,10 @@ function M.info(args)
             end
         end
         io.write("  contents ", facts.hash, "\n")
+        if machine then
+            print_estimate(plain[1], o, w, facts, tostring(machine), seconds > 0
+                and seconds or require("heddle.estimate").SECONDS)
+        end
         print_kernels(w)
     end
 end
