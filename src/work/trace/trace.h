@@ -161,8 +161,9 @@ enum hd_trace_level { HD_TL_CHECK, HD_TL_RUN, HD_TL_WRONG };
     X(EVENT_LINE, CHECK,                                                       \
       "events and waits in the kernel list, which are not kept")               \
     X(REPAIRED, RUN,                                                           \
-      "kernels with as many registers as their instructions name, for those "  \
-      "that the header says")
+      "kernels with as many registers as their instructions name, in place "   \
+      "of "                                                                    \
+      "the header's")
 
 enum hd_trace_note {
 #define X(code, level, text) HD_TN_##code,
