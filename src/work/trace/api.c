@@ -286,7 +286,10 @@ int heddle_trace_kernel(const heddle_workload *w, uint32_t i,
     uint32_t context, number = 0;
     const struct hd_container *b = container_of(w, &context);
 
-    for (size_t k = 0; b != NULL && k < b->kernels; k++) {
+    /* the number in an only address space is that in the container */
+    size_t from = b != NULL && b->contexts == 1 ? i : 0;
+    number = (uint32_t)from;
+    for (size_t k = from; b != NULL && k < b->kernels; k++) {
         const struct hd_trace_kernel *p = &b->kernel[k];
         if (p->context != context || number++ != i)
             continue;

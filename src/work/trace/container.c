@@ -189,6 +189,7 @@ void hd_container_free(struct hd_container *b)
     free(b->kernel);
     free(b->context);
     free(b->string);
+    free(b->known.slot);
     struct hd_container_io *io = &b->io;
     if (io->fd >= 0 && io->fd != io->save.fd)
         close(io->fd);
@@ -211,7 +212,13 @@ uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
         hd_err_set(err, HEDDLE_EDATA, "an opcode or name has a zero byte");
         return HD_NONE;
     }
-    for (size_t i = 0; i < b->strings; i++) {
+    uint32_t *row = hd_map_at(&b->known, XXH3_64bits(s, n));
+    if (row == NULL) {
+        hd_err_memory(err);
+        return HD_NONE;
+    }
+    /* of two with one hash the second is not known, and searched for */
+    for (size_t i = *row != 0 ? *row - 1 : b->strings; i < b->strings; i++) {
         if (strncmp(b->string[i], s, n) == 0 && b->string[i][n] == '\0')
             return (uint32_t)i;
     }
@@ -230,6 +237,7 @@ uint32_t hd_container_string(struct hd_container *b, const char *s, size_t n,
     memcpy(copy, s, n);
     copy[n] = '\0';
     p[b->strings] = copy;
+    *row = *row != 0 ? *row : (uint32_t)b->strings + 1;
     return (uint32_t)b->strings++;
 }
 

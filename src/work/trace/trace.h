@@ -308,6 +308,7 @@ struct hd_container {
     bool repair;      /* of text: headers that cannot be are repaired */
     char **string;
     size_t strings, room_strings;
+    struct hd_map known; /* while it is written: strings by their hash */
     uint64_t hash;       /* of the contents, however they are stored */
     uint64_t file_bytes; /* 0: not a file */
     struct hd_container_io {
