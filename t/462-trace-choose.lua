@@ -208,7 +208,8 @@ local function command(line)
     return files.output(files.HEDDLE .. " trace " .. line)
 end
 local out = command("info " .. dir .. " kernels=gemm blocks=4")
-tap.ok(out:find("8 thread blocks", 1, true) and not out:find "softmax",
+tap.ok(out:find("8 thread blocks", 1, true) and not out:find "softmax"
+    and out:find("4 of 6 blocks", 1, true),
     "trace info of a choice", out)
 command("convert " .. dir .. " " .. dir .. "/c.hdt kernels=2")
 out = command("info " .. dir .. "/c.hdt")

@@ -169,8 +169,10 @@ local function print_kernels(w)
                 .. "tracer version %d\n"):format(
             table.concat(k.grid, "x"), table.concat(k.block, "x"),
             k.registers, k.shared_bytes, k.binary, k.version))
-        io.write(("  %d blocks, %d warps, %d warp instructions, %d of them "
-            .. "memory\n"):format(k.blocks, k.warps, k.instructions,
+        local grid = k.grid[1] * k.grid[2] * k.grid[3]
+        io.write(("  %d %sblocks, %d warps, %d warp instructions, %d of them "
+            .. "memory\n"):format(k.blocks, k.blocks ~= grid
+            and ("of %d "):format(grid) or "", k.warps, k.instructions,
             k.memory_instructions))
     end
 end
@@ -290,6 +292,8 @@ local ADVICE = {
     ZERO_ADDRESS = "the tracer has lost addresses: trace again with another "
         .. "version of it",
     UNKNOWN_OPCODE = "these accesses are missing from a run",
+    NEW_TRACER = "compare lanes and lines of its accesses (heddle apps) with "
+        .. "what the program should do",
     UNENDED_BLOCK = "the capture was cut off here: compare with its stats.csv",
     MISSING_BLOCKS = "only the blocks that are there run",
     EVENT_LINE = "kernels run in turn; streams = true is refused",
