@@ -123,7 +123,7 @@ tap.is(trace.info(H.trace(dir .. "/kernel-9.traceg", { blocks = 1 }).make())
 tap.raises(function() H.trace(dir .. "/kernel-9.traceg").make() end,
     "kernel-9.traceg:", "where it is damaged")
 tap.raises(function() H.trace(dir .. "/kernel-9.traceg", { blocks = "3-3" })
-    .make() end, "no thread block of those chosen", "nor does it have the others")
+    .make() end, "the trace has none of those chosen of kernel 9", "nor does it have the others")
 
 -- ---- several times --------------------------------------------------------------
 

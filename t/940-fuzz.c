@@ -26,6 +26,7 @@ static const struct fuzz_target targets[] = {
     {"xz", xz_run, NULL, xz_seeds, trace_words, true},
     {"tracez", tracez_run, NULL, tracez_seeds, NULL, true},
     {"list", list_run, NULL, list_seeds, list_words, true},
+    {"choice", choice_run, NULL, choice_seeds, choice_words, true},
     {"container", container_run, NULL, container_seeds, NULL, true},
     {"frame", frame_run, NULL, frame_seeds, NULL, true},
     {"index", index_run, NULL, index_seeds, NULL, true},

@@ -11,7 +11,10 @@
  * their hashes, and the header, as a hostile writer would.
  * frame, index: the bytes alone.
  *
- * Whatever opens is verified and replayed.
+ * choice: a choice of kernels, a line, and one of blocks, of a text and of its
+ * container, which come to the same.
+ *
+ * Whatever opens is verified and replayed, and opened with a choice, too.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -93,6 +96,21 @@ static bool trace_binds(heddle_workload *w)
     return r == 0;
 }
 
+/* Some of a file that opens whole: it may have none of it. */
+static void trace_try_some(const char *path)
+{
+    static const struct heddle_trace_options some = {
+        .kernels = "1,k", .blocks = "0-3", .times = 2, .repair = 1};
+    int status = 0;
+    heddle_workload *w = trace_open(path, &some, &status, kit.text, 1024);
+
+    assert_true(w != NULL || (status < 0 && kit.text[0] != '\0'));
+    if (w != NULL && heddle_trace_verify(w, kit.text, 1024) == 0 &&
+        trace_binds(w))
+        kit_ops(&kit, w);
+    heddle_workload_free(w);
+}
+
 /* Opens a file and replays what opens; its hash, or 0. */
 static uint64_t trace_try(const char *path)
 {
@@ -110,6 +128,7 @@ static uint64_t trace_try(const char *path)
     if (heddle_trace_verify(w, kit.text, 1024) == 0 && trace_binds(w))
         kit_ops(&kit, w);
     heddle_workload_free(w);
+    trace_try_some(path);
     return info.hash + (info.hash == 0);
 }
 
@@ -257,6 +276,48 @@ static struct hd_container *container_of_text(void)
     assert_non_null(b);
     return b;
 }
+
+/* Input: what kernels= and blocks= say, two lines. */
+static bool choice_run(const uint8_t *p, size_t n)
+{
+    struct heddle_trace_options o = {0};
+    char *text = malloc(n + 1), path[160];
+    heddle_workload *w[2];
+    int status[2] = {0};
+
+    assert_non_null(text);
+    memcpy(text, p, n);
+    text[n] = '\0';
+    for (char *q = text; *q != '\0'; q++) /* repeats take what they are given */
+        *q = *q == '{' ? '[' : *q;
+    o.kernels = text;
+    char *line = strchr(text, '\n');
+    if (line != NULL) {
+        *line = '\0';
+        o.blocks = line + 1;
+    }
+    hd_container_free(container_of_text());
+    snprintf(path, sizeof path, "%s/seed.hdt", kit.dir);
+    w[0] = trace_open(path, &o, &status[0], kit.text, 1024);
+    w[1] = trace_open(kit_file(&kit, "seed.traceg"), &o, &status[1], kit.text,
+                      1024);
+    bool good = w[0] != NULL;
+    assert_true(good == (w[1] != NULL) && status[0] == status[1]);
+    assert_true(good || kit.text[0] != '\0');
+    for (int i = 0; i < 2; i++)
+        heddle_workload_free(w[i]);
+    free(text);
+    return good;
+}
+
+static void choice_seeds(fuzz_put *put)
+{
+    put("1\n1-2", 5);
+    put("1-,k|[a-z]+,^k$\n4", 17);
+}
+
+static const char *const choice_words[] = {",", "-", "\n", "1-", "(",  ")", "[",
+                                           "]", "*", "|",  ".",  "\\", NULL};
 
 /* Input: bytes of the index, 4; the index; plain frames. */
 static bool container_run(const uint8_t *p, size_t n)

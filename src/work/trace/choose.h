@@ -12,6 +12,10 @@
 
 struct hd_choice;
 
+/* What is wrong with a kernel, by id and name, that has none of the blocks. */
+#define HD_CHOICE_NO_BLOCK                                                     \
+    "blocks: the trace has none of those chosen of kernel %u (%s)"
+
 /* Reads a choice as heddle_trace_options has it; *out is NULL if there is
  * none.  0 or an error. */
 int hd_choice_open(const char *kernels, const char *blocks,

@@ -41,6 +41,8 @@ static void cut_touch(struct cut *c, const struct hd_trace_op *o,
 
     for (uint64_t m = o->mask; m != 0; m &= m - 1) {
         uint64_t at = hd_access_lane(acc, hd_bit_first(m));
+        if (o->space == HD_TS_LOCAL) /* as replay takes what cannot be */
+            at = hd_min_u64(at, HD_TRACE_WINDOW - 1);
         low = hd_min_u64(low, at / 4);
         high = hd_max_u64(high, at / 4 + 1);
         if (o->space != HD_TS_LOCAL)
@@ -168,10 +170,8 @@ static int cut_kernel(struct cut *c, const struct hd_trace_kernel *from)
     if (!some)
         return cut_whole(c, from);
     if (c->k->blocks == 0)
-        return hd_err_set(c->err, HEDDLE_EINVAL,
-                          "blocks: the trace has none of those chosen of "
-                          "kernel %u (%s)",
-                          k.id, k.name);
+        return hd_err_set(c->err, HEDDLE_EINVAL, HD_CHOICE_NO_BLOCK, k.id,
+                          k.name);
     return hd_container_pack(c->out, c->pack, c->err);
 }
 

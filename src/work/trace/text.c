@@ -1270,9 +1270,11 @@ static int end_kernel(struct hd_trace_text *t, const struct header *h)
             return t->err->code;
         note(t, HD_TN_UNENDED_BLOCK);
     }
+    if (k->blocks == 0 && hd_choice_some(t->choice))
+        return hd_err_set(t->err, HEDDLE_EINVAL, HD_CHOICE_NO_BLOCK, k->id,
+                          k->name);
     if (k->blocks == 0)
-        return wrong(t, "the file has no thread block%s",
-                     hd_choice_some(t->choice) ? " of those chosen" : "");
+        return wrong(t, "the file has no thread block");
     if (h->repair)
         k->regs = (hd_lines_registers(t->lines) + REGISTERS - 1) / REGISTERS *
                   REGISTERS;
