@@ -167,13 +167,16 @@ static int set_value(const char *full, const struct hd_setting *s, void *p,
 static const struct hd_setting *find(const char *name,
                                      const struct hd_part_info **group)
 {
-    for (uint32_t i = 0; i < hd_part_count; i++) {
+    const char *dot = strchr(name, '.'); /* no part has one in its name */
+    size_t n = dot != NULL ? (size_t)(dot - name) : 0;
+
+    for (uint32_t i = 0; n > 0 && i < hd_part_count; i++) {
         const struct hd_rows *g = hd_parts[i].rows;
-        size_t n = strlen(g->name);
-        if (strncmp(name, g->name, n) != 0 || name[n] != '.')
+        if (g->name[0] != name[0] || strncmp(name, g->name, n) != 0 ||
+            g->name[n] != '\0')
             continue;
         for (uint32_t k = 0; k < g->n; k++) {
-            if (strcmp(name + n + 1, g->settings[k].name) == 0) {
+            if (strcmp(dot + 1, g->settings[k].name) == 0) {
                 *group = &hd_parts[i];
                 return &g->settings[k];
             }
