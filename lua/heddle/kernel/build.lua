@@ -31,9 +31,10 @@ local function is_value(x)
 end
 M.is_value = is_value
 
--- The file and the line of the kernel function that called, or nothing.
+-- The file and the line of the kernel function that called, or nothing; this, what
+-- calls it, and what that serves, are never it.
 local function place()
-    local level = 3
+    local level = 4
     while true do
         local info = debug.getinfo(level, "Sl")
         if not info then return end
