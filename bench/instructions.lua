@@ -238,11 +238,14 @@ local ROWS = {
 if arg.row == "machines" then
     local out = { "return {\n" }
     for _, name in ipairs(MACHINES) do
-        out[#out + 1] = ("[%q] = {\n"):format(name)
-        for _, s in ipairs(config.resolve(preset(name).settings)) do
-            out[#out + 1] = ("[%q] = %q,\n"):format(s.name, tostring(s.value))
+        local known, m = pcall(preset, name) -- a build may be older than a preset
+        if known then
+            out[#out + 1] = ("[%q] = {\n"):format(name)
+            for _, s in ipairs(config.resolve(m.settings)) do
+                out[#out + 1] = ("[%q] = %q,\n"):format(s.name, tostring(s.value))
+            end
+            out[#out + 1] = "},\n"
         end
-        out[#out + 1] = "},\n"
     end
     local f <close> = assert(io.open(arg.json, "w"))
     f:write(table.concat(out), "}\n")

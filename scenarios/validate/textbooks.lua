@@ -5,9 +5,9 @@
 -- is fitted to one of them, add of 8,192 x 8,192 (rtx2060-slow in cards.lua); hist adds
 -- to one word once a cycle, which is where core.atomics of the preset is from.  The
 -- others are tests.  Products of matrices and vectors take half of the card's time here,
--- whatever their size: a TU106 is said to move 64 bytes a cycle from its L1 to the
--- registers, so a load of a warp takes two cycles at least, where the model's take one
--- for four lines; nothing was changed for it.
+-- whatever their size: a load of a warp of up to four lines takes one cycle of the L1
+-- here.  That the card's L1 moves fewer bytes a cycle is a guess that was not tried;
+-- nothing was changed for it.
 --
 -- Times are those of launches back to back, which take 0.005 ms at
 -- least there and nothing here; where the arrays fit the L2, the second of two launches
