@@ -18,6 +18,7 @@ SPDX-License-Identifier: MIT
 ]]
 -- Not what application code has under this name (pure.lua).
 local core = require "heddle.core"
+local program = require "heddle.program"
 
 local next = next
 
@@ -34,16 +35,7 @@ M.is_value = is_value
 -- The file and the line of the kernel function that called, or nothing; this, what
 -- calls it, and what that serves, are never it.
 local function place()
-    local level = 4
-    while true do
-        local info = debug.getinfo(level, "Sl")
-        if not info then return end
-        if info.currentline > 0
-            and not info.short_src:find("heddle/kernel", 1, true) then
-            return info.short_src, info.currentline
-        end
-        level = level + 1
-    end
+    return program.place(4, "heddle/kernel")
 end
 
 -- Raises, naming that line.

@@ -11,6 +11,7 @@
  *     p:launch(kernel, grid, args)      kernel from 0, tables of numbers
  *     p:host(fn, text)                  or a host function
  *     p:workload()
+ *     program.place(level, but)         a caller's file and line
  *
  * heddle.kernel makes the bytecode; nothing else needs this module.  The host
  * function is called as fn(device, state) and returns the new state and,
@@ -526,9 +527,30 @@ static int program_new(lua_State *L)
     return *p ? 1 : hl_raise_memory(L);
 }
 
+/* place(level, but): the file and the line of the first function from a level of
+ * the stack on, as for debug.getinfo, whose file's name has not `but' in it; or
+ * nothing.  A statement of a kernel asks this, so it makes no table. */
+static int program_place(lua_State *L)
+{
+    const char *but = hl_text(L, 2);
+    lua_Debug ar;
+
+    for (int level = (int)luaL_checkinteger(L, 1);
+         lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0 && strstr(ar.short_src, but) == NULL) {
+            lua_pushstring(L, ar.short_src);
+            lua_pushinteger(L, ar.currentline);
+            return 2;
+        }
+    }
+    return 0;
+}
+
 int luaopen_heddle_program(lua_State *L)
 {
-    static const luaL_Reg module[] = {{"new", program_new}, {NULL, NULL}};
+    static const luaL_Reg module[] = {
+        {"new", program_new}, {"place", program_place}, {NULL, NULL}};
 
     luaL_newlib(L, module);
     return 1;
