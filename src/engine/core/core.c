@@ -506,6 +506,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->whole = m->l1tlb.overlap == HD_OVERLAP_OFF;
     c->owes = m->core.exit == HD_EXIT_STORES;
     c->virtual_l1 = m->l1cache.order == HD_L1_VIRTUAL && g->translate != 0;
+    c->before = c->ahead || c->virtual_l1;
     c->s = core_alloc(g, 1, sizeof *c->s, &bad);
     c->warp = core_alloc(g, m->core.warps, sizeof *c->warp, &bad);
     c->age = core_alloc(g, m->core.warps, sizeof *c->age, &bad);

@@ -248,13 +248,7 @@ static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
     const struct hd_lsu_line *x = hd_lines_at(op, op->at);
     const struct hd_lsu_page *page = &op->page[x->page];
     struct hd_guess *guess = &c->guess[op->warp];
-    uint64_t line;
 
-    if (HD_UNLIKELY(c->virtual_l1) &&
-        c->memop[op->memop].kind == HEDDLE_OP_LOAD &&
-        hd_virtual_holds(c, page->vpn, x->place, x->bytes, &line))
-        return hd_l1d_take(c, op->memop, line, x->bytes, t, g->l1_ticks,
-                           &guess->line[op->at]);
     if (page->frame == HD_PAGE_UNKNOWN &&
         !hd_l1tlb_take(c, op, x->page, t, &guess->page[x->page]))
         return false;
@@ -267,6 +261,29 @@ static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
         return false;
     lsu_pass_port(c, t);
     return true;
+}
+
+enum lsu_line { LSU_BLOCKED, LSU_TO_DO, LSU_DONE, LSU_NONE };
+
+/* What precedes the next line: the pages of all (l1tlb.overlap), or a look-up in
+ * a virtual L1, with which a load may be done. */
+static HD_APART enum lsu_line lsu_before(struct hd_core *c, struct hd_lines *op,
+                                         hd_time t)
+{
+    const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+    uint64_t line;
+
+    if (c->ahead && !hd_overlap_pages(c, op, t))
+        return LSU_BLOCKED;
+    if (op->at == op->n)
+        return LSU_NONE;
+    if (!c->virtual_l1 || c->memop[op->memop].kind != HEDDLE_OP_LOAD ||
+        !hd_virtual_holds(c, op->page[x->page].vpn, x->place, x->bytes, &line))
+        return LSU_TO_DO;
+    return hd_l1d_take(c, op->memop, line, x->bytes, t, c->gpu->l1_ticks,
+                       &c->guess[op->warp].line[op->at])
+               ? LSU_DONE
+               : LSU_BLOCKED;
 }
 
 /* An instruction without lines.  False: blocked. */
@@ -365,11 +382,14 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
     if (op->n == 0 && !lsu_pass(c, op, t))
         return;
     while (op->at < op->n) {
-        if (HD_UNLIKELY(c->ahead)) {
-            if (!hd_overlap_pages(c, op, t))
+        if (HD_UNLIKELY(c->before)) {
+            enum lsu_line how = lsu_before(c, op, t);
+            if (how == LSU_BLOCKED)
                 return;
-            if (op->at == op->n)
+            if (how == LSU_NONE)
                 break;
+            if (how == LSU_DONE)
+                goto done;
         }
         if (t < end && lsu_has_row(c, op)) {
             lsu_row(c, op, t, end);
@@ -380,6 +400,7 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
         }
         if (!lsu_line(c, op, t))
             return;
+    done:
         if (++op->at == op->n)
             break;
         t = hd_lsu_next(c, s);
