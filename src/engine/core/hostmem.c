@@ -23,8 +23,9 @@
  * source gives it only for what the launch does not use.  The next launch is
  * asked for when the launch has retired and all calls are over.
  *
- * The host's own work between launches is a wait, before the next launch or next
- * to one, with any vm.paging; an application that is copied first waits after that.
+ * The host's own work between launches is a wait, before the next launch or
+ * next to one, with any vm.paging; an application that is copied first waits
+ * after that.
  *
  * Where no buffer is given back and nothing comes from the host, launches start
  * at once.

@@ -36,8 +36,7 @@ void hd_lsu_bound(struct hd_core *c)
                     m->l1tlb.blocking != HD_UNDER_NONE &&
                     m->core.translate_textures && c->l1tlb.quiet &&
                     (c->l1.tags.asked & (HD_CACHE_USE | HD_ASSOC_TOUCH)) == 0 &&
-                    c->sector == NULL && !c->virtual_l1 &&
-                    !c->gpu->env->check;
+                    c->sector == NULL && !c->virtual_l1 && !c->gpu->env->check;
     if (!c->limit.bound &&
         c->s->limit != c->gpu->env->slots->steer->warp_limit[0][c->id])
         hd_limit_renew(c, hd_events_now(c->gpu->env->ev));
@@ -265,8 +264,8 @@ static HD_INLINE bool lsu_line(struct hd_core *c, struct hd_lines *op,
 
 enum lsu_line { LSU_BLOCKED, LSU_TO_DO, LSU_DONE, LSU_NONE };
 
-/* What precedes the next line: the pages of all (l1tlb.overlap), or a look-up in
- * a virtual L1, with which a load may be done. */
+/* What precedes the next line: the pages of all (l1tlb.overlap), or a look-up
+ * in a virtual L1, with which a load may be done. */
 static HD_APART enum lsu_line lsu_before(struct hd_core *c, struct hd_lines *op,
                                          hd_time t)
 {

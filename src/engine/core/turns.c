@@ -108,8 +108,9 @@ static HD_INLINE void turns_issue(struct hd_core *c, struct hd_core_state *s,
 }
 
 /* by_launch: launches overlap, and each counts for itself. */
-static HD_INLINE void turns_issue_all(struct hd_core *c, struct hd_core_state *s,
-                                      uint32_t w, hd_time t, struct hd_turns k,
+static HD_INLINE void turns_issue_all(struct hd_core *c,
+                                      struct hd_core_state *s, uint32_t w,
+                                      hd_time t, struct hd_turns k,
                                       bool by_launch)
 {
     s->ready ^= 1ull << w;

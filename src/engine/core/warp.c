@@ -446,9 +446,8 @@ HD_APART void hd_warp_serve_one(struct hd_core *c, uint64_t can, hd_time t)
 }
 
 /* by_launch: launches overlap, and the core counts for that of the warp. */
-static HD_INLINE struct hd_port warp_serve(struct hd_core *c,
-                                           struct hd_port port, hd_time end,
-                                           bool by_launch)
+static HD_INLINE struct hd_port
+warp_serve(struct hd_core *c, struct hd_port port, hd_time end, bool by_launch)
 {
     struct hd_core_state *s = c->s;
     hd_time t = port.at;
@@ -487,9 +486,8 @@ static HD_INLINE struct hd_port warp_serve(struct hd_core *c,
     return hd_port_next(c, s);
 }
 
-static HD_APART struct hd_port warp_serve_apart(struct hd_core *c,
-                                                struct hd_port port,
-                                                hd_time end)
+static HD_APART struct hd_port
+warp_serve_apart(struct hd_core *c, struct hd_port port, hd_time end)
 {
     return c->sub != NULL ? hd_subcore_serve(c, port)
                           : warp_serve(c, port, end, true);

@@ -67,9 +67,9 @@ struct hd_stat {
 /* The rows of launches: of each application as many as it has streams, behind
  * those of all applications. */
 struct hd_hand {
-    uint32_t row;  /* the one at hand; 0: none */
+    uint32_t row;   /* the one at hand; 0: none */
     uint32_t owner; /* the application of its launch */
-    uint32_t rows; /* of all applications; 0: no launches overlap */
+    uint32_t rows;  /* of all applications; 0: no launches overlap */
     struct {
         uint32_t first, n;
     } app[HD_MAX_APPS];

@@ -101,8 +101,7 @@ static bool dram_may_close(const struct hd_dram *d, const struct hd_drambank *k,
                            const struct hd_dramentry *other)
 {
     return other->age < hit->age &&
-           (other->klass == GOLDEN ||
-            d->cfg.scheduler == HD_DRAM_READY_FIRST ||
+           (other->klass == GOLDEN || d->cfg.scheduler == HD_DRAM_READY_FIRST ||
             (d->cfg.scheduler == HD_DRAM_CAPPED && k->served >= d->cfg.cap));
 }
 

@@ -37,7 +37,7 @@ struct hd_l2_wiring {
     struct hd_reqs *reqs;
     struct hd_dram *dram;         /* NULL: `below` is used instead (tests) */
     struct hd_compress *compress; /* NULL: pages are stored as they are */
-    uint32_t burst;               /* with sectors: bytes that DRAM moves at once */
+    uint32_t burst; /* with sectors: bytes that DRAM moves at once */
     struct hd_below below;
     struct hd_client *clients; /* [req.client] */
     uint32_t cores;            /* the first clients are so many cores */

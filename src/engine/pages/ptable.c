@@ -362,8 +362,8 @@ static int region_shape(struct hd_ptables *t, struct hd_pt_slot *h,
     return 0;
 }
 
-/* region_shape() where the region is not as it is for such pages: without tables,
- * or with that of base pages. */
+/* region_shape() where the region is not as it is for such pages: without
+ * tables, or with that of base pages. */
 static HD_INLINE int region_ready(struct hd_ptables *t, struct hd_pt_slot *h,
                                   uint64_t vpn, uint32_t pages)
 {

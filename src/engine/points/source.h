@@ -30,7 +30,8 @@ enum {
     HD_OP_SHARED, /* a run of `count` instructions of shared memory, where they
                      go through the load/store unit (hd_env.apart); else they
                      are counted in runs */
-    HD_OP_PAST /* of no source: a load of HD_SPACE_PAST at the load/store unit */
+    HD_OP_PAST /* of no source: a load of HD_SPACE_PAST at the load/store unit
+                */
 };
 
 enum hd_space {

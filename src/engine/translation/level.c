@@ -387,9 +387,8 @@ static HD_APART int64_t level_insert(const struct hd_level *l,
                                      const struct hd_xlate *x, bool walked)
 {
     struct heddle_q_tlb_insert ask = {.level = HD_LEVEL_INSERT + l->k,
-                                      .cause = walked
-                                                   ? HEDDLE_INSERT_CAUSE_WALK
-                                                   : HEDDLE_INSERT_CAUSE_HIT,
+                                      .cause = walked ? HEDDLE_INSERT_CAUSE_WALK
+                                                      : HEDDLE_INSERT_CAUSE_HIT,
                                       .app = q->app,
                                       .core = q->core,
                                       .warp = q->warp,

@@ -251,7 +251,8 @@ void hd_pwc_fill(struct hd_pwc *c, uint32_t app, hd_vpn vpn, uint32_t level,
         (c->cfg.style == HD_PWC_PREFIX && level == leaf))
         return;
     key = pwc_key_of(c, app, vpn, level, pte, &set);
-    if (HD_UNLIKELY(set == HD_NONE) || hd_assoc_find(&c->tags, set, key) != HD_NONE)
+    if (HD_UNLIKELY(set == HD_NONE) ||
+        hd_assoc_find(&c->tags, set, key) != HD_NONE)
         return;
     hd_assoc_place(&c->tags, set, key, (struct hd_who){app, HD_NO_WARP}, &gone);
     pwc_count(c, app, HD_PWC_FILLS);

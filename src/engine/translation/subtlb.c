@@ -194,9 +194,8 @@ static uint32_t subtlb_enter(struct hd_subtlb *t, uint64_t key,
         *evicted = subtlb_app_of(t->tags.key[e]);
         subtlb_drop(t, e);
     }
-    e = HD_UNLIKELY(last)
-            ? hd_assoc_place_last(&t->tags, set, key, who, &gone)
-            : hd_assoc_place(&t->tags, set, key, who, &gone);
+    e = HD_UNLIKELY(last) ? hd_assoc_place_last(&t->tags, set, key, who, &gone)
+                          : hd_assoc_place(&t->tags, set, key, who, &gone);
     if (gone != HD_KEY_NONE) {
         *evicted = subtlb_app_of(gone);
         t->live[subtlb_class_of(gone)]--;

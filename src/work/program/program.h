@@ -17,13 +17,13 @@
  * (not of ATOM) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
  * unused); with aux & 64, too, the slot that the name aux & 31 has (CARRY).  c
- * is the number of elements a lane (1, 2, 4, 8, 16) of LOAD and STORE. For ATOM, imm
- * is offset (low 32 bits, signed), kind (bits 32 to 35) and compare register of
- * cas (bits 48 to 63); b is the value.
+ * is the number of elements a lane (1, 2, 4, 8, 16) of LOAD and STORE. For
+ * ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and compare
+ * register of cas (bits 48 to 63); b is the value.
  *
  * PEEK and POKE move the same values for nothing: what blocks hold in shared
- * memory and registers.  Their buffer has contents.  MIX is an ATOM of a scratch
- * buffer, as free; such a buffer has no address, and knows no others.
+ * memory and registers.  Their buffer has contents.  MIX is an ATOM of a
+ * scratch buffer, as free; such a buffer has no address, and knows no others.
  *
  * `wait` is the set of slots whose loads the instruction uses.  Arithmetic
  * carries none: it is free, and what uses its result waits.
@@ -145,8 +145,8 @@ struct hd_life {
     uint32_t written; /* last that writes it */
 };
 
-/* Where instructions come from: one name of a file after the other, and for each
- * instruction as in struct heddle_lines. */
+/* Where instructions come from: one name of a file after the other, and for
+ * each instruction as in struct heddle_lines. */
 struct hd_kernel_lines {
     char *files;
     uint32_t *line;
@@ -219,8 +219,8 @@ static inline enum hd_rtype hd_program_rtype(uint8_t type)
                                 : HD_R_INT;
 }
 
-/* Decodes and verifies serialised bytecode into *k, of which only `lines` is set.
- * HEDDLE_EPROGRAM names the instruction that is wrong. */
+/* Decodes and verifies serialised bytecode into *k, of which only `lines` is
+ * set. HEDDLE_EPROGRAM names the instruction that is wrong. */
 int hd_verify_kernel(struct hd_kernel *k, const void *code, size_t bytes,
                      const struct hd_bufdef *buf, uint32_t nbuf,
                      struct heddle_error *err);

@@ -32,7 +32,7 @@
 
 enum {
     TEXTS = 3,
-    BUFFER = 64 << 10, /* read at once */
+    BUFFER = 64 << 10,  /* read at once */
     LONGEST = 16 << 20, /* line */
     PACKED = 64 << 10,
     PAD = 64
