@@ -562,6 +562,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         return -1;
     if (m->l1cache.sector_bytes != 0 && hd_l1sector_open(c) != 0)
         return -1;
+    c->named = c->sector != NULL || c->launch != NULL;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1side.entries != 0) {
         if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)

@@ -37,6 +37,15 @@ uint32_t hd_l1d_flits(const struct hd_gpu *g, uint32_t bytes)
 
 /* ---- downward ------------------------------------------------------------ */
 
+/* What a request says besides, where lines have sectors or launches overlap. */
+static HD_APART void l1d_name(struct hd_core *c, struct hd_req *q)
+{
+    if (c->launch != NULL)
+        hd_req_count(c->gpu->reqs, (uint32_t)(q - c->gpu->reqs->v));
+    if (c->sector != NULL)
+        hd_l1sector_name(c, q);
+}
+
 /* Sends a request at t over the core's port to the interconnect. */
 static HD_INLINE void l1d_send(struct hd_core *c, hd_time t, uint32_t kind,
                                uint64_t line, uint32_t bytes, uint32_t warp,
@@ -44,7 +53,7 @@ static HD_INLINE void l1d_send(struct hd_core *c, hd_time t, uint32_t kind,
 {
     struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
-    uint32_t r = hd_req_take(g->reqs);
+    uint32_t r = hd_req_take_own(g->reqs);
     struct hd_req *q = &g->reqs->v[r];
     uint32_t flits = kind == HD_REQ_WRITE || kind == HD_REQ_ATOMIC
                          ? hd_l1d_flits(g, bytes)
@@ -64,8 +73,8 @@ static HD_INLINE void l1d_send(struct hd_core *c, hd_time t, uint32_t kind,
     q->dram_class = q->hit = 0;
     q->bytes = (uint16_t)bytes;
     q->pc = pc;
-    if (HD_UNLIKELY(c->sector != NULL))
-        hd_l1sector_name(c, q);
+    if (HD_UNLIKELY(c->named))
+        l1d_name(c, q);
     g->memory.send(g->memory.self, at, r);
 }
 

@@ -316,8 +316,8 @@ static inline bool lsu_has_row(const struct hd_core *c, struct hd_lines *op)
  * last, but for the last one, which ends the instruction: what lsu_line() would
  * do from t on and before `end`.  The issue port need not wait for them, nor
  * they for it, so the core's time stays where it is. */
-static HD_HOT void lsu_row(struct hd_core *c, struct hd_lines *op, hd_time t,
-                           hd_time end)
+static HD_INLINE void lsu_row(struct hd_core *c, struct hd_lines *op, hd_time t,
+                              hd_time end)
 {
     const struct hd_gpu *g = c->gpu;
     struct hd_core_state *s = c->s;
@@ -364,8 +364,9 @@ static HD_HOT void lsu_row(struct hd_core *c, struct hd_lines *op, hd_time t,
     op->at = (uint16_t)i;
 }
 
-HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
-                         hd_time port)
+/* apart: something precedes lines, or launches overlap. */
+static HD_INLINE void lsu_serve(struct hd_core *c, hd_time t, hd_time end,
+                                hd_time port, bool apart)
 {
     struct hd_core_state *s = c->s;
     struct hd_lines *op = &c->lsu[s->lsu_first];
@@ -377,11 +378,12 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
         lsu_replay(c, t, until);
         return;
     }
-    hd_core_for(c, op->warp);
+    if (apart)
+        hd_core_for(c, op->warp);
     if (op->n == 0 && !lsu_pass(c, op, t))
         return;
     while (op->at < op->n) {
-        if (HD_UNLIKELY(c->before)) {
+        if (apart && c->before) {
             enum lsu_line how = lsu_before(c, op, t);
             if (how == LSU_BLOCKED)
                 return;
@@ -412,4 +414,19 @@ HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
     s->lsu_first = behind < c->lsu_room ? behind : 0;
     s->lsu_n--;
     hd_lsu_line_done(c, op->memop, t);
+}
+
+static HD_APART void lsu_serve_apart(struct hd_core *c, hd_time t, hd_time end,
+                                     hd_time port)
+{
+    lsu_serve(c, t, end, port, true);
+}
+
+HD_HOT void hd_lsu_serve(struct hd_core *c, hd_time t, hd_time end,
+                         hd_time port)
+{
+    if (HD_UNLIKELY(c->before || c->launch != NULL))
+        lsu_serve_apart(c, t, end, port);
+    else
+        lsu_serve(c, t, end, port, false);
 }

@@ -96,7 +96,14 @@ static inline int hd_reqs_open(struct hd_reqs *p, struct hd_arena *arena,
     return p->v == NULL ? -1 : hd_numbers_open(&p->numbers, arena, room);
 }
 
-/* A request of the memory's own, which counts for no launch. */
+/* A request is the launch's at hand. */
+static inline void hd_req_count(struct hd_reqs *p, uint32_t r)
+{
+    p->launch[r] = (uint16_t)p->hand->row;
+}
+
+/* A request of the memory's own, which counts for no launch, or of one that calls
+ * hd_req_count(). */
 static inline uint32_t hd_req_take_own(struct hd_reqs *p)
 {
     return hd_numbers_take(&p->numbers);
@@ -108,7 +115,7 @@ static inline uint32_t hd_req_take(struct hd_reqs *p)
     uint32_t r = hd_numbers_take(&p->numbers);
 
     if (HD_UNLIKELY(p->launch != NULL))
-        p->launch[r] = (uint16_t)p->hand->row;
+        hd_req_count(p, r);
     return r;
 }
 
