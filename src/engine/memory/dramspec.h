@@ -101,7 +101,8 @@ struct hd_drammap {
 int hd_drammap_init(struct hd_drammap *m, const struct hd_dram_cfg *cfg,
                     struct heddle_error *err);
 
-/* Where an address is; the general path, for any sizes and hashes. */
+/* Where an address, below 2^63, is; the general path, for any sizes and hashes.
+ */
 struct hd_dramaddr hd_drammap_divide(const struct hd_drammap *m, uint64_t pa);
 
 /* Its channel alone. */
