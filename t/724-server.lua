@@ -88,7 +88,7 @@ tap.is(did.done, did.requests, "all requests have ended")
 tap.is(did.answered, did.tokens, "with all their tokens")
 tap.is(did.free, 64, "and all blocks are free")
 
-wrong, did = audit(serving.check { steps = 60, rate = 1.5, blocks = 33,
+wrong = audit(serving.check { steps = 60, rate = 1.5, blocks = 33,
     lengths = "code", shorter = 8, context = 512, drain = true })
 tap.is(wrong, "", "books of a small pool")
 wrong, did = audit(serving.check { steps = 100, rate = 2.0, blocks = 34,
@@ -166,6 +166,7 @@ for words, expected in pairs {
         .. "maxwell",
     ["layers=3"] = "layers=3: tiny has 2",
     ["blocks=8"] = "blocks=8: a request of context=512 tokens takes 32",
+    ["servers=3"] = "servers=3: expected 1 or 2",
     ["scale=large"] = "scale=large: expected quick or full",
 } do
     ok, text = run(words)

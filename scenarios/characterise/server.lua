@@ -16,12 +16,12 @@
 --
 -- No measurement of a server is set beside these: a model this small is none that
 -- runs anywhere, and its times are for comparison with each other.  Longer requests
--- and more of them: scale=full, some 10 million warp instructions a run.  A model of
--- today takes its first layers (model=llama3.1-8b layers=1) and much longer.
+-- and more of them: scale=full, some 10 million warp instructions a server.  Of a
+-- model of today one layer (model=llama3.1-8b layers=1) takes a minute a step.
 --
 --     heddle run scenarios/characterise/server.lua [scale=full] [steps=N] [rate=R]
 --         [model=NAME] [layers=N] [machines=maxwell,a100] [drain=true]
---         [timeline=FILE]
+--         [servers=1] [timeline=FILE]
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -43,6 +43,7 @@ local arg = H.args {
     drain = false,            -- run until all requests have ended
     shuffled = true,          -- blocks in random order, as after a long time
     overlap = true,           -- prompts and answers in streams of their own
+    servers = 2,              -- 1: without the row of two that share a machine
     seed = 1,
     jobs = 2,
     timeline = "",            -- of the first machine, for Perfetto
@@ -51,11 +52,13 @@ local arg = H.args {
 --- What the scale decides, where the argument does not.
 local SCALES = {
     quick = { steps = 24, shorter = 16, context = 512, seqs = 16, blocks = 512 },
-    full = { steps = 64, shorter = 4, context = 2048, seqs = 64, blocks = 4096 },
+    full = { steps = 48, shorter = 8, context = 1024, seqs = 64, blocks = 2048 },
 }
 local scale = SCALES[arg.scale]
 if not scale then
     error({ usage = ("scale=%s: expected quick or full"):format(arg.scale) }, 0)
+elseif arg.servers ~= 1 and arg.servers ~= 2 then
+    error({ usage = ("servers=%s: expected 1 or 2"):format(arg.servers) }, 0)
 end
 
 local function parameters(seed)
@@ -77,7 +80,8 @@ local function server(seed)
     return { p = p, log = log, list = list, state = state }
 end
 
-local one, two = server(arg.seed), server(arg.seed + 1)
+local one = server(arg.seed)
+local two = arg.servers > 1 and server(arg.seed + 1) or nil
 
 -- ---- machines ---------------------------------------------------------------------
 
@@ -162,34 +166,34 @@ end
 for i, m in ipairs(machines) do
     group(m, { one }, i == 1 and arg.timeline ~= "" and arg.timeline or nil)
 end
-group(machines[1], { one, two })
+if two then group(machines[1], { one, two }) end
 local results = H.run(list, { jobs = arg.jobs })
 
 -- ---- times of requests ----------------------------------------------------------------
 
 --- Adds the times of a server's requests in one run, in us.
-local function times(server, at, hz, first_token, per_token)
+local function times(of, at, hz, first_token, per_token)
     local us = 1e6 / hz
     local begun, ended, launches, order = {}, {}, 0, {}
-    for _, step in ipairs(server.log) do
+    for _, step in ipairs(of.log) do
         begun[step.step] = at.first[launches + 1] * us
-        launches = launches + #serving.launches(server.p, step)
+        launches = launches + #serving.launches(of.p, step)
         ended[step.step] = at.last[launches] * us
         order[#order + 1] = step.step
     end
     --- The instant at which a request arrives: in a step, or before the next one.
     local function arrival(r)
-        local step = math.floor(server.list[r].at)
+        local step = math.floor(of.list[r].at)
         if begun[step] then
             return begun[step]
-                + (server.list[r].at - step) * (ended[step] - begun[step])
+                + (of.list[r].at - step) * (ended[step] - begun[step])
         end
         for _, later in ipairs(order) do
             if later > step then return begun[later] end
         end
     end
     local first, last, n = {}, {}, {}
-    for _, step in ipairs(server.log) do
+    for _, step in ipairs(of.log) do
         for _, rows in ipairs { step.prompts, step.answers } do
             for _, row in ipairs(rows) do
                 local r = row.request
@@ -198,7 +202,7 @@ local function times(server, at, hz, first_token, per_token)
             end
         end
     end
-    for r = 1, #server.list do
+    for r = 1, #of.list do
         if first[r] then first_token[#first_token + 1] = first[r] - arrival(r) end
         if n[r] and n[r] > 1 then
             per_token[#per_token + 1] = (last[r] - first[r]) / (n[r] - 1)

@@ -28,8 +28,8 @@
 -- A host cannot read the simulated clock: an application depends on its parameters
 -- alone.  So arrivals are in steps: `rate` is requests a step, and a step takes the
 -- time that its launches take.  What the server does is thus independent of the
--- machine, and machines do equal work; what queues for longer since steps are
--- longer is not modelled.  Steps without requests take no time.
+-- machine, and machines do equal work; that a slower one has a longer queue is not
+-- modelled.  Steps without requests take no time.
 --
 -- Products are tiles as in vLLM's Triton kernels (64 x 64 x 32 of prompts,
 -- 16 x 32 x 64 of few rows), four groups of 32 threads, one round in flight.  Left
@@ -113,8 +113,10 @@ function M.check(o)
         refuse("rate=%s: expected requests a step, above 0 and at most 1000",
             p.rate)
     end
-    for name, most in pairs { steps = 100000, shorter = 14050, seqs = 256,
-        blocks = 1 << 20, context = 32768 } do
+    for _, limit in ipairs { { "steps", 100000 }, { "shorter", 14050 },
+        { "seqs", 256 }, { "blocks", 1 << 20 }, { "context", 32768 },
+        { "seed", 1 << 31 } } do
+        local name, most = limit[1], limit[2]
         local x = math.tointeger(p[name])
         if not x or x < 1 or x > most then
             refuse("%s=%s: expected a whole number from 1 to %d", name, p[name],
