@@ -123,6 +123,19 @@ tap.is(sim:used()[1].state.n, launches, "with the launches of its log")
 
 -- ---- the scenario ---------------------------------------------------------------------
 
+local function cycles(host_us)
+    local of = serving.check { steps = 6, layers = 1, rate = 1.0,
+        host_us = host_us }
+    local one <close> = H.sim { machine = H.machine "maxwell" {
+        ["core.lanes"] = 32, ["core.width"] = 32 },
+        apps = { serving.program(of) }, progress = false }
+    one:run()
+    return one.cycles, #serving.log(of)
+end
+local idle, steps = cycles(100)
+local waited = (idle - sim.cycles) / (steps * 100e-6 * 1020e6)
+tap.ok(waited > 0.99 and waited < 1.01, "the host's time before each step", waited)
+
 local function run(words)
     return files.command(files.HEDDLE .. " run scenarios/characterise/server.lua "
         .. words)
@@ -166,6 +179,7 @@ for words, expected in pairs {
         .. "maxwell",
     ["layers=3"] = "layers=3: tiny has 2",
     ["blocks=8"] = "blocks=8: a request of context=512 tokens takes 32",
+    ["host_us=-1"] = "host_us=-1: expected 0 to 1000000",
     ["servers=3"] = "servers=3: expected 1 or 2",
     ["scale=large"] = "scale=large: expected quick or full",
 } do

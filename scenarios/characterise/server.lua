@@ -14,6 +14,13 @@
 -- the first.  So each row is of equal work, and a slower machine gets no longer
 -- queue.
 --
+-- Misses are of the L1 and the L2 TLB, of a card those of its first two levels of
+-- uTLBs; machines whose pages are larger than 4 KB round allocations up to them.
+-- Decode pays for translation, its loads are of other pages all the time; a long
+-- prompt's products on maxwell can be faster with it than without: with all their
+-- warps at work the L1 caches hit half as often (6 for 11 % of the reads of one
+-- product), so waiting for TLBs throttles what thrashes them.
+--
 -- No measurement of a server is set beside these: a model this small is none that
 -- runs anywhere, and its times are for comparison with each other.  Longer requests
 -- and more of them: scale=full, some 10 million warp instructions a server.  Of a
@@ -42,6 +49,7 @@ local arg = H.args {
     lengths = "conv",         -- or code
     drain = false,            -- run until all requests have ended
     shuffled = true,          -- blocks in random order, as after a long time
+    host_us = 0,              -- of the host before each step
     overlap = true,           -- prompts and answers in streams of their own
     servers = 2,              -- 1: without the row of two that share a machine
     seed = 1,
@@ -176,7 +184,8 @@ local function times(of, at, hz, first_token, per_token)
     local us = 1e6 / hz
     local begun, ended, launches, order = {}, {}, 0, {}
     for _, step in ipairs(of.log) do
-        begun[step.step] = at.first[launches + 1] * us
+        -- from the step before on, with what the host does between them
+        begun[step.step] = ended[step.step - 1] or at.first[launches + 1] * us
         launches = launches + #serving.launches(of.p, step)
         ended[step.step] = at.last[launches] * us
         order[#order + 1] = step.step

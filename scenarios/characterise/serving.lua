@@ -33,10 +33,11 @@
 --
 -- Products are tiles as in vLLM's Triton kernels (64 x 64 x 32 of prompts,
 -- 16 x 32 x 64 of few rows), four groups of 32 threads, one round in flight.  Left
--- out: embedding, norms, rotary embedding, the product with the vocabulary, time of
--- the host between steps (1 to 5 ms of a Python server); v2's parts for long
--- contexts; chunks of prompts; prefixes that requests share.  Instructions between
--- accesses are PREFILL's and PAGEDATTN's, guesses.
+-- out: embedding, norms, rotary embedding, the product with the vocabulary; v2's parts
+-- for long contexts; chunks of prompts; prefixes that requests share.  The host takes
+-- no time between steps unless `host_us` says so (a Python server: 1 to 5 ms, many
+-- times a step of so small a model).  Instructions between accesses are PREFILL's and
+-- PAGEDATTN's, guesses.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
@@ -81,6 +82,7 @@ local DEFAULT = {
     blocks = 256,                     -- of the KV cache
     shuffled = true,                  -- the pool of a server that has run for long
     overlap = true,                   -- streams; else one launch after another
+    host_us = 0,                      -- of the host before each step
     seed = 1,
 }
 
@@ -124,7 +126,9 @@ function M.check(o)
         end
         p[name] = x
     end
-    if p.rate * p.steps > 1e6 then
+    if not (p.host_us >= 0 and p.host_us <= 1e6) then
+        refuse("host_us=%s: expected 0 to 1000000", p.host_us)
+    elseif p.rate * p.steps > 1e6 then
         refuse("rate=%s: %.0f requests in %d steps; at most 1000000 are possible",
             p.rate, p.rate * p.steps, p.steps)
     elseif p.context < 2 then
@@ -621,6 +625,7 @@ function M.program(p)
                 if not step then return nil end
                 fill(p, h, step)
                 s.todo, s.at = M.launches(p, step), 0
+                if p.host_us > 0 then h.wait(math.floor(p.host_us * 1000)) end
             end
             s.at = s.at + 1
             local l = s.todo[s.at]
