@@ -30,6 +30,10 @@ local function audit(p)
     local before = -1
     for step in function() return serving.step(p, list, s) end do
         check(step.step > before, "steps are in order")
+        if step.step > 100 * p.steps then -- what is lost never comes back
+            check(false, "it does not end")
+            break
+        end
         before = step.step
         local holder = {}
         for _, rows in ipairs { step.prompts, step.answers } do
