@@ -122,7 +122,8 @@ same a.hdt b.hdt "is left alone"
 # limited COMMAND...: with little time, and with little memory where a sanitizer
 # does not take all addresses for itself.
 memory=3000000
-(ulimit -v $memory && "$H" --version) >/dev/null 2>&1 || memory=unlimited
+sh -c 'ulimit -v "$1"; "$0" --version; exit $?' "$H" $memory >/dev/null 2>&1 ||
+    memory=unlimited
 limited() {
     (ulimit -v $memory && ulimit -t 20 && "$@")
 }
