@@ -292,9 +292,9 @@ struct hd_core {
     bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */
     bool whole;   /* .. and no line proceeds before all of them are */
     bool virtual_l1; /* loads look up the L1 first (l1cache.order) */
-    bool named;      /* requests say more: sectors, or launches that overlap */
-    bool before;     /* .. one of the two: something precedes a line */
-    bool owes; /* a warp does not end before its stores (core.exit) */
+    bool before; /* ahead or virtual_l1: something precedes a line */
+    bool named;  /* requests say more: sectors, or launches that overlap */
+    bool owes;   /* a warp does not end before its stores (core.exit) */
     bool unobserved; /* a load's hits concern the load alone, its ports and
                      the arrays' order of use */
 

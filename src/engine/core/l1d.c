@@ -317,7 +317,7 @@ HD_HOT void hd_l1d_answer(struct hd_core *c, uint32_t req, hd_time t)
         hd_l1sector_answer(c, req, t);
         return;
     }
-    if (m->key >> 63 == 0 && hd_l1d_is_full(c)) { /* an atomic leaves nothing */
+    if (m->key >> 63 == 0 && hd_l1d_is_full(c)) { /* else it leaves nothing */
         if (HD_UNLIKELY(c->l1.tags.asked > HD_ASSOC_WIDE))
             l1d_fill_asked(c, m->key, q, t);
         else

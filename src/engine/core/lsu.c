@@ -269,13 +269,14 @@ enum lsu_line { LSU_BLOCKED, LSU_TO_DO, LSU_DONE, LSU_NONE };
 static HD_APART enum lsu_line lsu_before(struct hd_core *c, struct hd_lines *op,
                                          hd_time t)
 {
-    const struct hd_lsu_line *x = hd_lines_at(op, op->at);
+    const struct hd_lsu_line *x;
     uint64_t line;
 
     if (c->ahead && !hd_overlap_pages(c, op, t))
         return LSU_BLOCKED;
     if (op->at == op->n)
         return LSU_NONE;
+    x = hd_lines_at(op, op->at); /* the pages may have passed some */
     if (!c->virtual_l1 || c->memop[op->memop].kind != HEDDLE_OP_LOAD ||
         !hd_virtual_holds(c, op->page[x->page].vpn, x->place, x->bytes, &line))
         return LSU_TO_DO;

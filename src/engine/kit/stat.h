@@ -76,8 +76,8 @@ struct hd_hand {
     uint16_t row_of[HD_APP_NONE + 1];
 };
 
-/* Puts the row of a launch at hand, or 0. */
 void hd_hand_change(struct hd_hand *hand, uint32_t row);
+/* Puts the row of a launch at hand, or 0. */
 static inline void hd_hand_put(struct hd_hand *hand, uint32_t row)
 {
     if (HD_UNLIKELY(row != hand->row))

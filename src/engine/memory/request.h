@@ -102,14 +102,14 @@ static inline void hd_req_count(struct hd_reqs *p, uint32_t r)
     p->launch[r] = (uint16_t)p->hand->row;
 }
 
-/* A request of the memory's own, which counts for no launch, or of one that calls
- * hd_req_count(). */
+/* A request of the L2's own, which counts for no launch, or one that its sender
+ * counts (hd_req_count) where that is needed. */
 static inline uint32_t hd_req_take_own(struct hd_reqs *p)
 {
     return hd_numbers_take(&p->numbers);
 }
 
-/* .. of one that sends it to the L2: it is the launch's at hand. */
+/* A request to the L2: it is the launch's at hand. */
 static inline uint32_t hd_req_take(struct hd_reqs *p)
 {
     uint32_t r = hd_numbers_take(&p->numbers);
