@@ -226,12 +226,14 @@ local function fewer(lines, most, what)
     tap.ok(lines < most, ("%s: fewer than %d lines"):format(what, most), lines)
 end
 
--- Libraries, the essays too, but not points.h, which a script writes.
-for folder, most in pairs { engine = 55750, policies = 3350, work = 19600,
-    shell = 13950 } do
-    fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -not "
-        .. "-name points.h -o -path 'src/%s/*.def' | xargs cat | wc -l")
-        :format(folder, folder))), most, folder)
+-- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
+-- later proposals are counted apart.
+for folder, most in pairs { engine = 56000, ["engine/variants"] = 1000,
+    policies = 3500, work = 19600, shell = 13950 } do
+    fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
+        .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
+        :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/"
+            or "points\\.h"))), most, folder)
 end
 
 -- The ten plain stations, which are read in an evening: issue, coalescer,
@@ -247,8 +249,8 @@ local private = lines_of [[
     core/issue.h core/l1tlbstate.h core/l1dstate.h translation/unit.h
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
-fewer(stations, 5960, "the ten plain stations")
-fewer(stations + private, 8600, "the ten plain stations and their private headers")
+fewer(stations, 6000, "the ten plain stations")
+fewer(stations + private, 8720, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
@@ -271,7 +273,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20600, "the files of a cold load")
+fewer(lines_of(PATH), 20760, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

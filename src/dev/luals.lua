@@ -306,7 +306,7 @@ local LANGUAGE = {
     steer = { "name", "i", "j", "value" }, recent = { "name", "i", returns = "integer" },
     counter = { "name", "app", returns = "integer" }, tally = { "name", "n" },
     now = { returns = "integer" }, setting = { "name", returns = "any" },
-    translate = { "...", returns = "any" }, renew = { "..." }, stop = {},
+    translate = { "...", returns = "any" }, fill = { "..." }, renew = { "..." }, stop = {},
     every = { "...", returns = "any" },
 }
 local NAMES = { steer = {}, recent = {} }

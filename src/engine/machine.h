@@ -57,6 +57,7 @@ struct hd_machine {
     struct hd_pwc_cfg pwc;
     struct hd_msc_cfg msc;
     struct hd_prefetch_cfg prefetch;
+    struct hd_fill_cfg fill;
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
     struct hd_compress_cfg compress;

@@ -1069,6 +1069,7 @@ struct heddle_n_walk_done {
     uint64_t references; /* memory references made */
     uint64_t requesters; /* requests that waited for it */
     uint64_t pc; /* program counter of the first request's instruction */
+    uint64_t core; /* core of the first request, or that a policy named */
 };
 
 /* page_fault (fault): a page that is not resident was touched: a new far

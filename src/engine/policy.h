@@ -225,6 +225,21 @@ HEDDLE_API int heddle_start_translation(heddle_sim *s, uint64_t app,
                                         uint64_t core);
 
 /*
+ * For policies, where a walk is at hand: in walk_step and tlb_fill, and when
+ * walk_done is told.  A page of the walk's application, whose entry the walk's
+ * last read brings with its own (fill.bytes), is filled when the walk is
+ * answered, at no walk: into the L2 TLB, or an L1 TLB or the buffer beside it.
+ * What comes of it is in the counters `fill`, and whether it was of use in
+ * `prefetch`.  HEDDLE_EINVAL: no walk is at hand, or it is another
+ * application's, or there is no such page or core; HEDDLE_ECONFIG: no such TLB,
+ * or walks read no page table.
+ */
+HEDDLE_API int heddle_fill_translation(heddle_sim *s, uint64_t app,
+                                       uint64_t vpn,
+                                       enum heddle_translate_to to,
+                                       uint64_t core);
+
+/*
  * For policies: a counter's live value, "mmu.misses", summed over all copies of
  * the part: of one application, or of all and none with UINT32_MAX.  It keeps
  * counting when an application has finished once, and begins again at 0 when

@@ -296,6 +296,7 @@ static int build_translation(heddle_sim *s)
     w.msc = &m->msc;
     w.bypass = &m->bypass;
     w.prefetch = &m->prefetch;
+    w.fill = &m->fill;
     w.levels[0] = &m->utlb1;
     w.levels[1] = &m->utlb2;
     w.levels[2] = &m->utlb3;

@@ -1,8 +1,9 @@
 /*
  * tlbs.c - what has been proposed for TLBs, in small: a next-page and a
- * distance prefetcher, a predictor of dead entries, a victim TLB.
- * policies/next_page.lua, distance.lua, dead_entry.lua and victim_tlb.lua are
- * the same and tell the rules.
+ * distance prefetcher, a predictor of dead entries, a victim TLB, the neighbours
+ * of a walk's page.
+ * policies/next_page.lua, distance.lua, dead_entry.lua, victim_tlb.lua and
+ * pte_line.lua are the same and tell the rules.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -351,4 +352,59 @@ const struct heddle_policy hd_policy_victim_tlb = {
     .state_bytes = victim_bytes,
     .init = victim_init,
     .answer = {[HEDDLE_POINT_tlb_keep] = victim_keep},
+};
+
+/* ---- pte_line ------------------------------------------------------------- */
+
+enum { REACH, LINE_TO };
+
+struct pte_line {
+    uint64_t param[2];
+};
+
+static size_t line_bytes(const struct heddle_place *p, const uint64_t *params)
+{
+    (void)p, (void)params;
+    return sizeof(struct pte_line);
+}
+
+static int line_init(void *state, const struct heddle_place *p,
+                     const uint64_t *params)
+{
+    (void)p;
+    memcpy(state, params, sizeof(struct pte_line));
+    return 0;
+}
+
+static void line_walked(void *state, const void *note)
+{
+    const struct heddle_n_walk_done *n = note;
+    const struct pte_line *s = state;
+    uint64_t first = n->vpn - n->vpn % s->param[REACH];
+
+    for (uint64_t k = 0; k < s->param[REACH]; k++)
+        if (first + k != n->vpn)
+            heddle_fill_translation(n->sim, n->app, first + k,
+                                    (enum heddle_translate_to)s->param[LINE_TO],
+                                    n->core);
+}
+
+static const struct heddle_param line_params[] = {
+    {"reach", "pages", 16, 2, 512, "aligned group of pages that a walk fills",
+     "a line of 128 bytes has the entries of 16"},
+    TO,
+    {0},
+};
+
+const struct heddle_policy hd_policy_pte_line = {
+    .abi = HEDDLE_POLICY_ABI,
+    .name = "pte_line",
+    .summary =
+        "a walk fills the neighbours whose entries it has read with its own",
+    .source = "Pham et al., MICRO 2012; Vavouliotis et al., ISCA 2021: "
+              "translations that are free where the line is",
+    .params = line_params,
+    .state_bytes = line_bytes,
+    .init = line_init,
+    .watch = {[HEDDLE_NOTE_walk_done] = line_walked},
 };

@@ -367,6 +367,24 @@ int heddle_start_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
     return rc;
 }
 
+int heddle_fill_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
+                            enum heddle_translate_to to, uint64_t core)
+{
+    struct hd_slots *s = hd_sim_env(sim)->slots;
+    struct heddle_error *err = &s->registry->error;
+
+    if (s->fill == NULL)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "fill: nothing is translated (sim.translation)");
+    if (to > HEDDLE_TRANSLATE_TO_L1SIDE || app > UINT32_MAX || core > UINT32_MAX)
+        return hd_err_set(err, HEDDLE_EINVAL,
+                          "fill: there is no application %" PRIu64
+                          ", core %" PRIu64 " or TLB %d",
+                          app, core, (int)to);
+    return s->fill(s->translate_self, (uint32_t)app, vpn, to, (uint32_t)core,
+                   err);
+}
+
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)
 {
     struct hd_steer *s = r->slots->steer;

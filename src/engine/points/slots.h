@@ -112,6 +112,9 @@ struct hd_slots {
      * translated. */
     int (*translate)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);
+    /* Fills a page with a walk's answer (variants/fill.c), likewise. */
+    int (*fill)(void *self, uint32_t app, uint64_t vpn, uint32_t to,
+                uint32_t core, struct heddle_error *err);
     void *translate_self;
     /* Reads a setting of the machine as text; NULL: there is none. */
     int (*setting)(const struct hd_machine *m, const char *name, char *out,

@@ -29,8 +29,8 @@ int64_t hd_bypass_default(void *mmu, const void *question)
     return m->steer->tlb_fill_without[q->app][0];
 }
 
-uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_treq *first,
-                       const struct hd_xlate *x)
+uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_walk *walk,
+                       const struct hd_treq *first, const struct hd_xlate *x)
 {
     struct heddle_q_tlb_fill q = {.app = first->app,
                                   .core = first->core,
@@ -39,13 +39,18 @@ uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_treq *first,
                                   .pages = x->pages,
                                   .pc = first->pc,
                                   .who = u->m->who};
+    uint32_t where;
 
     for (const struct hd_treq *t = first;; t = &u->treq[t->next]) {
         u->m->who[q.requesters++] = (uint64_t)t->core << 16 | t->warp;
         if (t->next == HD_NONE)
             break;
     }
-    return (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
+    if (walk != NULL)
+        hd_fill_open(u, (uint32_t)(walk - u->walk));
+    where = (uint32_t)hd_ask_tlb_fill(&u->m->fill, &q);
+    hd_fill_close(u);
+    return where;
 }
 
 bool hd_bypass_find(struct hd_unit *u, const struct hd_treq *q,

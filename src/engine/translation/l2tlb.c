@@ -355,7 +355,7 @@ HD_HOT void hd_l2tlb_fill(struct hd_unit *u, hd_time now,
     u->hand = q;
     if (u->m->fill.bound ||
         !hd_l2tlb_may_fill(u->m->steer, q->app, q->core, q->warp))
-        where = hd_bypass_ask(u, q, x);
+        where = hd_bypass_ask(u, walk, q, x);
     if (where == HEDDLE_TLB_FILL_L2TLB) {
         t = &u->tlb;
         counter = HD_MMU_FILLS;
@@ -383,12 +383,16 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_at_home(u->m->env, HD_SIDE_MMU);
     if (HD_UNLIKELY(w->prefetched != 0) &&
         hd_prefetch_answer(u, now, walk, found ? &x : NULL)) {
+        if (HD_UNLIKELY(u->s->fills != 0))
+            hd_fill_answer(u, now, walk);
         hd_mshr_give(&u->miss, walk);
         return;
     }
     hd_treq_count_for(u->m->w.treqs, t);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         hd_l2tlb_fill(u, now, w, &u->treq[t], &x);
+    if (HD_UNLIKELY(u->s->fills != 0))
+        hd_fill_answer(u, now, walk);
     if (HD_UNLIKELY(u->m->w.evict != NULL) && found)
         hd_evict_touch(u->m->w.evict, now, w->app, w->vpn);
     while (t != HD_NONE) {

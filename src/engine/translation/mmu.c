@@ -184,6 +184,7 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
     u->prefetches =
         hd_arena_take(env->arena, m->prefetch_cfg.queue, sizeof *u->prefetches);
+    u->fill = hd_arena_take(env->arena, m->fill_cfg.queue, sizeof *u->fill);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
@@ -193,7 +194,7 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (c->batch > 1)
         u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->prefetches == NULL || u->queue == NULL ||
+        u->prefetches == NULL || u->fill == NULL || u->queue == NULL ||
         (c->batch > 1 && u->batch == NULL) ||
         hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
         hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
@@ -296,6 +297,8 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->prefetch_cfg = (struct hd_prefetch_cfg){1, 1};
     if (w->prefetch != NULL)
         m->prefetch_cfg = *w->prefetch;
+    if (w->fill != NULL)
+        m->fill_cfg = *w->fill;
     if (w->msc != NULL)
         m->msc_cfg = *w->msc;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
@@ -357,7 +360,7 @@ static int mmu_open_units(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
     uint32_t n = m->units;
-    struct hd_stat tlb, bypass, pwc, msc, own, walk;
+    struct hd_stat tlb, bypass, pwc, msc, own, walk, fill;
     int rc = 0;
 
     tlb = hd_stats_group_by_launch(st, &hd_rows_l2tlb, n);
@@ -367,6 +370,7 @@ static int mmu_open_units(struct hd_mmu *m)
     pwc = hd_stats_group_by_launch(st, &hd_rows_pwc, n);
     msc = hd_stats_group(st, &hd_rows_msc, n);
     m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
+    fill = hd_stats_group(st, &hd_rows_fill, n);
     mmu_open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
@@ -376,6 +380,7 @@ static int mmu_open_units(struct hd_mmu *m)
         rc = mmu_open_unit(m, i, tlb, bypass, pwc, msc);
         u->stat = own;
         u->walk_stat = walk;
+        u->fill_stat = fill;
     }
     return rc;
 }
@@ -406,6 +411,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         {.name = "prefetch",
          .look = hd_prefetch_look,
          .check = hd_prefetch_check},
+        {.name = "fill", .look = hd_fill_look, .check = hd_fill_check},
         {.name = "pwc", .look = mmu_look_pwc},
         {.name = "msc",
          .look = hd_subregions_look,
@@ -439,6 +445,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     }
     if (env->slots != NULL) {
         env->slots->translate = hd_prefetch_take;
+        env->slots->fill = hd_fill_take;
         env->slots->translate_self = m;
     }
     hd_contig_client(w->tables, mmu_contig_changed, m);

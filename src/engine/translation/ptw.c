@@ -159,6 +159,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->cached = 0;
     w->leaf = 4;
     w->share = HD_NONE;
+    w->spared = 0;
     w->bits = 0;
     if (u->batch != NULL) {
         walk_queue(u, walk);
@@ -187,9 +188,12 @@ static HD_APART void walk_tell_done(struct hd_unit *u, hd_time now,
         .queued = hd_unit_cycles(u->m, w->began - w->ready),
         .references = w->references,
         .requesters = u->miss.v[walk].n,
-        .pc = hd_walk_pc(u, walk)};
+        .pc = hd_walk_pc(u, walk),
+        .core = hd_walk_core(u, walk)};
 
+    hd_fill_open(u, walk);
     hd_slots_note(u->m->env->slots, HEDDLE_NOTE_walk_done, &n);
+    hd_fill_close(u);
 }
 
 static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -237,7 +241,8 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 
 /* ---- the walk --------------------------------------------------------- */
 
-int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
+int64_t hd_ptw_ask_step(struct hd_unit *u, struct hd_walk *w, uint32_t walk,
+                        uint32_t pc)
 {
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,
@@ -245,9 +250,15 @@ int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w, uint32_t pc)
                                    .leaf = u->m->read[w->leaf].level,
                                    .cached = u->m->read[w->cached].level,
                                    .pte = w->pte[w->level - 1].v,
-                                   .pc = pc};
+                                   .pc = walk != HD_NONE ? hd_walk_pc(u, walk)
+                                                         : pc};
+    int64_t how;
 
-    return hd_ask_walk_step(&u->m->step, &q);
+    if (walk != HD_NONE)
+        hd_fill_open(u, walk);
+    how = hd_ask_walk_step(&u->m->step, &q);
+    hd_fill_close(u);
+    return how;
 }
 
 static HD_APART void walk_tell_read(const struct hd_unit *u, uint32_t walk,

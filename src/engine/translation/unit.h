@@ -30,6 +30,12 @@ enum hd_walk_stat {
     HD_WALK_STATS
 };
 
+enum hd_fill_stat {
+#define HD_COUNTERS_OF "variants/fill.def"
+#include "kit/rows.h"
+    HD_FILL_STATS
+};
+
 enum hd_walk_state {
     HD_WALK_FREE,
     HD_WALK_WAITS, /* for a walker */
@@ -55,6 +61,7 @@ struct hd_walk {
     uint8_t counted;    /* 1: the read under way is */
     uint8_t prefetched; /* 1 + where it goes, for a policy; 0: requests began
                            it */
+    uint8_t spared;     /* 1: its last entry was not read */
     uint16_t prefetch_core;
     uint32_t batch; /* of a batch: which .. */
     uint32_t peer;  /* .. the next walk of it .. */
@@ -69,6 +76,13 @@ struct hd_prefetch {
     uint64_t vpn;
     uint8_t app, to; /* to: enum heddle_translate_to */
     uint16_t core;
+};
+
+/* A page that a policy fills with the answer of a walk (variants/fill.c). */
+struct hd_fill {
+    uint64_t vpn;
+    uint32_t walk;
+    uint16_t core, to; /* to: enum heddle_translate_to */
 };
 
 /* The walks that a walker has at once (walk.batch). */
@@ -95,7 +109,8 @@ struct hd_unit_state {
     uint32_t prefetch_first, prefetch_n; /* a ring: started by policies */
     uint32_t prefetch_walks;             /* of them, under way */
     uint32_t prefetch_called; /* 1: they are looked at when a port is free */
-    uint64_t number;          /* of the unit's next event or numbered read */
+    uint32_t fills;  /* pages that policies fill with a walk's answer */
+    uint64_t number; /* of the unit's next event or numbered read */
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
 };
 
@@ -118,6 +133,7 @@ struct hd_unit {
     struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
     struct hd_numbers batches;
     struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
+    struct hd_fill *fill;           /* arena: [fill.queue]; NULL: none */
     uint32_t instance, rank, input_rank, in_room, prefetch_rank;
     const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
@@ -126,7 +142,7 @@ struct hd_unit {
     struct hd_tlb tlb, bypass;
     struct hd_pwc pwc;
     struct hd_subregions subs;
-    struct hd_stat stat, walk_stat; /* rows `instance` */
+    struct hd_stat stat, walk_stat, fill_stat; /* rows `instance` */
 };
 
 #define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
@@ -159,12 +175,16 @@ struct hd_mmu {
                         (l2tlb.serial), entries of subregions, all others */
     struct hd_mmu_wiring w;
     struct hd_slot fill, step, pick, reference;
+    struct hd_unit *asking; /* the unit with a walk of which a policy is asked
+                               or told; NULL: none */
+    uint32_t asking_for;    /* that walk */
     struct hd_tlb_cfg tlb_cfg;
     struct hd_walk_cfg walk_cfg;
     struct hd_pwc_cfg pwc_cfg;
     struct hd_msc_cfg msc_cfg;
     struct hd_bypass_cfg bypass_cfg;
     struct hd_prefetch_cfg prefetch_cfg;
+    struct hd_fill_cfg fill_cfg;
     struct hd_stat prefetch_stat;
     struct hd_levels *levels; /* of uTLBs above the unit; NULL: none */
     hd_time never;
@@ -276,14 +296,38 @@ hd_time hd_l2tlb_port(struct hd_unit *u, hd_time now);
 /* ---- bypass.c ---------------------------------------------------------- */
 
 /* The default of tlb_fill; asks where the result x of a walk for a list of
- * requests goes. */
+ * requests goes; walk NULL: it took no time. */
 int64_t hd_bypass_default(void *mmu, const void *question);
-uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_treq *first,
-                       const struct hd_xlate *x);
+uint32_t hd_bypass_ask(struct hd_unit *u, const struct hd_walk *walk,
+                       const struct hd_treq *first, const struct hd_xlate *x);
 /* Looks a request that missed the L2 TLB up in the bypass cache; there is one.
  */
 bool hd_bypass_find(struct hd_unit *u, const struct hd_treq *q,
                     struct hd_xlate *x);
+
+/* ---- variants/fill.c ---------------------------------------------------- */
+
+/* A policy is asked or told of a walk, with whose answer it may fill pages:
+ * until hd_fill_close. */
+static inline void hd_fill_open(struct hd_unit *u, uint32_t walk)
+{
+    u->m->asking = u;
+    u->m->asking_for = walk;
+}
+
+static inline void hd_fill_close(const struct hd_unit *u)
+{
+    u->m->asking = NULL;
+}
+
+/* A policy asks for a page (struct hd_slots): 0, or an error in err. */
+int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
+                 uint32_t core, struct heddle_error *err);
+/* A walk ends: the pages that came with it are filled, if it has one.  Called
+ * while pages wait (hd_unit_state.fills). */
+void hd_fill_answer(struct hd_unit *u, hd_time now, uint32_t walk);
+void hd_fill_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
+void hd_fill_check(void *mmu, uint32_t unit, struct heddle_error *err);
 
 /* ---- nonresident.c ----------------------------------------------------- */
 

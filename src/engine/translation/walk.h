@@ -95,8 +95,9 @@ static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
-/* What a policy says of a step (walk_step); pc: of the first requester. */
-int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w,
+/* What a policy says of a step (walk_step); walk and pc as in hd_walk_spared.
+ */
+int64_t hd_ptw_ask_step(struct hd_unit *u, struct hd_walk *w, uint32_t walk,
                         uint32_t pc);
 
 /* Whether a walk passes its level without a read: the walk cache has the entry
@@ -110,13 +111,15 @@ static HD_INLINE bool hd_walk_spared(struct hd_unit *u, struct hd_walk *w,
     if (physical && hd_pwc_entry(&u->pwc, w->app, u->m->read[w->level].level,
                                  w->pte[w->level - 1])) {
         w->cached = w->level;
+        w->spared = w->level == w->leaf;
         return true;
     }
     if (HD_UNLIKELY(u->m->step.bound))
-        how = hd_ptw_ask_step(u, w, walk != HD_NONE ? hd_walk_pc(u, walk) : pc);
+        how = hd_ptw_ask_step(u, w, walk, pc);
     if (how == HEDDLE_WALK_STEP_READ)
         return false;
     hd_walk_row(u, w->app)[HD_WALK_SKIPPED]++;
+    w->spared = how == HEDDLE_WALK_STEP_ANSWER || w->level == w->leaf;
     if (how == HEDDLE_WALK_STEP_ANSWER)
         w->level = w->leaf;
     return true;

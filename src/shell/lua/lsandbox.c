@@ -386,13 +386,16 @@ static int lib_tally(lua_State *L)
     return 0;
 }
 
-/* translate(app, vpn [, { to = "l2tlb", core = 0 }]) */
-static int lib_translate(lua_State *L)
+typedef int translation(heddle_sim *, uint64_t app, uint64_t vpn,
+                        enum heddle_translate_to, uint64_t core);
+
+/* name(app, vpn [, { to = "l2tlb", core = 0 }]) */
+static int lib_translation(lua_State *L, const char *name, translation *fn)
 {
 #define WORD(symbol, word) word
     static const char words[] = HD_W_translate_to(WORD, "|");
 #undef WORD
-    heddle_sim *s = lp_sim(running(L, "translate"));
+    heddle_sim *s = lp_sim(running(L, name));
     uint64_t app = (uint64_t)luaL_checkinteger(L, 1), to = 0, core = 0;
     uint64_t vpn = (uint64_t)luaL_checkinteger(L, 2);
 
@@ -403,13 +406,24 @@ static int lib_translate(lua_State *L)
             core = (uint64_t)luaL_checkinteger(L, -1);
         if (lua_getfield(L, 3, "to") != LUA_TNIL &&
             heddle_word_value(words, hl_text(L, -1), &to) != 0)
-            return luaL_error(L, "translate: to is one of %s, not %s", words,
+            return luaL_error(L, "%s: to is one of %s, not %s", name, words,
                               lua_tostring(L, -1));
     }
-    if (heddle_start_translation(s, app, vpn, (enum heddle_translate_to)to,
-                                 core) != 0)
+    if (fn(s, app, vpn, (enum heddle_translate_to)to, core) != 0)
         return luaL_error(L, "%s", heddle_policy_error(s)->text);
     return 0;
+}
+
+/* translate(app, vpn [, { to =, core = }]): by a walk of its own */
+static int lib_translate(lua_State *L)
+{
+    return lib_translation(L, "translate", heddle_start_translation);
+}
+
+/* fill(app, vpn [, { to =, core = }]): with the answer of the walk at hand */
+static int lib_fill(lua_State *L)
+{
+    return lib_translation(L, "fill", heddle_fill_translation);
 }
 
 static int no_counter(lua_State *L, heddle_sim *s, const char *name)
@@ -779,6 +793,7 @@ const struct lp_fence lp_policy_fence = {
         (const struct lp_global[]){
             {"", "counter", lib_counter, "see The language"},
             {"", "every", lib_every, "see The language"},
+            {"", "fill", lib_fill, "see The language"},
             {"", "now", lib_now, "see The language"},
             {"", "recent", lib_recent, "see The language"},
             {"", "renew", lib_renew, "see The language"},
