@@ -68,7 +68,8 @@ static void answers(void **state)
 {
     struct heddle_q_l2_bypass bypass = {.app = 0};
     struct heddle_q_walk_pick walks = {
-        .n = 3, .app = three, .vpn = three, .requesters = three, .age = three};
+        .n = 3, .app = three, .vpn = three, .requesters = three, .age = three,
+        .choices = 3};
     struct heddle_q_repl_victim victim = {.ways = 4};
     struct heddle_q_warp_pick warp = {.ready = 0x8, .n = 4, .age = three};
     struct heddle_q_warp_limit limit = {.n = 4, .age = three};
@@ -158,7 +159,8 @@ static void wrong_answers(void **state)
 static void wrong_integers(void **state)
 {
     struct heddle_q_walk_pick walks = {
-        .n = 3, .app = three, .vpn = three, .requesters = three, .age = three};
+        .n = 3, .app = three, .vpn = three, .requesters = three, .age = three,
+        .choices = 3};
     static const char *const bad[] = {"0", "4", "'1'", "1.5"};
 
     (void)state;
@@ -546,7 +548,7 @@ static void names(void **state)
                         " bits = 3 }) == 'srrip')"
                         "assert(policy.used()[1].params.bits == 3)"
                         "assert(#policy.list() >= 7)"
-                        "assert(#policy.tables() == 6)"
+                        "assert(#policy.tables() == 7)"
                         "assert(#policy.facts() == 4)"
                         "assert(policy.offered().repl_victim[2] == "
                         "'l2cache')"));

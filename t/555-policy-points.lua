@@ -49,8 +49,7 @@ local function chaos()
     local policy = { name = "chaos", watch = {}, state = { notes = {} } }
     for _, p in ipairs(core.points()) do
         local limit, last = p.limit, (words[p.name] or 1) - 1
-        local by_position = p.name:find "^walk_[pr]" or p.name == "dram_pick" or
-            p.name == "block_place" or p.name == "evict_victim"
+        local by_position = p.by_position
         if p.answer == "NONE" then
             policy[p.name] = function() end
         elseif p.answer == "BOOL" then

@@ -229,7 +229,7 @@ end
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
 -- later proposals are counted apart.
 for folder, most in pairs { engine = 56000, ["engine/variants"] = 1000,
-    policies = 3500, work = 19600, shell = 13950 } do
+    policies = 3500, work = 19600, shell = 14000 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
         :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/"

@@ -413,13 +413,8 @@ end
 --- What a point wants to hear.  Candidates that a question lists in arrays
 -- are counted as the language counts arrays; all else by its number.
 local function answer_of(p)
-    if p.answer == "INDEX" then
-        for _, f in ipairs(p.fields) do
-            if f.count == p.limit then
-                return ("a position among %s: from 1 in Lua, from 0 in C")
-                    :format(p.limit)
-            end
-        end
+    if p.by_position then
+        return ("a position among %s: from 1 in Lua, from 0 in C"):format(p.limit)
     end
     return ANSWER[p.answer] .. p.limit:gsub("|", ", ")
 end

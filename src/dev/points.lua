@@ -96,12 +96,8 @@ for _, p in ipairs(core.points()) do
     add(".It Ic %s Pq %s", p.name, p.heat:lower())
     text("Asked when " .. p.when .. ".")
     local answer = ANSWERS[p.answer]
-    if p.answer == "INDEX" then
-        for _, f in ipairs(p.fields) do
-            if f.count == p.limit then
-                answer = "a position, from 1 to Va %s"
-            end
-        end
+    if p.by_position then
+        answer = "a position, from 1 to Va %s"
     end
     if p.answer == "NONE" then
         add "Nothing is decided."

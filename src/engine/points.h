@@ -474,8 +474,10 @@ struct heddle_q_walk_step {
     uint64_t pc;
 };
 
-/* walk_pick (warm, walk): asked when a walker is free and walks wait. Answer
- * (INDEX, 0 to n - 1): which walk starts. */
+/* walk_pick (warm, walk): asked when a walker is free and walks wait: each
+ * free walker in turn when a walk comes or has ended. Answer (INDEX, 0 to
+ * choices - 1): which walk starts; or none, and the walker stays idle until
+ * then. */
 struct heddle_q_walk_pick {
     uint64_t n; /* walks that wait for a walker */
     const uint64_t *app; /* [n]: application of each, oldest first */
@@ -483,6 +485,18 @@ struct heddle_q_walk_pick {
     const uint64_t *requesters; /* [n]: requests that wait for each */
     const uint64_t *age; /* [n]: core cycles that each has waited */
     const uint64_t *pc; /* [n]: program counter of each one's first requester */
+    /* n + 1: the last leaves the walker idle; n, and it may not: with
+     * walk.batch, and where no walker is in use and it is the last */
+    uint64_t choices;
+    uint64_t walker; /* the free walker; with walk.batch 0 */
+    uint64_t walkers; /* walkers of this unit */
+    uint64_t instance; /* core whose walker it is; 0 where cores share them */
+    const uint64_t *core; /* [n]: core of each one's first requester */
+    /* [n]: warp in its core, 0xffff: a policy began the walk */
+    const uint64_t *warp;
+    /* [n]: walks that wait for the same instruction, the same core, warp and
+     * program counter, this one included */
+    const uint64_t *left;
 };
 
 /* walk_reference (warm, walk): asked when a walker with a batch of walks
@@ -926,6 +940,8 @@ enum heddle_note {
     HEDDLE_NOTE_translated,
     HEDDLE_NOTE_walk_read,
     HEDDLE_NOTE_walk_done,
+    HEDDLE_NOTE_walk_start,
+    HEDDLE_NOTE_walker_idle,
     HEDDLE_NOTE_page_fault,
     HEDDLE_NOTE_page_arrived,
     HEDDLE_NOTE_page_evicted,
@@ -1070,6 +1086,29 @@ struct heddle_n_walk_done {
     uint64_t requesters; /* requests that waited for it */
     uint64_t pc; /* program counter of the first request's instruction */
     uint64_t core; /* core of the first request, or that a policy named */
+};
+
+/* walk_start (walk): a walker begins a page walk. */
+struct heddle_n_walk_start {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* core whose walker it is; 0 where cores share them */
+    uint64_t walker; /* walker */
+    uint64_t app; /* application */
+    uint64_t vpn; /* virtual page */
+    uint64_t queued; /* core cycles since the miss */
+    uint64_t waiting; /* walks that wait for a walker now */
+    uint64_t core; /* core of the first request, or that a policy named */
+    uint64_t pc; /* program counter of the first request's instruction */
+};
+
+/* walker_idle (walk): a walker has ended its walk and found none. */
+struct heddle_n_walker_idle {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* core whose walker it is; 0 where cores share them */
+    uint64_t walker; /* walker */
+    uint64_t waiting; /* walks that wait all the same (walk_pick, walk_quota) */
 };
 
 /* page_fault (fault): a page that is not resident was touched: a new far

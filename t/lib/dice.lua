@@ -71,11 +71,7 @@ return function(seed, skip, only)
     end
     for _, p in ipairs(require("heddle.core").points()) do
         local kind, limit, words = p.answer, p.limit, {}
-        local first = 0 -- positions in an array of the question count from 1
-        for _, field in ipairs(p.fields) do
-            first = field.count == limit and 1
-                or first
-        end
+        local first = p.by_position and 1 or 0
         for w in limit:gmatch("[^|]+") do
             words[#words + 1] = w
         end

@@ -55,12 +55,8 @@ local function word_of(name, answer)
         return "(no answer)"
     elseif info.answer == "MEMBER" then
         return ("%d%s"):format(answer & ~64, answer & 64 ~= 0 and ", once" or "")
-    elseif info.answer == "INDEX" then
-        for _, f in ipairs(info.fields) do
-            if f.count == info.limit then -- of candidates
-                return ("%d (from 0; %d in Lua)"):format(answer, answer + 1)
-            end
-        end
+    elseif info.by_position then -- of candidates
+        return ("%d (from 0; %d in Lua)"):format(answer, answer + 1)
     end
     return tostring(answer)
 end

@@ -115,6 +115,8 @@ bool hd_batch_ended(struct hd_unit *u, hd_time now, uint32_t batch)
     u->s->walkers--;
     if (u->s->waiting > 0)
         hd_batch_call(u, now);
+    else if (HD_UNLIKELY(u->m->watched[HEDDLE_NOTE_walker_idle] != 0))
+        hd_pick_tell_idle(u, batch);
     return true;
 }
 
@@ -141,7 +143,7 @@ static uint32_t batch_enter(struct hd_unit *u, hd_time now, hd_time until,
                             uint32_t batch, uint32_t *link)
 {
     uint32_t i =
-        u->m->pick.bound && u->s->waiting > 1 ? hd_ptw_ask_pick(u, now) : 0;
+        u->m->pick.bound && u->s->waiting > 1 ? hd_pick_batch(u, now) : 0;
     uint32_t at = hd_unit_place(u->s->queue_first, i, u->miss.room);
     struct hd_walk *w;
 
@@ -151,6 +153,7 @@ static uint32_t batch_enter(struct hd_unit *u, hd_time now, hd_time until,
     w = &u->walk[*link];
     w->state = HD_WALK_RUNS;
     w->began = hd_max_u64(now, w->ready);
+    w->walker = (uint16_t)batch;
     w->batch = batch;
     w->peer = HD_NONE;
     return *link;

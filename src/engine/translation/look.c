@@ -258,7 +258,7 @@ void hd_ptw_check(void *mmu, uint32_t i, struct heddle_error *err)
                    "mmu: %u walks wait and %u run; %u and %u are counted, "
                    "with %u walkers",
                    waits, busy, s->waiting, s->walkers, c->walkers);
-    if (busy < c->walkers && waits > 0 && called == 0)
+    if (busy < c->walkers && waits > 0 && called == 0 && !u->m->chosen)
         hd_err_set(err, HEDDLE_ECHECK,
                    "mmu: a walker is free and %u walks wait", waits);
 }

@@ -142,7 +142,7 @@ static void mmu_look_pwc(void *mmu, uint32_t i, struct heddle_visitor *v)
         hd_pwc_look(&u->pwc, v);
 }
 
-/* The default of walk_pick, the oldest, and of walk_step, to read. */
+/* The default of walk_step: to read. */
 static int64_t mmu_default(void *mmu, const void *question)
 {
     (void)mmu, (void)question;
@@ -184,6 +184,8 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         hd_events_component(env->ev, "mmu", hd_prefetch_serve, u);
     u->prefetches =
         hd_arena_take(env->arena, m->prefetch_cfg.queue, sizeof *u->prefetches);
+    u->seat =
+        hd_arena_take(env->arena, (c->walkers + 63) / 64, sizeof *u->seat);
     u->fill = hd_arena_take(env->arena, m->fill_cfg.queue, sizeof *u->fill);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
@@ -194,8 +196,8 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (c->batch > 1)
         u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->prefetches == NULL || u->fill == NULL || u->queue == NULL ||
-        (c->batch > 1 && u->batch == NULL) ||
+        u->prefetches == NULL || u->fill == NULL || u->seat == NULL ||
+        u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
         hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
         hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)
         return hd_err_memory(env->err);
@@ -283,7 +285,9 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     uint32_t n = w->walk->per_core ? w->cores : 1;
     struct hd_mmu *m = hd_env_take(env, 1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
-    size_t who = hd_max_u64(treqs, 5ull * (w->walk->queue + w->walk->batch));
+    size_t who = hd_max_u64(
+        treqs, hd_pick_scratch((uint64_t)w->walk->walkers * w->walk->batch +
+                               w->walk->queue));
 
     if (m == NULL)
         return NULL;
@@ -342,6 +346,8 @@ static void mmu_bound(void *self)
 {
     struct hd_mmu *m = self;
 
+    m->chosen = m->pick.bound ||
+                (m->steer != NULL && hd_steered(m->steer, HD_TABLE_walk_quota));
     m->early = m->ordered && m->walk_cfg.mode.kind == HD_FULL &&
                m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
                m->tlb_cfg.sub_ways == 0 &&
@@ -432,7 +438,7 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_step, "", &m->step,
                    mmu_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_pick, "", &m->pick,
-                   mmu_default, m);
+                   hd_pick_default, m);
     hd_slots_offer(env->slots, HEDDLE_POINT_walk_reference, "", &m->reference,
                    hd_batch_reference_default, m);
     if (w->faults != NULL)

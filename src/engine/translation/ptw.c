@@ -68,32 +68,6 @@ bool hd_ptw_room(const struct hd_unit *u)
            c->mode.kind == HD_IDEAL;
 }
 
-/* Asks which of the waiting walks starts; fills the question's arrays. */
-uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now)
-{
-    struct hd_unit_state *s = u->s;
-    uint64_t *a = u->m->who;
-    uint32_t n = s->waiting, i = 0;
-    struct heddle_q_walk_pick q = {.n = n,
-                                   .app = a,
-                                   .vpn = a + n,
-                                   .requesters = a + 2 * n,
-                                   .age = a + 3 * n,
-                                   .pc = a + 4 * n};
-
-    for (; i < n; i++) {
-        uint32_t at = hd_unit_place(s->queue_first, i, u->miss.room);
-        const struct hd_walk *x = &u->walk[u->queue[at]];
-        a[i] = x->app;
-        a[n + i] = x->vpn.v;
-        a[2 * n + i] = u->miss.v[u->queue[at]].n;
-        a[3 * n + i] =
-            now > x->ready ? hd_unit_cycles(u->m, now - x->ready) : 0;
-        a[4 * n + i] = hd_walk_pc(u, u->queue[at]);
-    }
-    return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
-}
-
 /* Takes the i-th waiting walk out of the queue. */
 uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
 {
@@ -111,13 +85,28 @@ uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i)
     return walk;
 }
 
-/* Gives a walk to a walker. */
-static HD_HOT void walk_occupy(struct hd_unit *u, hd_time now, uint32_t walk)
+/* The first free walker; the only number where they are ideal. */
+static inline uint32_t walk_free_walker(const struct hd_unit *u)
+{
+    uint32_t i = 0;
+
+    if (HD_UNLIKELY(u->m->walk_cfg.mode.kind == HD_IDEAL))
+        return 0;
+    while (u->seat[i] == UINT64_MAX)
+        i++;
+    return i * 64 + hd_bit_first(~u->seat[i]);
+}
+
+HD_HOT void hd_ptw_occupy(struct hd_unit *u, hd_time now, uint32_t walk,
+                          uint32_t walker)
 {
     struct hd_walk *w = &u->walk[walk];
     hd_time at = hd_max_u64(now, w->ready);
 
     u->s->walkers++;
+    u->s->seats_of[w->app]++;
+    w->walker = (uint16_t)walker;
+    hd_walk_seat(u, walker, true);
     w->state = HD_WALK_RUNS;
     w->began = at;
     if (at == now && !u->starting)
@@ -130,12 +119,12 @@ static HD_INLINE void walk_dispatch(struct hd_unit *u, hd_time now)
 {
     struct hd_unit_state *s = u->s;
 
-    while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers) {
-        uint32_t i = 0;
-        if (HD_UNLIKELY(u->m->pick.bound) && s->waiting > 1)
-            i = hd_ptw_ask_pick(u, now);
-        walk_occupy(u, now, hd_ptw_unlink(u, i));
+    if (HD_UNLIKELY(u->m->chosen)) {
+        hd_pick_dispatch(u, now);
+        return;
     }
+    while (s->waiting > 0 && s->walkers < u->m->walk_cfg.walkers)
+        hd_ptw_occupy(u, now, hd_ptw_unlink(u, 0), walk_free_walker(u));
 }
 
 static void walk_queue(struct hd_unit *u, uint32_t walk)
@@ -166,15 +155,33 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
         hd_batch_call(u, hd_max_u64(now, w->ready));
         return;
     }
-    if (s->walkers < u->m->walk_cfg.walkers ||
-        u->m->walk_cfg.mode.kind == HD_IDEAL) {
-        walk_occupy(u, now, walk);
+    if (u->m->walk_cfg.mode.kind == HD_IDEAL ||
+        (s->walkers < u->m->walk_cfg.walkers && HD_LIKELY(!u->m->chosen))) {
+        hd_ptw_occupy(u, now, walk, walk_free_walker(u));
         return;
     }
     walk_queue(u, walk);
+    if (HD_UNLIKELY(u->m->chosen))
+        hd_pick_dispatch(u, now);
 }
 
 /* ---- the end of a walk ------------------------------------------------ */
+
+static inline void walk_free(struct hd_unit *u, uint32_t walker)
+{
+    u->s->walkers--;
+    hd_walk_seat(u, walker, false);
+}
+
+/* A free walker takes up a walk that waits, or another does. */
+static HD_INLINE void walk_freed(struct hd_unit *u, hd_time now,
+                                 uint32_t walker)
+{
+    walk_dispatch(u, now);
+    if (HD_UNLIKELY(u->m->watched[HEDDLE_NOTE_walker_idle] != 0) &&
+        (u->seat[walker / 64] >> walker % 64 & 1) == 0)
+        hd_pick_tell_idle(u, walker);
+}
 
 static HD_APART void walk_tell_done(struct hd_unit *u, hd_time now,
                                     uint32_t walk)
@@ -223,9 +230,10 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
     u->s->running_of[w->app]--;
     w->state = HD_WALK_FREE;
     if (HD_LIKELY(u->batch == NULL)) {
-        u->s->walkers--;
+        walk_free(u, w->walker);
+        u->s->seats_of[w->app]--;
         hd_l2tlb_answer(u, now, walk);
-        walk_dispatch(u, now);
+        walk_freed(u, now, w->walker);
     } else {
         uint32_t batch = w->batch;
         bool extra = u->subs.extra != NULL; /* the batch stays until it is known
@@ -360,6 +368,8 @@ HD_HOT void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_PEAK], s->running);
     recent->walks++;
     recent->peak = (uint32_t)hd_max_u64(recent->peak, recent->walks);
+    if (HD_UNLIKELY(m->watched[HEDDLE_NOTE_walk_start] != 0))
+        hd_pick_tell_start(u, now, walk);
     if (m->walk_cfg.mode.kind == HD_FULL)
         walk_descend(u, now, walk);
     else if (m->walk_cfg.mode.kind == HD_IDEAL || m->walk_fixed == 0)
@@ -390,13 +400,13 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     }
 }
 
-void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t batch)
+void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t walker)
 {
     if (u->batch == NULL) {
-        u->s->walkers--;
-        walk_dispatch(u, now);
+        walk_free(u, walker);
+        walk_freed(u, now, walker);
     } else {
-        hd_batch_ended(u, now, batch);
+        hd_batch_ended(u, now, walker);
     }
     hd_l2tlb_unblock(u, now);
 }

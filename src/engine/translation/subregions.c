@@ -134,18 +134,21 @@ bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
     if (w->bits == 0 || w->bits & HD_CONTIG_ALL)
         return false;
     i = hd_numbers_take(&u->subs.extras);
-    u->subs.extra[i] = (struct hd_extra){.vpn = w->vpn,
-                                         .began = now,
-                                         .req = HD_NONE,
-                                         .batch = w->batch,
-                                         .core = first->core,
-                                         .warp = first->warp,
-                                         .bits = w->bits,
-                                         .app = w->app};
-    if (u->batch == NULL)
+    u->subs.extra[i] =
+        (struct hd_extra){.vpn = w->vpn,
+                          .began = now,
+                          .req = HD_NONE,
+                          .batch = u->batch == NULL ? w->walker : w->batch,
+                          .core = first->core,
+                          .warp = first->warp,
+                          .bits = w->bits,
+                          .app = w->app};
+    if (u->batch == NULL) {
         u->s->walkers++;
-    else
+        hd_walk_seat(u, w->walker, true);
+    } else {
         u->batch[w->batch].left++;
+    }
     hd_walk_post(u, now + u->subs.latency * (u->subs.links != NULL),
                  HD_PTW_EXTRA, i);
     return true;
@@ -217,8 +220,8 @@ static void msc_keep(struct hd_subregions *h, const struct hd_extra *t,
     uint32_t set, e = msc_find(h, t->app, t->vpn, &key, &set);
 
     if (e == HD_NONE) { /* else another walker was quicker */
-        e = hd_assoc_place(&h->tags, set, key,
-                           (struct hd_who){t->app, t->warp}, &gone);
+        e = hd_assoc_place(&h->tags, set, key, (struct hd_who){t->app, t->warp},
+                           &gone);
         if (gone != HD_KEY_NONE)
             msc_count(h, (uint32_t)(gone >> HD_TLB_APP_SHIFT),
                       HD_MSC_EVICTIONS);

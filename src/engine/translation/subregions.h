@@ -21,7 +21,7 @@ struct hd_extra {
     hd_vpn vpn;          /* that was walked for */
     hd_time began;       /* answered */
     uint32_t req;        /* that reads a head PTE; HD_NONE: none does */
-    uint32_t batch;      /* of its walk, if walks are taken together */
+    uint32_t batch;      /* of its walk; one that is alone: its walker */
     uint16_t core, warp; /* of the first request */
     uint16_t bits;       /* of the region, as the walk read them; 0: they have
                             changed since */

@@ -63,12 +63,13 @@ struct hd_walk {
                            it */
     uint8_t spared;     /* 1: its last entry was not read */
     uint16_t prefetch_core;
-    uint32_t batch; /* of a batch: which .. */
-    uint32_t peer;  /* .. the next walk of it .. */
-    uint32_t share; /* .. and the next that the same read serves; HD_NONE:
-                       the last */
-    uint16_t bits;  /* of the region whose head PTE, or a subregion's, it
-                       reads; 0: it reads the page's own (subregions.h) */
+    uint32_t batch;  /* of a batch: which .. */
+    uint32_t peer;   /* .. the next walk of it .. */
+    uint32_t share;  /* .. and the next that the same read serves; HD_NONE:
+                        the last */
+    uint16_t bits;   /* of the region whose head PTE, or a subregion's, it
+                        reads; 0: it reads the page's own (subregions.h) */
+    uint16_t walker; /* that has it */
 };
 
 /* A translation that a policy has started, and that waits. */
@@ -112,6 +113,7 @@ struct hd_unit_state {
     uint32_t fills;  /* pages that policies fill with a walk's answer */
     uint64_t number; /* of the unit's next event or numbered read */
     uint32_t running_of[HD_MAX_APPS]; /* the same by application */
+    uint32_t seats_of[HD_MAX_APPS];   /* walkers in use by application */
 };
 
 /* The requests that one walk answered, until the unit has been notified by all
@@ -131,6 +133,8 @@ struct hd_unit {
     uint32_t *input;        /* arena: ring of requests, [in_room] */
     uint32_t *queue;        /* arena: ring of walks, [miss.room] */
     struct hd_batch *batch; /* arena: [walkers]; NULL: a walk each */
+    uint64_t *seat; /* arena: bit set of walkers in use, unless they are ideal,
+                       or have batches */
     struct hd_numbers batches;
     struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
     struct hd_fill *fill;           /* arena: [fill.queue]; NULL: none */
@@ -169,6 +173,7 @@ struct hd_mmu {
     uint8_t
         run_pages; /* whose leaf entries are in the line that a walk reads */
     bool ordered;  /* reads are numbered: one unit, and they take time */
+    bool chosen;   /* which walk a walker takes: by a policy, or a table */
     bool early;    /* and are sent as soon as their time is known, if .. */
     const hd_time *until; /* .. that is before this */
     uint32_t probes; /* look-ups of a request that misses: of the large array
@@ -328,6 +333,20 @@ int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
 void hd_fill_answer(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_fill_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_fill_check(void *mmu, uint32_t unit, struct heddle_error *err);
+
+/* ---- variants/pick.c ---------------------------------------------------- */
+
+/* Words of scratch that a question about so many walks takes. */
+uint64_t hd_pick_scratch(uint64_t walks);
+/* The default of walk_pick: the oldest walk, but for walk_quota. */
+int64_t hd_pick_default(void *mmu, const void *question);
+/* Which waiting walk a batch takes next. */
+uint32_t hd_pick_batch(struct hd_unit *u, hd_time now);
+/* Gives each free walker the walk that is chosen for it, or none. */
+void hd_pick_dispatch(struct hd_unit *u, hd_time now);
+/* Tell watchers of walk_start and walker_idle. */
+void hd_pick_tell_start(const struct hd_unit *u, hd_time at, uint32_t walk);
+void hd_pick_tell_idle(const struct hd_unit *u, uint32_t walker);
 
 /* ---- nonresident.c ----------------------------------------------------- */
 

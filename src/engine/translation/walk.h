@@ -95,6 +95,14 @@ static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
+/* A walker is in use, or free again. */
+static inline void hd_walk_seat(struct hd_unit *u, uint32_t walker, bool taken)
+{
+    uint64_t bit = 1ull << walker % 64, *word = &u->seat[walker / 64];
+
+    *word = taken ? *word | bit : *word & ~bit;
+}
+
 /* What a policy says of a step (walk_step); walk and pc as in hd_walk_spared.
  */
 int64_t hd_ptw_ask_step(struct hd_unit *u, struct hd_walk *w, uint32_t walk,
@@ -137,16 +145,16 @@ static inline bool hd_walk_by_prefix(const struct hd_unit *u)
 
 /* ---- ptw.c ------------------------------------------------------------- */
 
-/* Which of the waiting walks starts, if more than one waits (walk_pick); takes
- * the i-th of them out of the queue. */
-uint32_t hd_ptw_ask_pick(struct hd_unit *u, hd_time now);
+/* Takes the i-th waiting walk out of the queue; gives it to a walker. */
 uint32_t hd_ptw_unlink(struct hd_unit *u, uint32_t i);
+void hd_ptw_occupy(struct hd_unit *u, hd_time now, uint32_t walk,
+                   uint32_t walker);
 /* A walker takes a walk up; sends the read of w->level. */
 void hd_ptw_begin(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk);
 /* The extra reads of a walk have ended: its walker is free, or the walk has
- * left its batch. */
-void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t batch);
+ * left its batch, whose number that is. */
+void hd_ptw_free(struct hd_unit *u, hd_time now, uint32_t walker);
 
 /* ---- requesters.c ------------------------------------------------------ */
 

@@ -750,6 +750,7 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
     const char *s = info->kind == HEDDLE_CHOICE ? info->limit : "";
 
     pt->call = open_call(L, p, info->name, info->field, info->fields);
+    pt->position = lp_by_position(info);
     pt->kind = info->kind;
     pt->words = put_words(L, AT_WORDS, i * WORDS, s, pt->word);
     for (uint32_t k = 0; k < info->fields; k++) {
@@ -758,9 +759,6 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
             pt->limit = f->offset;
         if (strcmp(f->name, "holds") == 0)
             pt->holds = f->offset;
-        if (info->kind == HEDDLE_INDEX && f->count &&
-            strcmp(f->count, info->limit) == 0)
-            pt->position = 1;
     }
 }
 

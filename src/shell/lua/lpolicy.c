@@ -399,6 +399,8 @@ static void point_more(lua_State *L, uint32_t i)
 {
     const struct heddle_point_info *p = heddle_point_info(i);
 
+    lua_pushboolean(L, lp_by_position(p));
+    lua_setfield(L, -2, "by_position");
     set_fields(L, p->field, p->fields);
 }
 

@@ -21,7 +21,8 @@
 #include "policy.h"
 #include "lheddle.h"
 
-/* ---- fingerprints --------------------------------------------------------- */
+/* ---- fingerprints ---------------------------------------------------------
+ */
 
 /* Of 64 bits, as the engine mixes them (kit/rng.h). */
 static inline uint64_t lp_mix(uint64_t x)
@@ -30,6 +31,19 @@ static inline uint64_t lp_mix(uint64_t x)
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
     return x ^ (x >> 31);
+}
+
+/* Whether Lua answers a point by a position, from 1: its question lists the
+ * candidates in arrays. */
+static inline int lp_by_position(const struct heddle_point_info *p)
+{
+    int listed = 0;
+
+    for (uint32_t k = 0; k < p->fields; k++)
+        listed |= p->field[k].count != NULL &&
+                  (strcmp(p->field[k].count, p->limit) == 0 ||
+                   strcmp(p->limit, "choices") == 0);
+    return p->kind == HEDDLE_INDEX && listed;
 }
 
 /* Of bytes, after h: FNV-1a. */
@@ -51,7 +65,8 @@ static inline uint64_t lp_word(const void *q, size_t offset)
     return v;
 }
 
-/* ---- lstate.c ------------------------------------------------------------- */
+/* ---- lstate.c -------------------------------------------------------------
+ */
 
 /* Calls a function of heddle.plain with the value on top, which its result
  * replaces. */
@@ -80,7 +95,8 @@ lua_Integer lp_state_keys(lua_State *L, int i);
  * nil, and returns how many it looked at.  The key itself may be gone. */
 uint64_t lp_state_next(lua_State *L, int i);
 
-/* ---- lsandbox.c ----------------------------------------------------------- */
+/* ---- lsandbox.c -----------------------------------------------------------
+ */
 
 /* Pushes a text of the value at i, without an address; raises where its
  * __tostring does. */
@@ -168,7 +184,8 @@ void lp_sandbox_seal(lua_State *L, const char *what, const char *kind,
 void lp_sandbox_enter(lua_State *L, const struct lp_fence *fence, int i,
                       struct lp_locals *locals, int keep);
 
-/* ---- lbudget.c ------------------------------------------------------------ */
+/* ---- lbudget.c ------------------------------------------------------------
+ */
 
 enum { LP_HOOK = 10000 }; /* instructions between two looks at the budget */
 
@@ -207,7 +224,8 @@ void lp_budget_begin(struct lp_world *w, lua_State *T, struct lp_budget *b);
 void lp_budget_end(struct lp_world *w, lua_State *T);
 void lp_budget_hook(lua_State *L, lua_Debug *ar);
 
-/* ---- lpolicy.c ------------------------------------------------------------ */
+/* ---- lpolicy.c ------------------------------------------------------------
+ */
 
 /*
  * A policy, as a userdata: one in C, or one that a table is.  User value 1 is
@@ -221,9 +239,9 @@ struct lp_class {
     struct heddle_param param[HEDDLE_MAX_PARAMS + 1];
     struct heddle_filter filter[LP_MAX_FILTERS + 1];
     struct heddle_own own[LP_MAX_OWN + 1];
-    lua_State *L;         /* main thread */
-    int ref;              /* registry: keeps the userdata while it is being bound */
-    uint64_t cycles;      /* of `every`; 0: none */
+    lua_State *L;    /* main thread */
+    int ref;         /* registry: keeps the userdata while it is being bound */
+    uint64_t cycles; /* of `every`; 0: none */
     uint32_t cycle_param; /* or the parameter that holds them; UINT32_MAX */
     uint64_t instructions, bytes; /* budget of one call */
     int check;                    /* look for changed locals at every call */
@@ -249,7 +267,8 @@ int lp_points(lua_State *L);
 int lp_notes(lua_State *L);
 int luaopen_heddle_bridge(lua_State *L);
 
-/* ---- lbridge.c ------------------------------------------------------------ */
+/* ---- lbridge.c ------------------------------------------------------------
+ */
 
 /* Fills the functions that `c` has points and notes for; the spec is at index
  * t. */
@@ -264,7 +283,8 @@ heddle_sim *lp_sim(struct lp *p);
 /* The number of what the running policy has declared (heddle_own_number). */
 int lp_own(struct lp *p, const char *name);
 
-/* ---- lgen.c --------------------------------------------------------------- */
+/* ---- lgen.c ---------------------------------------------------------------
+ */
 
 /* work.generator(spec) */
 int lg_open(lua_State *L);
