@@ -940,8 +940,6 @@ enum heddle_note {
     HEDDLE_NOTE_translated,
     HEDDLE_NOTE_walk_read,
     HEDDLE_NOTE_walk_done,
-    HEDDLE_NOTE_walk_start,
-    HEDDLE_NOTE_walker_idle,
     HEDDLE_NOTE_page_fault,
     HEDDLE_NOTE_page_arrived,
     HEDDLE_NOTE_page_evicted,
@@ -963,6 +961,8 @@ enum heddle_note {
     HEDDLE_NOTE_page_throttled,
     HEDDLE_NOTE_page_remote,
     HEDDLE_NOTE_utlb_lookup,
+    HEDDLE_NOTE_walk_start,
+    HEDDLE_NOTE_walker_idle,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1086,29 +1086,6 @@ struct heddle_n_walk_done {
     uint64_t requesters; /* requests that waited for it */
     uint64_t pc; /* program counter of the first request's instruction */
     uint64_t core; /* core of the first request, or that a policy named */
-};
-
-/* walk_start (walk): a walker begins a page walk. */
-struct heddle_n_walk_start {
-    uint64_t cycle;  /* core cycle at which it happens */
-    heddle_sim *sim; /* that tells it, for the calls of policy.h */
-    uint64_t instance; /* core whose walker it is; 0 where cores share them */
-    uint64_t walker; /* walker */
-    uint64_t app; /* application */
-    uint64_t vpn; /* virtual page */
-    uint64_t queued; /* core cycles since the miss */
-    uint64_t waiting; /* walks that wait for a walker now */
-    uint64_t core; /* core of the first request, or that a policy named */
-    uint64_t pc; /* program counter of the first request's instruction */
-};
-
-/* walker_idle (walk): a walker has ended its walk and found none. */
-struct heddle_n_walker_idle {
-    uint64_t cycle;  /* core cycle at which it happens */
-    heddle_sim *sim; /* that tells it, for the calls of policy.h */
-    uint64_t instance; /* core whose walker it is; 0 where cores share them */
-    uint64_t walker; /* walker */
-    uint64_t waiting; /* walks that wait all the same (walk_pick, walk_quota) */
 };
 
 /* page_fault (fault): a page that is not resident was touched: a new far
@@ -1374,6 +1351,29 @@ struct heddle_n_utlb_lookup {
     uint64_t vpn; /* virtual page */
     uint64_t found; /* what it found; enum heddle_utlb_found */
     uint64_t pc; /* program counter of the instruction */
+};
+
+/* walk_start (walk): a walker begins a page walk. */
+struct heddle_n_walk_start {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* core whose walker it is; 0 where cores share them */
+    uint64_t walker; /* walker */
+    uint64_t app; /* application */
+    uint64_t vpn; /* virtual page */
+    uint64_t queued; /* core cycles since the miss */
+    uint64_t waiting; /* walks that wait for a walker now */
+    uint64_t core; /* core of the first request, or that a policy named */
+    uint64_t pc; /* program counter of the first request's instruction */
+};
+
+/* walker_idle (walk): a walker has ended its walk and found none. */
+struct heddle_n_walker_idle {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* core whose walker it is; 0 where cores share them */
+    uint64_t walker; /* walker */
+    uint64_t waiting; /* walks that wait all the same (walk_pick, walk_quota) */
 };
 
 #ifdef __cplusplus
