@@ -38,5 +38,5 @@ return (require("heddle.reproduce").run {
     scenarios = arg.scenarios, only = arg.only, variant = arg.variant,
     scale = arg.scale,
     jobs = arg.jobs, seed = arg.seed, out = arg.out, cache = arg.cache,
-    force = arg.force, but = "validate",
+    force = arg.force, but = "validate,proposals",
 })

@@ -26,8 +26,8 @@
 -- `scenarios` whose results are at hand.  At the end, OUT/view.html (view.lua) has
 -- the simulations behind them, as far as they are in the store and the page has
 -- room, and each experiment links to its own.  `name` is another name of the page,
--- `head` what it begins with if it is not of papers (page.lua); `but`: a folder that
--- is left out where `only` is empty.  Ctrl-C stops what runs and leaves
+-- `head` what it begins with if it is not of papers (page.lua); `but`: folders, with
+-- commas between, that are left out where `only` is empty.  Ctrl-C stops what runs and leaves
 -- the page with what is known.
 --
 -- SPDX-License-Identifier: MIT
@@ -301,7 +301,8 @@ function reproduce.run(options)
     end
     local all = {}
     for _, e in ipairs(reproduce.find(o.scenarios)) do
-        if e.paper ~= o.but or (o.only or "") ~= "" then
+        local left = ("," .. (o.but or "") .. ","):find("," .. e.paper .. ",", 1, true)
+        if not left or (o.only or "") ~= "" then
             all[#all + 1] = e
         end
     end

@@ -17,8 +17,8 @@
  * the policy.
  *
  * What is filled is marked like what policies have walked for
- * (translation/prefetch.c): prefetch.useful and prefetch.unused say what it was
- * worth.
+ * (translation/prefetch.c): prefetch.filled counts it, prefetch.useful and
+ * prefetch.unused say what it was worth.
  *
  * Left out: an entry is filled as one page, or as the run that a policy of
  * tlb_merge makes of it; the walk caches get nothing.
@@ -123,9 +123,10 @@ static enum hd_fill_stat fill_one(struct hd_unit *u, hd_time now,
     for (uint32_t i = 0; i < m->fill_cfg.ports; i++)
         hd_l2tlb_port(u, now);
     u->hand = NULL;
-    return hd_tlb_prefetched(&u->tlb, w->app, f->core, vpn, &x)
-               ? HD_FILL_FILLED
-               : HD_FILL_KEPT_OUT;
+    if (!hd_tlb_prefetched(&u->tlb, w->app, f->core, vpn, &x))
+        return HD_FILL_KEPT_OUT;
+    (*hd_count(&m->prefetch_stat, u->instance, w->app, HD_PREFETCH_FILLED))++;
+    return HD_FILL_FILLED;
 }
 
 void hd_fill_answer(struct hd_unit *u, hd_time now, uint32_t walk)

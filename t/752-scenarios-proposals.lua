@@ -1,0 +1,32 @@
+--[[
+752-scenarios-proposals.lua - the pages of scenarios/proposals, with few programs.
+
+Pinned: what lib/scenarios.lua says of each; of neighbours that were asked for each has
+one fate; a walker that steals loses nothing against a partition for the application
+that misses less, and the slower of two is better off with owners than without.
+
+SPDX-License-Identifier: MIT
+]]
+local tap = require "lib.tap"
+local scenarios = require "lib.scenarios"
+
+local short = " cycles=20000 warmup=5000"
+local of = scenarios.of("proposals", { other = { common = true },
+    words = { pte_line = "programs=BICG,GUP" .. short,
+        shortest_walks = "programs=BFS2,GUP" .. short,
+        dws = "pairs=HISTO_GUP" .. short } })
+of:all(3)
+local asked, fates = of.said.pte_line:match
+    "neighbours asked for[^\n]-(%d+) pages.-one fate each[^\n]-(%d+) pages"
+tap.ok(asked and asked == fates and tonumber(asked) > 1000, "neighbours have one fate",
+    ("%s %s"):format(asked, fates))
+local slow = {}
+for design, v in of.said.dws:gmatch "HISTO_GUP +(%a+) +[%d.]+ +([%d.]+)" do
+    slow[design] = tonumber(v)
+end
+tap.ok(slow.partition and slow.partition > slow.shared and slow.stealing > slow.shared,
+    "owners protect the slower one", ("%s %s %s"):format(slow.shared, slow.partition,
+    slow.stealing))
+local ok, text = of:run("dws", "pairs=NONE_SUCH" .. short)
+tap.ok(not ok and text:find "pair", "a pair that is none", text)
+of:done()
