@@ -9,6 +9,7 @@ taken from look-ups; what is wrong is refused in words; twins and snapshots agre
 
 SPDX-License-Identifier: MIT
 ]]
+-- luacheck: globals fill
 local tap = require "lib.tap"
 local whole = require "lib.whole"
 local H = require "heddle"
@@ -66,7 +67,7 @@ end
 -- Answered without its last read, or by the walk cache: nothing was read.
 do
     local _, c = chase({}, { name = "skips", walk_step = function(q)
-        for k = 1, 3 do fill(q.app, q.vpn ~ k) end -- luacheck: globals fill
+        for k = 1, 3 do fill(q.app, q.vpn ~ k) end
         return q.level == q.leaf and "answer" or "read"
     end })
     tap.is(fates(c.fill), c.fill.asked, "an answer without a read: each has a fate")
@@ -91,11 +92,11 @@ end
 
 -- Ports: what a fill takes, look-ups of the same cycle wait for.
 do
-    local s, wide = {}, nil
+    local s = {}
     for ports = 0, 2 do
         s[ports] = chase({ ["fill.ports"] = ports, ["l2tlb.ports"] = 1 }, "pte_line").now
     end
-    wide = chase({ ["fill.ports"] = 1, ["l2tlb.ports"] = 16 }, "pte_line").now
+    local wide = chase({ ["fill.ports"] = 1, ["l2tlb.ports"] = 16 }, "pte_line").now
     tap.ok(s[0] <= s[1] and s[1] <= s[2], "ports cost time",
         ("%d %d %d"):format(s[0], s[1], s[2]))
     tap.ok(s[0] == wide, "unless there are enough", ("%d %d"):format(s[0], wide))
