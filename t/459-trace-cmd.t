@@ -61,6 +61,58 @@ same out want "prints the same"
 expect 0 "one block" "$H" trace dump "$dir/app.hdt" kernel=1 block=1
 sed -n 3p "$dir/want" >"$dir/third"
 same out third "is one block"
+cat >"$dir/want" <<'DUMP'
+1 0 0 0x0000 0000000f LDG.E.SYS global 4
+    0x1000+4*4
+1 0 0 0x0010 0000000f STL local 4
+    0x7f1000fffd00+0*4
+1 1 0 0x0000 80000001 LDG.E.64 global 8
+    0x2000 0x1abc8
+DUMP
+expect 0 "lines of 40 columns" "$H" trace dump "$dir/app" columns=40
+same out want "have strides, and break"
+cat >"$dir/strides.lua" <<'L'
+-- Lines on standard input as columns=0 prints them; the widest, and how many.
+local function expand(word)
+    local first, stride, n = word:match "^(0x%x+)([-+]%d+)%*(%d+)$"
+    local out = { first and "" or word }
+    for k = 1, first and tonumber(n) or 0 do
+        out[k] = ("0x%x"):format(tonumber(first) + (k - 1) * tonumber(stride))
+    end
+    return table.concat(out, " ")
+end
+local lines, widest = {}, 0
+for line in io.lines(arg[1]) do
+    widest = math.max(widest, #line)
+    local more = line:match "^    (.*)"
+    line = (more or line):gsub("%S+", expand)
+    lines[#lines + (more and 0 or 1)] = more and lines[#lines] .. " " .. line
+        or line
+end
+for i, line in ipairs(lines) do
+    print(line)
+end
+io.stderr:write(widest)
+L
+for name in 3DS GUP; do
+    for columns in 40 80 132; do
+        "$H" trace dump $name size=T block=1 columns=$columns >"$dir/narrow"
+        "$H" trace dump $name size=T block=1 >"$dir/full"
+        lua5.4 "$dir/strides.lua" "$dir/narrow" >"$dir/out" 2>"$dir/widest"
+        same out full "$name in $columns columns is what it is without"
+        [ "$(cat "$dir/widest")" -le "$columns" ]
+        told $? "and fits" "$dir/widest"
+    done
+done
+if command -v script >/dev/null 2>&1; then
+    script -qec "stty cols 60; '$H' trace dump '$dir/app'" /dev/null \
+        </dev/null >"$dir/terminal" 2>&1
+    tr -d '\r' <"$dir/terminal" >"$dir/out"
+    has out "LDG.E.SYS global 4 0x1000+4*4" "on a terminal there are strides"
+    ! grep -q '.\{61\}' "$dir/out"
+    told $? "and lines as wide as it is" "$dir/out"
+fi
+"$H" trace dump "$dir/app" >"$dir/want"
 expect 64 "a kernel that is not there" "$H" trace dump "$dir/app.hdt" kernel=7
 has err "there is no kernel 7; expected 1 to 1" "is named"
 expect 64 "a block that is not there" "$H" trace dump "$dir/app" block=2

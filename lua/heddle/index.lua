@@ -55,7 +55,10 @@ local rows = {}
 function rows.settings()
     local out = {}
     for _, s in ipairs(core.settings()) do
-        out[#out + 1] = { s.name, s.default, s.unit, s.meaning }
+        local words = s.choices ~= "" and s.choices
+            or s.type == "mode" and "off|ideal|fixed:N|full"
+        out[#out + 1] = { s.name, s.default, s.unit,
+            (words and words .. ": " or "") .. s.meaning }
     end
     return out
 end

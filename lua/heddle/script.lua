@@ -255,7 +255,7 @@ function script.shown(results)
 end
 
 --- Those that are pending, by kind, in the order of each kind's first:
--- { text =, n =, about = { name, ... } }, about whom the first one is not.
+-- { kind =, texts = { text, ... }, about = { name, ... } }.
 local function kinds()
     local out, at = {}, {}
     for _, text in ipairs(pending) do
@@ -263,13 +263,13 @@ local function kinds()
             local kind, about = require("heddle.warnings").kind(text)
             local k = at[kind]
             if not k then
-                k = { text = text, n = 0, about = {}, seen = {} }
+                k = { kind = kind, texts = {}, about = {}, seen = {} }
                 out[#out + 1], at[kind] = k, k
-            elseif about and not k.seen[about] then
-                k.about[#k.about + 1] = about
             end
-            k.n = k.n + 1
-            k.seen[about or 0] = true
+            if about and not k.seen[about] then
+                k.about[#k.about + 1], k.seen[about] = about, true
+            end
+            k.texts[#k.texts + 1] = text
         end
     end
     return out
@@ -280,14 +280,11 @@ local function print_pending()
     local more = 0
     for i, k in ipairs(kinds()) do
         if i > MOST then
-            more = more + k.n
+            more = more + #k.texts
         else
-            local others = k.about[1] and (" (%s%s)"):format(
-                table.concat(k.about, ", ", 1, math.min(#k.about, MOST)),
-                #k.about > MOST and ", ..." or "") or ""
-            io.stderr:write("heddle: ", k.text, k.n > 1
-                and ("; and %d more like it%s, in results.told"):format(
-                    k.n - 1, others) or "", "\n")
+            io.stderr:write("heddle: ", k.texts[2]
+                and require("heddle.warnings").together(k.kind, k.texts, k.about,
+                    MOST) or k.texts[1], "\n")
         end
     end
     if more > 0 then

@@ -127,16 +127,30 @@ local function pages(say, results)
     end
 end
 
---- Texts of one kind, by how they begin or what they contain, and whom each is
--- about.
+--- Texts of one kind, by how they begin or what they contain, whom each is about,
+-- and what several of them say together: %1 and %2 are the ranges of the numbers
+-- that the last pattern finds in each.
 local KINDS = {
-    { "^(.-) was cut in its %l+ kernel ", "cut" },
-    { "^policy (.-) answers .* which this machine never asks", "not a point" },
-    { "^policy (.-) was never asked ", "never asked" },
-    { "^()the results of %d+ walks were kept nowhere: ", "unfilled" },
-    { "^()compression kept %d+ pages in order ", "packed" },
-    { "^(.-): vm%.page = .* are pages of 4 KB, ", "small" },
-    { "^(.-) is faster with less memory: ", "faster" },
+    { "^(.-) was cut in its only kernel ", "cut in the only kernel",
+        ", %1 of %2 blocks done", "(%d+) of (%d+) blocks done" },
+    { "^(.-) was cut in its first kernel ", "cut in the first kernel, with "
+        .. "numbers that say nothing of the others", ", %1 of %2 blocks done",
+        "(%d+) of (%d+) blocks done" },
+    { "^policy (.-) answers .* which this machine never asks",
+        "policies that answer points which this machine never asks" },
+    { "^policy (.-) was never asked ", "policies that were never asked" },
+    { "^()the results of %d+ walks were kept nowhere: ", "results of walks were "
+        .. "kept nowhere, since a policy sends them to the bypass cache, or to "
+        .. "none, and bypass.entries is 0", ": of %1 walks",
+        "^the results of (%d+)" },
+    { "^()compression kept %d+ pages in order ", "compression kept pages in order "
+        .. "apart", ": %1 from being contiguous, %2 from being coalesced",
+        "kept (%d+) pages .* and (%d+) from" },
+    { "^(.-): vm%.page = .* are pages of 4 KB, ", "pages of 4 KB where vm.page is "
+        .. "larger, and allocations have no whole page", ", %1 %% of the base pages",
+        "%(([%d.]+) %%%) are pages" },
+    { "^(.-) is faster with less memory: ", "faster with less memory than where "
+        .. "nothing is evicted" },
 }
 
 --- The kind of a text, and whom it is about, or nil; a text of no known kind is
@@ -149,6 +163,40 @@ function warnings.kind(text)
         end
     end
     return text
+end
+
+--- The least and the most of the numbers that a pattern finds first (or second) in
+-- texts: "3", "0 to 26"; nil: none has one.
+local function range(texts, pattern, which)
+    local low, high
+    for _, text in ipairs(texts) do
+        local v = select(which, text:match(pattern))
+        if v and (not low or tonumber(v) < tonumber(low)) then
+            low = v
+        end
+        if v and (not high or tonumber(v) > tonumber(high)) then
+            high = v
+        end
+    end
+    return low and (low == high and low or low .. " to " .. high)
+end
+
+--- Texts of a kind in one: what they say, the ranges of their numbers, and whom they
+-- are about, `most` names of them.
+function warnings.together(kind, texts, about, most)
+    local out = kind
+    for _, k in ipairs(KINDS) do
+        local first = k[2] == kind and k[4] and range(texts, k[4], 1)
+        if first then
+            out = out .. k[3]:gsub("%%([12%%])", { ["1"] = first,
+                ["2"] = range(texts, k[4], 2), ["%"] = "%" })
+        end
+    end
+    if about[1] then
+        out = ("%s: %s%s"):format(out, table.concat(about, ", ", 1, math.min(#about,
+            most)), #about > most and ", ..." or "")
+    end
+    return ("%s (%d warnings, in results.told)"):format(out, #texts)
 end
 
 -- ---- results of a series ------------------------------------------------------

@@ -49,6 +49,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,25 @@ static int lprocess_fail(lua_State *L, const char *what)
 static int is_tty(lua_State *L)
 {
     lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+/* process.columns(fd): the width of the terminal that it is, 80 if that does not
+ * say; nil: it is no terminal */
+static int columns(lua_State *L)
+{
+    int fd = (int)luaL_checkinteger(L, 1);
+    struct winsize size = {0};
+
+    if (!isatty(fd)) {
+        return 0;
+    }
+#ifdef TIOCGWINSZ
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0) {
+        size.ws_col = 0;
+    }
+#endif
+    lua_pushinteger(L, size.ws_col > 0 ? size.ws_col : 80);
     return 1;
 }
 
@@ -574,7 +594,8 @@ int luaopen_heddle_process(lua_State *L)
         {"cpus", cpus},          {"children", children},
         {"save", lprocess_save}, {"flush", lprocess_flush},
         {"output", output_to},   {"mkdir", make_dir},
-        {"list", list_dir},      {NULL, NULL}};
+        {"list", list_dir},      {"columns", columns},
+        {NULL, NULL}};
     struct family *f = lua_newuserdatauv(L, sizeof *f, 0);
 
     *f = (struct family){.up = -1};

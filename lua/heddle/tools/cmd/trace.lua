@@ -7,6 +7,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local cli = require "heddle.cli"
+local process = require "heddle.process"
 local trace = require "heddle.trace"
 local warnings = require "heddle.warnings"
 
@@ -16,7 +17,7 @@ local M = {
 usage: heddle trace convert IN OUT [classes=true] [repair=true] [kernels=LIST]
                             [blocks=N]
        heddle trace record APP OUT [name=value...]
-       heddle trace dump FILE [kernel=N] [block=N]
+       heddle trace dump FILE [kernel=N] [block=N] [columns=N]
        heddle trace info FILE [machine=NAME] [kernels=LIST] [blocks=N]
        heddle trace check FILE [kernels=LIST] [blocks=N]
 
@@ -34,7 +35,10 @@ A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
   dump      prints every memory instruction, one a line: kernel block warp pc
             mask opcode space bytes addresses (of the active lanes); kernels
             count from 1, block is the index in the grid, from 0.  FILE may
-            also be what record takes.
+            also be what record takes.  With columns=N, or on a terminal so
+            wide, lines are no longer than N: FIRST+STRIDE*COUNT stands for
+            addresses of one stride, and what does not fit is in lines below,
+            indented; columns=0, or a file or a pipe: each address is printed
   info      prints what is in a trace; machine=NAME: and how long it would run
             on that, and in what memory, by a part that is run (seconds=1.5)
   check     prints what looks wrong, and the map of what is touched; the exit
@@ -136,13 +140,47 @@ function M.record(args)
     trace.record(w, plain[2], lanes)
 end
 
+--- Addresses of one stride as FIRST+STRIDE*COUNT, three of them at least; signed,
+-- so that a warp may go down in memory.
+local function strides(list, from, n)
+    local i, last = from, from
+    while i <= n do
+        local stride, to = i < n and list[i + 1] - list[i], i + 1
+        while stride and to < n and list[to + 1] - list[to] == stride do
+            to = to + 1
+        end
+        if stride and to - i >= 2 then
+            list[last], i = ("0x%x%+d*%d"):format(list[i], stride, to - i + 1), to + 1
+        else
+            list[last], i = ("0x%x"):format(list[i]), i + 1
+        end
+        last = last + 1
+    end
+    return last - 1
+end
+
+--- Words 1 to n in lines of `width` at most, but for a word that is longer.
+local function folded(list, n, width)
+    local lines, line = {}, list[1]
+    for i = 2, n do
+        if #line + 1 + #list[i] > width then
+            lines[#lines + 1], line = line, "    " .. list[i]
+        else
+            line = line .. " " .. list[i]
+        end
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n")
+end
+
 function M.dump(args)
     local plain, named = words(args, 2)
-    expect(plain, 1, "dump FILE [kernel=N] [block=N]")
+    expect(plain, 1, "dump FILE [kernel=N] [block=N] [columns=N]")
     local select = {
         kernel = number(named, "kernel", 1),
         block = number(named, "block", 0),
     }
+    local width = number(named, "columns", 0) or process.columns(1) or 0
     local write, out = io.write, {}
     local stdout = io.stdout
     stdout:setvbuf("full", 1 << 16)
@@ -155,8 +193,11 @@ function M.dump(args)
             local at = e.addr[lane]
             if at then
                 n = n + 1
-                out[n] = ("0x%x"):format(at)
+                out[n] = width > 0 and at or ("0x%x"):format(at)
             end
+        end
+        if width > 0 then
+            return not write(folded(out, strides(out, 2, n), width), "\n")
         end
         return not write(table.concat(out, " ", 1, n), "\n")
     end, select)
