@@ -53,6 +53,22 @@ do
     for _, m in ipairs(require("heddle.metrics").list()) do
         seen[m[2]] = (seen[m[2]] or 0) + 1
     end
+    -- A counter with the name of a metric is what the metric is of, or has a unit of
+    -- its own, as each level's evictions.
+    local same, metrics = {}, require "heddle.metrics"
+    for _, name in ipairs { "instructions", "cycles", "walks", "evictions",
+        "refaults" } do
+        same[name] = true
+    end
+    for _, part in ipairs(metrics.TIME) do
+        same["time_" .. part[1]] = true
+    end
+    all("no counter of another meaning has the name of a metric", core.counters(),
+        function(c) return not seen[c.name] or same[c.name] end)
+    tap.ok(metrics.known "walk_cycles" and not seen.walk_cycles
+        and table.concat(index.explain "walk_cycles", "\n"):find(
+            "walk_latency (metric, results), formerly walk_cycles", 1, true),
+        "a former name is known, and explained")
     all("no two metrics of results have one name", require("heddle.config")
         .sorted_keys(seen), function(name) return seen[name] == 1 end)
 end

@@ -386,9 +386,11 @@ function explain.metrics(name)
     if name == "energy" then
         return require("heddle.energy").explain()
     end
-    return each(derived(), function(m) return m[1] == name end, function(m)
+    local now = require("heddle.metrics").now(name)
+    return each(derived(), function(m) return m[1] == now end, function(m)
         return {
-            ("%s (metric, %s)"):format(m[1], m[4]),
+            ("%s (metric, %s)%s"):format(m[1], m[4], now ~= name
+                and ", formerly " .. name or ""),
             "  " .. m[3],
             "  unit     " .. (m[2] ~= "" and m[2] or "a share"),
         }

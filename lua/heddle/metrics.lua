@@ -143,10 +143,10 @@ local LIST = {
     { "work", "pages_per_access", "base pages",
         "pages a memory instruction (page divergence)",
         rate("core", "pages", "mem_instructions") },
-    { "work", "formed_threads", "threads",
+    { "work", "threads_per_formed_warp", "threads",
         "threads of a warp that core.compact formed",
         rate("core", "formed_threads", "formed_warps") },
-    { "work", "formed_pages", "base pages",
+    { "work", "pages_per_formed_access", "base pages",
         "pages a memory instruction of such a warp",
         rate("core", "formed_pages", "formed_mem_instructions") },
     -- Translation.
@@ -205,23 +205,23 @@ local LIST = {
             return ratio(r.c("walk", "warps") + r.c("l1tlb", "held"),
                 r.c("walk", "walks"))
         end },
-    { "walks", "walk_cycles", "core cycles", "a walk, from start to answer",
+    { "walks", "walk_latency", "core cycles", "a walk, from start to answer",
         rate("walk", "busy_cycles", "walks") },
     { "walks", "walk_wait_cycles", "core cycles", "wait for a walker",
         rate("walk", "queue_cycles", "walks") },
     -- Prefetched pages.
-    { "paging", "prefetch_accuracy", "",
+    { "paging", "page_prefetch_accuracy", "",
         "prefetched pages that a walk has found, of all prefetched",
         function(r)
             return share(r.c("evict", "used"), r.c("fault", "prefetched"))
         end },
-    { "paging", "prefetch_coverage", "",
+    { "paging", "page_prefetch_coverage", "",
         "prefetched pages that a walk has found, of these and the faults",
         function(r)
             local used = r.c("evict", "used")
             return ratio(used, used + r.c("fault", "faults"))
         end },
-    { "paging", "prefetch_late", "",
+    { "paging", "page_prefetch_lateness", "",
         "prefetched pages that were touched while in flight, of all prefetched",
         function(r)
             return share(r.c("fault", "late"), r.c("fault", "prefetched"))
@@ -305,7 +305,7 @@ local function of_batches(counter, unit)
             r.all("uvm", unit or "batch_cycles"))
     end)
 end
-LIST[#LIST + 1] = { "faults", "batch_cycles", "core cycles",
+LIST[#LIST + 1] = { "faults", "batch_latency", "core cycles",
     "with uvm.mode=driver, time of a batch: mean", of_batches("batch", "batches") }
 for _, term in ipairs { "base", "block", "unmap", "dma_map", "room", "page",
     "evict", "copy" } do
@@ -421,6 +421,22 @@ for _, part in ipairs(metrics.TIME) do
     }
 end
 
+--- Names that metrics had while they were those of counters that mean something
+-- else, or of other metrics but for a word.
+local FORMER = {
+    walk_cycles = "walk_latency", batch_cycles = "batch_latency",
+    prefetch_accuracy = "page_prefetch_accuracy",
+    prefetch_coverage = "page_prefetch_coverage",
+    prefetch_late = "page_prefetch_lateness",
+    formed_threads = "threads_per_formed_warp",
+    formed_pages = "pages_per_formed_access",
+}
+
+--- The name of a metric today.
+function metrics.now(name)
+    return FORMER[name] or name
+end
+
 --- The description of all metrics, for documentation.
 function metrics.list()
     return LIST
@@ -459,8 +475,9 @@ local function reader(scope, all)
     }
 end
 
---- Whether there is a metric of that name.
+--- Whether there is a metric of that name, or was.
 function metrics.known(name)
+    name = metrics.now(name)
     for _, row in ipairs(LIST) do
         if row[2] == name then
             return true
@@ -481,6 +498,7 @@ end
 --- One metric of one scope, as for compute(), as is `all`.  Nil: it cannot be
 -- had.
 function metrics.one(name, scope, all)
+    name = metrics.now(name)
     for _, row in ipairs(LIST) do
         if row[2] == name then
             return value_of(row, reader(scope, all))

@@ -340,12 +340,14 @@ function M.collect(sim)
 end
 
 --- Looks a metric up: of application i (from 0), or of all.  Nil: it cannot be
--- had here; a name that no metric has raises.
+-- had here; a name that no metric has raises.  Former names are known, and those in
+-- results that an earlier heddle wrote.
 function M.metric(results, name, i)
     metrics.result(results, "H.report.metric")
     local names, at = {}, i and metrics.place_of(results, i)
+    local now = metrics.now(name)
     for k, m in ipairs(results.metrics) do
-        if m.name == name then
+        if metrics.now(m.name) == now then
             if at then
                 return m.apps[at] and m.apps[at].value
             end

@@ -236,7 +236,7 @@ local function programs(results, o)
             * (1 - m "time_idle")), ("%.1f"):format(m "pages_per_access"),
             share(m "l1tlb_miss_rate"), share(m "l2tlb_miss_rate"),
             ("%.1f"):format(1000 * m "walks" / m "instructions"),
-            ("%.0f"):format(m "walk_cycles"),
+            ("%.0f"):format(m "walk_latency"),
             ("%.1f"):format(m "concurrent_walks"),
             ("%.1f"):format(m "warps_per_miss"),
             share(m "time_tlb" + m "time_walk"),
@@ -288,7 +288,7 @@ for _, case in ipairs(CASES) do
         row[#row + 1] = report.percent(value(results, o, "SharedTLB",
             "walk_hit_rate_4"))
         row[#row + 1] = ("%.0f"):format(value(results, o, "SharedTLB",
-            "walk_cycles"))
+            "walk_latency"))
         row[#row + 1] = ("%.1f"):format(value(results, o, "SharedTLB",
             "concurrent_walks"))
         row[#row + 1] = ("%.1f"):format(value(results, o, "SharedTLB",

@@ -78,7 +78,7 @@ local function details(name, r, o)
         rows[i + 1] = { d.name,
             report.percent(mean(d.name, of "l1tlb_miss_rate")),
             report.percent(mean(d.name, of "l2tlb_miss_rate")) }
-        for _, f in ipairs { count "walk.walks", of "walk_cycles",
+        for _, f in ipairs { count "walk.walks", of "walk_latency",
             count "memory.coalesced", count "mmu.bypass_fills",
             count "dram.golden" } do
             local v = mean(d.name, f)

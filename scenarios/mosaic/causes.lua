@@ -147,7 +147,7 @@ local function use_of(result, loss)
         report.percent(CYCLES_A_BURST * bursts / n "dram.cycles"),
         ("%.1f"):format((n "l1tlb.misses" - n "l1tlb.merges") / work),
         ("%.1f"):format(n "walk.walks" / work),
-        ("%.0f"):format(report.metric(result, "walk_cycles") or 0),
+        ("%.0f"):format(report.metric(result, "walk_latency") or 0),
         ("%.1f"):format(report.metric(result, "concurrent_walks") or 0),
         report.percent((report.metric(result, "time_tlb")
             + report.metric(result, "time_walk"))

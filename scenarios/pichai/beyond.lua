@@ -88,7 +88,7 @@ for i, d in ipairs(designs) do
         chart.series[i].values[s] = v[d.name].ws
     end
     for k, m in ipairs { "l1tlb_miss_rate", "walks", "references_per_walk",
-        "walk_cycles", "walk_wait_cycles" } do
+        "walk_latency", "walk_wait_cycles" } do
         local sum = 0
         for _, v in ipairs(r) do
             sum = sum + (report.metric(v[d.name].run, m) or 0)
