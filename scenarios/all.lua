@@ -296,7 +296,7 @@ end
 
 local rows = { { "design" } }
 local chart = { title = "Speed, the machine without any mechanism as 1",
-    groups = {}, series = {} }
+    unit = "times", groups = {}, series = {} }
 for g, group in ipairs(groups) do
     rows[1][g + 1], chart.groups[g] = group.name, group.name
 end

@@ -291,7 +291,7 @@ for i, p in ipairs(list) do
     series[1].values[i] = ipc(results[at[0][i]]) / p[2]
     series[2].values[i] = ipc(results[at[CHOSEN][i]]) / p[2]
 end
-x:bars { title = "IPC over MAFIA's" .. APART, unit = "", groups = groups,
+x:bars { title = "IPC over MAFIA's" .. APART, unit = "times", groups = groups,
     series = CHOSEN == 0 and { series[1] } or series, mark = 1,
     width = 1400 }
 x:close()

@@ -415,7 +415,8 @@ end
 function common.show(x, all, designs, title, value)
     local rows = { { "program", "memory" } }
     local chart = { groups = {}, series = {}, title = title,
-        note = "Memory: percent of the pages that the program touches." }
+        unit = title:find "^performance" and "times" or title,
+        xlabel = "program, and memory: percent of the pages that it touches" }
     for i, d in ipairs(designs) do
         rows[1][i + 2] = d.name
         chart.series[i] = { name = d.name, values = {} }

@@ -71,7 +71,8 @@ for _, b in ipairs(BINS) do
 end
 rows[1][#rows[1] + 1] = "regions to 256"
 local chart = { groups = {}, series = {}, title = "Footprint by length of its "
-    .. "regions, %: small (s) and larger (l) sets" }
+    .. "regions", unit = "% of the footprint",
+    xlabel = "application, small (s) or larger (l) set" }
 for b, name in ipairs(BINS) do
     chart.series[b] = { name = name, values = {} }
 end

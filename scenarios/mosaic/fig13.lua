@@ -79,7 +79,7 @@ end
 x:scope(total, 235, "sets")
 suite.say(x, ("%d sets of 1 to 5 applications"):format(total))
 local rows, chart = { { "applications", "sets" } }, { title = x.title,
-    unit = "hit rate", groups = {}, series = {} }
+    unit = "hit rate", xlabel = "applications", groups = {}, series = {} }
 for i, n in ipairs(counts) do
     rows[i + 1] = { n, #by[i] }
     chart.groups[i] = tostring(n)

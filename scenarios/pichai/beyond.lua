@@ -80,7 +80,8 @@ for _, g in ipairs(gains) do
 end
 local rows = { { "design", "weighted speedup", "L1 TLB misses", "walks",
     "references a walk", "walk cycles", "waiting" } }
-local chart = { groups = names, series = {}, title = "Weighted speedup" }
+local chart = { groups = names, series = {}, title = "Weighted speedup",
+    unit = "applications", xlabel = "pairs of applications" }
 for i, d in ipairs(designs) do
     rows[i + 1] = { d.name, ("%.3f"):format(sharing.mean(r, d.name)) }
     chart.series[i] = { name = d.name, values = {} }

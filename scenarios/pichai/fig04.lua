@@ -15,7 +15,8 @@ local x = suite.open("fig04", "Misses of the TLB and of the L1 cache")
 local design = suite.both(suite.LRR, suite.tlb.three)
 suite.figure(x, { design }, function(page, all)
     local rows = { { "program", "TLB miss", "of it the walk", "L1 miss", "ratio" } }
-    local chart = { groups = {}, title = "Latency of a miss, core cycles",
+    local chart = { groups = {}, title = "Latency of a miss",
+        unit = "core cycles",
         series = { { name = "L1 cache", values = {} },
             { name = "TLB", values = {} } } }
     for i, row in ipairs(all) do

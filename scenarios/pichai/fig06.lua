@@ -57,7 +57,7 @@ suite.figure(x, designs, function(page, all)
         local title = "Performance over no TLB, mean; access time "
             .. (grown and "grown" or "fixed")
         local rows, chart = { { "entries" } }, { groups = {}, series = {},
-            title = title }
+            title = title, unit = "times", xlabel = "entries of the TLB" }
         for k, p in ipairs(PORTS) do
             rows[1][k + 1] = ("%d ports"):format(p)
             chart.series[k] = { name = rows[1][k + 1], values = {} }

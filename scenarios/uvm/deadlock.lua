@@ -50,7 +50,7 @@ local function ends(batch, frames)
 end
 
 local rows = { { "faults a batch", "least frames", "with one less" } }
-local chart = { groups = {}, unit = "frames",
+local chart = { groups = {}, unit = "frames", xlabel = "faults in a batch",
     series = { { name = "least memory", values = {} } },
     title = "The least memory by the size of a batch" }
 for _, batch in ipairs { 1, 4, 16, 64, 256 } do

@@ -50,7 +50,8 @@ x:say("size %s, units of %s, prefetch %s; memory: the 64 KB pages touched by "
 
 local chart = { unit = "times",
     title = "Time in less memory than is touched, by what is evicted",
-    note = "Of the time with memory for all." }
+    note = "Of the time with memory for all.",
+    xlabel = "program, and the memory that it touches, % of what there is" }
 local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = SIZE,
     shares = SHARES, cases = VICTIMS, chart = chart,
     job = function(v)

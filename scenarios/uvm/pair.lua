@@ -38,7 +38,8 @@ end
 
 local chart = { unit = "times",
     title = "The longer of two slowdowns, by what leaves",
-    note = "Of the time with memory for all." }
+    note = "Of the time with memory for all.",
+    xlabel = "programs, and the memory that they touch, % of what there is" }
 local runs, worst = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
     shares = SHARES, cases = VICTIMS, chart = chart,
     job = function(v)

@@ -35,7 +35,9 @@ local x = experiment.open { name = "uvm/pressure",
     title = "page sizes and sharing in too little memory", arg = arg }
 x:say("size %s; memory: a share of the 64 KB pages that both touch", arg.size)
 
-local chart = { title = "Speed in too little memory, GPU-MMU with memory for all as 1" }
+local chart = { unit = "times",
+    xlabel = "programs, and memory, % of what they touch",
+    title = "Speed in too little memory, GPU-MMU with memory for all as 1" }
 local runs, mean = uvm.squeeze(x, { programs = PAIRS, size = arg.size,
     shares = SHARES, cases = DESIGNS, chart = chart,
     job = function(d)

@@ -39,7 +39,7 @@ local BAR, SLOT = 4, 14
 
 local FRAME = "title unit note series width height top"
 local FIELDS = {
-    bars = FRAME .. " groups mark stacked",
+    bars = FRAME .. " groups mark stacked xlabel sections",
     lines = FRAME .. " groups mark log xlabel cumulative",
     map = "title note columns rows cell width height xlabel ylabel names "
         .. "marks pixels tall",
@@ -79,6 +79,22 @@ local function check_numbers(what, name, list, log)
     end
 end
 
+--- Sections have names, and all groups once.
+local function check_sections(o)
+    local sum = 0
+    for i, s in ipairs(o.sections or {}) do
+        if type(s) ~= "table" or type(s.name) ~= "string"
+            or math.type(s.count) ~= "integer" or s.count < 1 then
+            misuse("H.svg.bars: section %d: expected { name = \"...\", count = how "
+                .. "many groups }", i)
+        end
+        sum = sum + s.count
+    end
+    if o.sections and sum ~= #o.groups then
+        misuse("H.svg.bars: sections of %d groups, and there are %d", sum, #o.groups)
+    end
+end
+
 --- A chart's description has what is drawn, and nothing that is not: svg.check
 -- (kind, o), also before its values are known.
 local function check(kind, o)
@@ -93,6 +109,7 @@ local function check(kind, o)
         misuse("H.svg.%s: expected series = { { name =, values = {} }, ... }%s",
             kind, kind == "bars" and " and groups = { \"name\", ... }" or "")
     end
+    check_sections(o)
     for i, s in ipairs(o.series) do
         local what = ("H.svg.%s: series %d"):format(kind, i)
         if type(s) ~= "table" or type(s.values) ~= "table" then
@@ -210,13 +227,14 @@ local function draw_legend(c, rows, left, y)
 end
 
 --- Draws title, legend, y axis with its grid, and note; returns the canvas and
--- the plot area.  below: pixels under the axis for its labels.
-local function frame(o, width, left, below)
+-- the plot area.  below: pixels under the axis for its labels; above: over the plot,
+-- for values on bars.
+local function frame(o, width, left, below, above)
     local s, right = scale_of(o), width - 20
     local title = wrap(o.title, right - left, 15, true)
     local rows = legend_of(o, right - left)
     local note = wrap(o.note, right - left, 11)
-    local head = 16 + #title * TITLE + #rows * LEGEND + 8
+    local head = 16 + #title * TITLE + #rows * LEGEND + 8 + (above or 0)
     local foot = below + (#note > 0 and #note * NOTE + 8 or 6)
     local height = math.max(o.height or 360, head + foot + 180)
     local base = height - foot
@@ -262,7 +280,51 @@ local function fill_of(colour, dashed)
         :format(colour) or ("fill='%s'"):format(colour)
 end
 
---- One bar from `base` on with its value, where that fits, and its mark.
+--- How all bars have their values, or none has: "level", "upright" where bars are
+-- narrower than a number, nil where they are narrower than a line of text; and the
+-- pixels of the widest value.
+local function values_of(o, bar)
+    local wide = 0
+    for _, s in ipairs(o.series) do
+        for _, v in pairs(s.values) do
+            wide = math.max(wide, drawable(v) and width_of(short(v), 10) or 0)
+        end
+    end
+    return wide <= bar and "level" or bar >= 11 and not o.stacked and "upright"
+        or nil, wide
+end
+
+--- Whether the values of all parts of stacked bars have room in them.
+local function parts_fit(o, f)
+    for _, s in ipairs(o.series) do
+        for _, v in pairs(s.values) do
+            if drawable(v) and v > 0 and f.y(0) - f.y(v) < 12 then
+                return false
+            end
+        end
+    end
+    return true
+end
+
+--- The value of a bar that ends at y: next to its end, and clear of its mark.
+local function draw_value(c, f, x, y, v, mark)
+    local text = short(v)
+    local up = f.values == "upright" and width_of(text, 10) or 9
+    local at, down = v < 0 and y + 4 or y - 4, v < 0
+    local m = drawable(mark) and f.y(mark)
+    if m and (down and m > at - 4 and m < at + up + 2
+        or not down and m < at + 4 and m > at - up - 2) then
+        at = down and m + 4 or m - 4
+    end
+    if f.values == "upright" then
+        c:text(x + 3.5, at, text, { size = 10, turn = 90,
+            anchor = down and "end" or nil })
+    else
+        c:text(x, down and at + 8 or at, text, { size = 10, anchor = "middle" })
+    end
+end
+
+--- One bar from `base` on with its value, if they have any, and its mark.
 local function draw_bar(c, f, bar, x, what, fill, base, v, mark)
     if drawable(v) then
         local y0, y1 = f.y(base), f.y(base + v)
@@ -270,21 +332,59 @@ local function draw_bar(c, f, bar, x, what, fill, base, v, mark)
             .. "<title>%s: %.6g</title></rect>", n(x + bar * 0.05),
             n(math.min(y0, y1)), n(bar * 0.9), n(math.abs(y0 - y1)), fill,
             escape(what), v)
-        if f.stacked and y0 - y1 >= 12 and width_of(short(v), 10) <= bar then
+        if f.values and f.stacked and v > 0 then
             c:text(x + bar / 2, (y0 + y1) / 2 + 4, short(v),
                 { anchor = "middle", size = 10, fill = "#fff" })
-        elseif not f.stacked and width_of(short(v), 10) <= bar then
-            local at = v < 0 and y1 + 12 or y1 - 4
-            local m = drawable(mark) and f.y(mark)
-            if m and math.abs(m - (at - 4)) < 9 then
-                at = v < 0 and m + 12 or m - 4
-            end
-            c:text(x + bar / 2, at, short(v), { anchor = "middle", size = 10 })
+        elseif f.values and not f.stacked then
+            draw_value(c, f, x + bar / 2, y1, v, mark)
         end
     end
     if drawable(mark) then
         c:mark(x - 2, x + bar + 2, f.y(mark))
     end
+end
+
+-- ---- groups and sections --------------------------------------------------------------
+
+--- Between two sections, in places of a group.
+local GAP = 0.5
+
+--- The place of each group from the left, in places of a group, and how many places
+-- there are; sections are told apart by a gap.
+local function places_of(o)
+    local out, section, left = {}, 1, 0
+    for g = 1, #o.groups do
+        local now = o.sections and o.sections[section]
+        if now and left == now.count and o.sections[section + 1] then
+            section, left = section + 1, 0
+        end
+        left = left + 1
+        out[g] = g - 0.5 + (section - 1) * GAP
+    end
+    return out, math.max(#o.groups, 1) + (section - 1) * GAP
+end
+
+--- A line below the labels of each section's groups, and its name.
+local function draw_sections(c, f, o, places, slot, y)
+    local g = 1
+    for _, s in ipairs(o.sections) do
+        local x1 = f.left + (places[g] - 0.5) * slot + 4
+        local x2 = f.left + (places[g + s.count - 1] + 0.5) * slot - 4
+        c:add("<line class='axis' x1='%s' y1='%s' x2='%s' y2='%s' "
+            .. "stroke='#333'/>", n(x1), n(y), n(x2), n(y))
+        c:lines((x1 + x2) / 2, y + 15, wrap(s.name, x2 - x1, 12), 14,
+            { anchor = "middle" })
+        g = g + s.count
+    end
+end
+
+--- Lines of the longest name of the sections.
+local function section_lines(o, slot)
+    local most = 0
+    for _, s in ipairs(o.sections or {}) do
+        most = math.max(most, #wrap(s.name, s.count * slot - 8, 12))
+    end
+    return most
 end
 
 --- Widest line and most lines of the labels of groups broken to `room`.
@@ -318,22 +418,33 @@ end
 --- Grouped bars.  A series may have `marks`: values drawn as a short line
 -- across its bar (what a paper says; `mark` names it in the legend), by group;
 -- groups may lack values.  Bars of negative values hang from zero.  With stacked
--- = true those of a group stand on each other, in the order of the series.  A chart
--- with many groups is as wide as they need, unless `width` is given.
+-- = true those of a group stand on each other, in the order of the series.  All bars
+-- have their value on them, or none has, where some lack room.  sections = { {
+-- name =, count = }, ... } tells groups apart by a gap and a name below them; xlabel
+-- says what the groups are.  A chart with many groups is as wide as they need, unless
+-- `width` is given.
 function svg.bars(o)
     check("bars", o)
-    local left, count = left_of(o), math.max(#o.groups, 1)
+    local left, places, count = left_of(o), places_of(o)
     local beside = o.stacked and 1 or #o.series
     local width = o.width or math.ceil(math.max(720, left + 20
         + count * math.max(SLOT, beside * BAR / 0.8)))
-    local turn, below, reach = stand(o, (width - left - 20) / count)
+    local turn, labels, reach = stand(o, (width - left - 20) / count)
     left = math.max(left, reach + 4)
-    local c, f = frame(o, width, left, below)
-    local slot = (f.right - f.left) / count
+    local slot = (width - 20 - left) / count
     local bar = math.min(44, slot * 0.8 / beside)
-    f.stacked = o.stacked
+    local values, wide = values_of(o, bar)
+    local room = values == "upright" and wide or 0
+    local hang = range_of(o) < 0 and room or 0 -- values below the lowest bar
+    local names = section_lines(o, slot)
+    local c, f = frame(o, width, left, labels + hang + (names > 0 and names * 14 + 12
+        or 0) + (o.xlabel and 20 or 0), room)
+    f.stacked, f.values = o.stacked, values
+    if o.stacked and not parts_fit(o, f) then
+        f.values = nil
+    end
     for g, group in ipairs(o.groups) do
-        local middle, base = f.left + (g - 0.5) * slot, 0
+        local middle, base = f.left + places[g] * slot, 0
         for i, s in ipairs(o.series) do
             local at = o.stacked and 0.5 or beside / 2 - i + 1
             draw_bar(c, f, bar, middle - at * bar,
@@ -344,12 +455,20 @@ function svg.bars(o)
                 and s.values[g] or 0)
         end
         if turn then
-            c:text(middle + 4, f.base + 12, group, { anchor = "end",
+            c:text(middle + 4, f.base + hang + 12, group, { anchor = "end",
                 turn = turn })
         else
-            c:lines(middle, f.base + 18, wrap(group, slot - 6, 12), 14,
+            c:lines(middle, f.base + hang + 18, wrap(group, slot - 6, 12), 14,
                 { anchor = "middle" })
         end
+    end
+    local y = f.base + hang + labels
+    if names > 0 then
+        draw_sections(c, f, o, places, slot, y)
+        y = y + names * 14 + 12
+    end
+    if o.xlabel then
+        c:text((f.left + f.right) / 2, y + 14, o.xlabel, { anchor = "middle" })
     end
     return c:finish()
 end
