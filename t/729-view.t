@@ -245,6 +245,35 @@ setTimeout(() => {
   for (const key of ["End", "ArrowLeft"])
     chart.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   say("cursor", document.querySelector("#series output").textContent);
+  const choose = (i, v) => {
+    const e = all("#plot select")[i];
+    e.value = v;
+    e.dispatchEvent(new Event("change"));
+  };
+  say("plotAs", all("#plot select").map(e => e.value).join(" "));
+  say("plotPoints", all("#plot circle.point").length);
+  say("plotTexts", all("#plot svg text").map(e => e.textContent).join("|"));
+  choose(2, "label");
+  choose(3, "bars");
+  say("plotBars", all("#plot rect.bar").length + " " + all("#plot svg text.value").length);
+  choose(0, "l2tlb_miss_rate");
+  choose(3, "map");
+  say("plotCells", all("#plot rect.cell").length + " "
+    + all("#plot svg text").map(e => e.textContent).slice(-3).join("|"));
+  say("plotFocus", document.activeElement.value);
+  say("plotAddress", location.hash);
+  URL.createObjectURL = blob => {
+    blob.text().then(t => {
+      const saved = new DOMParser().parseFromString(t, "image/svg+xml");
+      say("saved", saved.documentElement.tagName + " " + !/var\(|class=/.test(t) + " "
+        + saved.querySelectorAll("rect").length);
+    });
+    return "javascript:void 0";
+  };
+  document.getElementById("save").click();
+  history.replaceState(null, "", "#runs=0,1,2");
+  choose(3, "lines");
+  say("hints", all(".more:not([hidden])").length > 0);
   const words = document.getElementById("filter");
   words.value = "entries=2048";
   words.dispatchEvent(new Event("input"));
@@ -280,7 +309,7 @@ for width in $narrow 1280; do
     shows papers "loss &amp; gainmask/fig01, quick40441?.*matchopen" \
         "quantities are beside the papers'"
     shows setting "l2tlb.entries16512" "the setting that differs comes first"
-    shows counters "25" "counters that differ follow"
+    shows counters "[12][0-9]" "counters that differ follow"
     shows ordered true "the greatest relative change first"
     shows nameless 0 "everything to use has a name"
     shows jumps 0 "and is come to in its order"
@@ -291,6 +320,17 @@ for width in $narrow 1280; do
     shows app "1[1-9][0-9]*" "an application alone is compared, too"
     shows sort "Cycles" "the list can be sorted"
     shows cursor "core cycles [0-9,]+ to [0-9,]+: A .*" "the keys walk a chart"
+    shows plot-as "ipc l2tlb.entries none lines" "a metric against the setting that differs"
+    shows plot-points 3 "as a line, a point a value"
+    shows plot-texts ".*warp instructions a cycle.*l2tlb.entries.*" "its axes have titles"
+    shows plot-bars "[34] [034]" "as bars, a series a label"
+    shows plot-cells "[0-9]+ .*l2tlb.entries" "as a heat map, with both axes"
+    shows plot-focus map "the choice keeps the focus"
+    shows plot-address ".*metric=l2tlb_miss_rate.*by=label.*as=map.*" \
+        "and is in the address"
+    shows saved "svg true [0-9]+" "it is saved as SVG that needs no style"
+    [ $width != $narrow ] ||
+        shows hints true "what of a table is out of sight is told"
     shows found "11 of 4 runs.*" "the filter finds"
     shows tables "[4-9]" "charts have their numbers as tables"
     shows ink "rgb\(255, 255, 255\)" "it is light"

@@ -4,7 +4,7 @@
  *
  * First what there is, then the runs, of which up to six are picked; everything
  * below is of the picked ones, A to F, and of all applications together or one of
- * them.  Whatever is picked is in the address (#filter=...&runs=0,2), so a page
+ * them; but a metric against a setting is of all runs that the filter finds.  Whatever is picked is in the address (#filter=...&runs=0,2), so a page
  * can be linked to as it is.  Charts are SVG at the width that there is, drawn
  * again when that changes; each has its numbers as a table below, and a cursor for
  * the pointer or the arrow keys.  Texts of results reach the page as text, never
@@ -17,6 +17,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const LETTERS = "ABCDEF", ROWS = 50, ALL = -1;
 const state = { filter: "", picked: [], app: ALL, sort: "", down: false };
+const drawn = { metric: "", x: "", by: "", as: "lines" }, plot = { ...drawn };
+const PLOT = Object.keys(plot);
 
 // ---- making elements ------------------------------------------------------------
 
@@ -40,12 +42,29 @@ const clear = (e, ...kids) => (e.replaceChildren(), fill(e, null, kids));
 function table(caption, columns, rows) {
   const cell = (v, i) => h(i ? "td" : "th", { scope: i ? null : "row",
     class: columns[i].right ? "r" : columns[i].as || (i ? null : "n") }, v);
-  return h("div", { class: "scroll", tabindex: 0, role: "region",
+  const box = h("div", { class: "scroll", tabindex: 0, role: "region",
     "aria-label": caption }, h("table", null,
     h("caption", { class: "hidden" }, caption),
     h("thead", null, h("tr", null, columns.map(c => h("th", { scope: "col",
       class: c.right ? "r" : null, "aria-sort": c.sort }, c.text)))),
     h("tbody", null, rows.map(r => h("tr", null, r.map(cell))))));
+  return h("div", null, hint(box), box);
+}
+
+/** Says how many columns of a table are out of sight, while some are. */
+function hint(box) {
+  const out = h("p", { class: "more", hidden: true });
+  const look = () => {
+    const edge = box.getBoundingClientRect().right + 1;
+    const n = [...box.querySelectorAll("thead th")].filter(c =>
+      c.getBoundingClientRect().right > edge).length;
+    out.hidden = n === 0;
+    out.textContent = n === 1 ? "One more column to the right →"
+      : `${n} more columns to the right →`;
+  };
+  box.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(box);
+  return out;
 }
 
 /** What is long, folded away and made when it is opened. */
@@ -173,12 +192,15 @@ function readAddress() {
   const list = (q.get("runs") || "").split(",").filter(x => runs[x])
     .map(Number);
   const all = found(), rich = all.filter(r => data.details[r.at]);
+  for (const k of PLOT) plot[k] = q.get(k) || drawn[k];
+  if (!SHAPES.some(([as]) => as === plot.as)) plot.as = "lines";
   state.picked = q.has("runs") ? [...new Set(list)].slice(0, LETTERS.length)
     : two(rich.length > 1 ? rich : all).map(r => r.at);
 }
 function writeAddress() {
   const q = new URLSearchParams();
   if (state.filter) q.set("filter", state.filter);
+  for (const k of PLOT) if (plot[k] !== drawn[k]) q.set(k, plot[k]);
   q.set("runs", state.picked.join(","));
   try {
     history.replaceState(null, "", "#" + q);
@@ -216,6 +238,7 @@ function summary() {
 
 const SECTIONS = [
   ["runs", "Runs", runs.length, listRuns],
+  ["plot", "A metric against a setting", runs.length > 1, plotSection],
   ["differs", "What differs", runs.length, compare],
   ["time", "Where warps’ time went", runs.length, warpTime],
   ["latency", "Latency by stage", runs.length, latency],
@@ -323,6 +346,7 @@ function listRuns() {
               shown = ROWS;
               writeAddress();
               redrawRuns();
+              if (runs.length > 1) draw("plot");
             }, 120);
           } })),
       h("button", { onclick: () => take(two(sorted(found()))) }, "Pick two"),
@@ -860,6 +884,253 @@ function papers() {
     "Filter: experiment or quantity", words)), box];
 }
 
+// ---- a metric against a setting --------------------------------------------------------------
+
+const ORIGIN = { applications: r => apps(r).join(" + "), machine: r => r.machine
+  || "?", policies: r => r.policies || "none", label: r => r.label || "–" };
+const SHAPES = [["lines", "lines"], ["bars", "bars"], ["map", "heat map"]];
+
+/** What runs differ in: settings, the one of most values first, then the rest. */
+function dimensions() {
+  const n = d => distinct(runs.map(r => along(r, d))).length;
+  const own = often.filter(d => n(d) > 1).sort((a, b) => n(b) - n(a));
+  return [...own, ...Object.keys(ORIGIN).filter(d => n(d) > 1)];
+}
+const along = (r, d) => d === "" ? "" : ORIGIN[d] ? ORIGIN[d](r)
+  : String(setting(r, d) ?? "–");
+
+/** Values of a dimension in order: of numbers, or as texts. */
+function steps(list, d) {
+  const v = distinct(list.map(r => along(r, d)));
+  const numeric = v.every(t => t !== "" && isFinite(t));
+  return { v: numeric ? v.sort((a, b) => a - b) : v.sort(), numeric };
+}
+
+/** Means of the metric by place on the x axis and series; and how many runs each
+ * is of. */
+function gridOf(list, p, xs, series) {
+  const sums = xs.map(() => series.map(() => [0, 0]));
+  for (const r of list) {
+    const v = metric(r, p.metric, state.app);
+    const at = sums[xs.indexOf(along(r, p.x))][series.indexOf(along(r, p.by))];
+    if (v != null) {
+      at[0] += v;
+      at[1]++;
+    }
+  }
+  return sums.map(row => row.map(([sum, n]) => ({ v: n ? sum / n : null, n })));
+}
+
+/** A title in lines that fit; returns where the last one stands. */
+function titleLines(kids, width, title) {
+  const lines = [""];
+  for (const word of title.split(" "))
+    if (8.6 * (lines.at(-1) + word).length > width - 8) lines.push(word + " ");
+    else lines[lines.length - 1] += word + " ";
+  lines.forEach((t, i) => kids.push(s("text", { x: 4, y: 15 + 18 * i,
+    class: "title" }, t.trim())));
+  return 15 + 18 * (lines.length - 1);
+}
+
+/** The title and the names of series above a chart; returns how high they are. */
+function seriesLegend(kids, names, width, title, colourOf) {
+  const last = titleLines(kids, width, title);
+  if (names.length === 1 && names[0] === "") return last + 11;
+  let x = 4, y = last + 19;
+  names.forEach((name, k) => {
+    const wide = 18 + 7.2 * name.length + 14;
+    if (x > 4 && x + wide > width) {
+      x = 4;
+      y += 18;
+    }
+    kids.push(s("rect", { x, y: y - 9, width: 11, height: 11, fill: colourOf(k) }),
+      text(x + 16, y, name));
+    x += wide;
+  });
+  return y + 12;
+}
+
+const shortest = v => Math.abs(v) >= 1000 ? short(v) : String(Number(v.toPrecision(3)));
+
+/** The frame of a chart below its legend. */
+function plotFrame(o) {
+  const width = room(), kids = [];
+  const top = seriesLegend(kids, o.names, width, o.title, o.colour);
+  const f = frame({ top: o.top, ylabel: o.ylabel, xlabel: o.xlabel, tick: o.tick });
+  f.moved = s("g", { transform: `translate(0 ${top})` }, f.kids);
+  f.all = [...kids, f.moved];
+  f.high = f.height + top;
+  return f;
+}
+
+/** Texts below the axis, those that have room. */
+function placesBelow(f, xs, x) {
+  let free = -Infinity;
+  xs.forEach((name, i) => {
+    const half = 3.7 * name.length;
+    if (x(i) - half < free || x(i) + half > f.right + 12) return;
+    f.moved.append(text(x(i), f.base + 16, name, "middle"));
+    free = x(i) + half + 6;
+  });
+}
+
+const dash = k => ["", "7 3", "2 3", "9 3 2 3"][Math.floor(k / 6) % 4];
+const plain = k => `var(--r${k % 6})`;
+
+function plotLines(o) {
+  const f = plotFrame({ ...o, colour: plain });
+  const n = o.xs.v.map(Number), wide = f.right - f.left - 24;
+  const log = o.xs.numeric && n[0] > 0 && n.at(-1) / n[0] >= 8;
+  const of = v => log ? Math.log(v) : v, span = of(n.at(-1)) - of(n[0]);
+  const x = i => f.left + 12 + (o.xs.numeric && span > 0 ? (of(n[i]) - of(n[0]))
+    / span : o.xs.v.length > 1 ? i / (o.xs.v.length - 1) : .5) * wide;
+  o.by.forEach((name, k) => {
+    const at = o.xs.v.map((_, i) => [x(i), o.grid[i][k].v, i]).filter(p => p[1] != null);
+    f.moved.append(s("path", { class: "series", fill: "none", stroke: plain(k),
+      "stroke-width": 2, "stroke-dasharray": dash(k), d: at.map(([a, v], i) =>
+        `${i ? "L" : "M"}${a.toFixed(1)} ${f.y(v).toFixed(1)}`).join("") }));
+    for (const [a, v, i] of at)
+      f.moved.append(s("circle", { class: "point", cx: a, cy: f.y(v), r: 3.5,
+        fill: plain(k) }, s("title", null, `${o.say(i, k)}: ${o.number(v)}`)));
+  });
+  placesBelow(f, o.xs.v, x);
+  return f;
+}
+
+function plotBars(o) {
+  const f = plotFrame({ ...o, colour: plain }), n = o.xs.v.length;
+  const slot = (f.right - f.left) / n, wide = Math.min(44, slot * .82 / o.by.length);
+  const values = o.grid.flat().filter(c => c.v != null);
+  const fits = values.every(c => 6.4 * shortest(c.v * o.scale).length <= wide);
+  const x = i => f.left + (i + .5) * slot;
+  o.xs.v.forEach((_, i) => o.by.forEach((name, k) => {
+    const v = o.grid[i][k].v, at = x(i) + (k - o.by.length / 2) * wide;
+    if (v == null) return;
+    f.moved.append(s("rect", { class: "bar", x: at + wide * .05, width: wide * .9,
+      y: Math.min(f.y(v), f.base), height: Math.abs(f.base - f.y(v)), fill: plain(k),
+      opacity: k < 6 ? 1 : .6 }, s("title", null, `${o.say(i, k)}: ${o.number(v)}`)));
+    if (fits)
+      f.moved.append(s("text", { x: at + wide / 2, y: f.y(v) - 4, class: "value",
+        "text-anchor": "middle" }, shortest(v * o.scale)));
+  }));
+  placesBelow(f, o.xs.v, x);
+  return f;
+}
+
+/** A shade between the page's light blue and a dark one. */
+const shade = t => `rgb(${[[222, 235, 247], [8, 48, 107]].reduce((a, b) =>
+  a.map((v, i) => Math.round(v + (b[i] - v) * t)))})`;
+
+function plotMap(o) {
+  const width = room(), kids = [], head = titleLines(kids, width, o.title) - 15;
+  const v = o.grid.flat().map(c => c.v).filter(c => c != null);
+  const low = Math.min(...v), high = Math.max(...v);
+  const left = Math.min(width * .4, 34 + 7.2 * Math.max(3, ...o.by.map(t => t.length)));
+  const cell = (width - left - 4) / o.xs.v.length, tall = 30;
+  const fits = v.every(c => 6.6 * shortest(c * o.scale).length <= cell - 4);
+  const base = 58 + head + tall * o.by.length;
+  for (let i = 0; i < 40; i++)
+    kids.push(s("rect", { x: left + i * 3, y: 26 + head, width: 3.3, height: 11,
+      fill: shade(i / 39) }));
+  kids.push(text(left - 6, 36 + head, o.number(low), "end"), text(left + 126,
+    36 + head, o.number(high) + (o.ylabel === "%" ? "" : " " + o.ylabel)));
+  o.by.forEach((name, k) => {
+    const y = base - tall * (k + 1);
+    kids.push(text(left - 6, y + tall / 2 + 4, name, "end"));
+    o.xs.v.forEach((_, i) => {
+      const c = o.grid[i][k], t = high > low && c.v != null ? (c.v - low)
+        / (high - low) : 0;
+      kids.push(s("rect", { class: "cell", x: left + i * cell, y, width: cell - 1,
+        height: tall - 1, fill: c.v == null ? "none" : shade(t) }, s("title", null,
+        `${o.say(i, k)}: ${o.number(c.v)}`)));
+      if (fits && c.v != null)
+        kids.push(s("text", { x: left + (i + .5) * cell, y: y + tall / 2 + 4,
+          class: t > .45 ? "on" : "off", "text-anchor": "middle" },
+        shortest(c.v * o.scale)));
+    });
+  });
+  const f = { left, right: width - 4, base, moved: s("g"), width,
+    high: base + 44 };
+  placesBelow(f, o.xs.v, i => left + (i + .5) * cell);
+  f.moved.append(text((left + width) / 2, base + 36, o.xlabel, "middle", "soft"));
+  if (o.bylabel)
+    kids.push(s("text", { class: "soft", "text-anchor": "middle",
+      transform: `translate(12 ${base - tall * o.by.length / 2}) rotate(-90)` },
+    o.bylabel));
+  f.all = [...kids, f.moved];
+  return f;
+}
+
+/** The picture as a file of its own: what the page's style says is written out. */
+function saveSvg(picture, name) { // by the browser, to where it puts downloads
+  const copy = picture.cloneNode(true), from = [picture, ...picture.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((e, i) => {
+    const style = getComputedStyle(from[i]);
+    for (const p of ["fill", "stroke", "opacity", "font-size", "font-weight"])
+      if (!(p === "stroke" && style[p] === "none")) e.setAttribute(p, style[p]);
+    e.removeAttribute("class");
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("font-family", "DejaVu Sans, Verdana, sans-serif");
+  copy.prepend(s("rect", { width: "100%", height: "100%",
+    fill: getComputedStyle(document.body).backgroundColor }));
+  const url = URL.createObjectURL(new Blob([copy.outerHTML],
+    { type: "image/svg+xml" }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  return copy.outerHTML;
+}
+
+function plotSection() {
+  const all = dimensions(), list = found();
+  const names = data.metrics.map(m => m[1]).filter(m => list.some(r =>
+    metric(r, m, state.app) != null));
+  if (!all.length || !names.length)
+    return none("Runs differ in no setting, machine, application or policy here.");
+  const x = all.includes(plot.x) ? plot.x : all[0];
+  const by = plot.by === "none" ? "" : all.includes(plot.by) && plot.by !== x
+    ? plot.by : all.find(d => d !== x && d !== "label") || "";
+  const what = names.includes(plot.metric) ? plot.metric
+    : names.includes("ipc") ? "ipc" : names[0];
+  const xs = steps(list, x), series = steps(list, by).v;
+  const grid = gridOf(list, { metric: what, x, by }, xs.v, series);
+  const cells = grid.flat(), m = data.metrics[metricAt(what)];
+  const rest = all.filter(d => d !== x && d !== by);
+  const most = Math.max(...cells.map(c => c.n));
+  const share = m[2] === "", o = { xs, by: series, names: series, grid,
+    title: m[3] + ": " + [list.flatMap(apps), list.map(r => r.machine || "?")].map(
+      t => few(distinct(t))).join(" on "), ylabel: share ? "%" : m[2], xlabel: x, bylabel: by,
+    top: Math.max(0, ...cells.map(c => c.v || 0)), scale: share ? 100 : 1,
+    tick: share ? v => shortest(100 * v) : short, number: v => valueOf(m[2], v),
+    say: (i, k) => `${x} ${xs.v[i]}` + (by ? `, ${by} ${series[k]}` : "") };
+  if (by) o.names = series.map(v => `${by} ${v}`);
+  const f = { lines: plotLines, bars: plotBars, map: plotMap }[plot.as](o);
+  const picture = svg(f.width, f.high, `${what} against ${x}`, f.all);
+  const set = (name, of) => v => {
+    plot[name] = v;
+    writeAddress();
+    draw("plot");
+    document.querySelectorAll("#plot select")[of].focus();
+  };
+  const words = d => [d, d];
+  return [h("div", { class: "tools" },
+    select("Metric", names.map(words), what, set("metric", 0)),
+    select("Against", all.map(words), x, set("x", 1)),
+    select("Series", [["none", "none"], ...all.filter(d => d !== x).map(words)],
+      by || "none", set("by", 2)),
+    select("As", SHAPES, plot.as, set("as", 3)),
+    h("button", { id: "save", onclick: () => saveSvg(picture,
+      `${what}-${x}.svg`) }, "Save as SVG")),
+  none(`Of the ${whole(list.length)} runs that the filter finds.` + (most > 1
+    ? ` Points are means of up to ${most} runs, which differ in ${few(rest)
+      || "nothing that is here"}.` : "")),
+  h("figure", { tabindex: 0, "aria-label": o.title }, picture),
+  folded("As a table", () => table(`${what} against ${x}`,
+    [{ text: x }, ...series.map(v => ({ text: by ? `${by} ${v}` : m[1],
+      right: true }))], xs.v.map((v, i) => [v, ...grid[i].map(c =>
+      o.number(c.v))])))];
+}
+
 // ---- the page ----------------------------------------------------------------------------------
 
 readAddress();
@@ -881,7 +1152,7 @@ let wide = main.clientWidth;
 addEventListener("resize", () => {
   if (main.clientWidth === wide) return;
   wide = main.clientWidth;
-  draw("time", "latency", "series", "hists");
+  draw("plot", "time", "latency", "series", "hists");
 });
 addEventListener("hashchange", () => { readAddress(); draw(); });
 })();
