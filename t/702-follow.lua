@@ -40,7 +40,7 @@ local sim = H.sim { machine = "maxwell", settings = { ["sim.seed"] = 3 },
 sim:run(%s)
 ]]
 
-local list, text = rows(GUP:format "", "app=0,warp=0")
+local list, text = rows(GUP:format "" .. "sim:close() sim:close()", "app=0,warp=0")
 tap.is(text:match "^[^\n]*", "application 0 (GUP), core 0, warp 0", "who it is")
 
 local seen, order = {}, {}

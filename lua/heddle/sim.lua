@@ -610,7 +610,7 @@ function methods:close()
         self.drawing:close()
         self.drawing = false
     end
-    if script.options.follow and not self.closed then
+    if script.options.follow and not rawget(self, "closed") then
         require("heddle.follow").show(self, true)
     end
     script.live[self] = nil
