@@ -198,6 +198,7 @@ end
 --- In a child, which may be one of several at once: what fn(i) returns, as text.
 local function answer(fn, i, several)
     script.options.checkpoint, script.options.timeline = nil, nil
+    script.options.results = nil
     script.inside, progress.within = true, nil
     progress.several = progress.several or several
     -- Collecting touches all that is inherited, and what a child touches is
@@ -465,6 +466,7 @@ function runner.run(jobs, options)
     require("heddle.warnings").series(out, script.series)
     for i in ipairs(jobs) do
         script.warn(out[i])
+        script.got(out[i])
     end
     return out
 end

@@ -13,7 +13,7 @@ local getenv = os.getenv
 
 local script = {
     arg = {},       -- declared arguments and their values
-    options = {},   -- of the command: check, follow
+    options = {},   -- of the command: check, follow, results
 }
 
 -- Of series on Slurm (slurm.lua): how many there were, the name of this run, and
@@ -198,6 +198,7 @@ function script.begin(options)
     script.options.follow = options.follow
     script.options.checkpoint = options.checkpoint
     script.options.timeline = options.timeline
+    script.options.results = options.results
     script.options.help = options.help
     if not next(given) then
         return
@@ -245,6 +246,20 @@ function script.with_warnings(fn, ...)
         end
     end
     return result, out[1] and out or nil
+end
+
+--- The file of --results (collected.lua); nil: there is none, or this is a job of a
+-- series, which returns what it has.
+function script.file_of_results()
+    return not script.inside and not of_job and script.options.results or nil
+end
+
+--- The script has these results.
+function script.got(results, sim)
+    local to = script.file_of_results()
+    if to then
+        to:add(results, sim)
+    end
 end
 
 --- A report has shown it.
@@ -387,6 +402,9 @@ function script.finish(ok, err)
             require("heddle.follow").show(sim, true)
         end
         script.begins()
+        if script.options.results then
+            script.options.results:finish(true)
+        end
         print_pending()
         if type(err) ~= "number" then
             return 0
@@ -395,6 +413,9 @@ function script.finish(ok, err)
                 .. "status is a whole number from 0 to 255"):format(err) }, 0)
         end
         return math.tointeger(err)
+    end
+    if script.options.results then
+        script.options.results:finish(false)
     end
     if core.problem(err).code == -130 then
         if core.interrupted then

@@ -203,6 +203,10 @@ local function new(o)
         self.drawing = require("heddle.timeline").attach(self, o.timeline)
     end
     script.live[self] = true
+    local to = script.file_of_results()
+    if to then
+        to:made(self)
+    end
     return self
 end
 
@@ -452,6 +456,7 @@ end
 function methods:results()
     local results = require("heddle.results").collect(self)
     script.warn(results)
+    script.got(results, self)
     return results
 end
 
@@ -612,6 +617,9 @@ function methods:close()
     end
     if script.options.follow and not rawget(self, "closed") then
         require("heddle.follow").show(self, true)
+    end
+    if script.options.results and not rawget(self, "closed") then
+        script.options.results:leave(self)
     end
     script.live[self] = nil
     self.closed = true

@@ -363,6 +363,9 @@ function store.run(jobs, options)
         end
     end
     script.warn { told = require("heddle.warnings").series(out, script.series) }
+    for _, result in ipairs(out) do
+        script.got(result)
+    end
     return out, #list, costs
 end
 

@@ -7,7 +7,7 @@ local run = {
     summary = "run a scenario script",
     usage = [[
 usage: heddle run [--check] [--follow app=0,warp=3] [--checkpoint PATH]
-                  [--timeline PATH] FILE.lua [name=value...]
+                  [--timeline PATH] [--results PATH] FILE.lua [name=value...]
        heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
@@ -27,6 +27,7 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
                   evict, policy, dram) and this application, what begins in
                   these cycles, in so many bytes (20000000), with samples so
                   many cycles (1000) apart; the second simulation's is PATH.2
+  --results PATH  write all results of the script to this file, as JSON
   --help          behind FILE: print its arguments, where it declares them
 ]],
 }
@@ -57,6 +58,12 @@ function run.parse(args, command)
         elseif options and not o.file and command == "run"
             and (a == "--timeline" or a:find "^%-%-timeline=") then
             o.timeline = a:match "=(.*)" or table.remove(args, i + 1) or ""
+        elseif options and not o.file and command == "run"
+            and (a == "--results" or a:find "^%-%-results=") then
+            o.results = a:match "=(.*)" or table.remove(args, i + 1) or ""
+            if o.results == "" then
+                cli.usage("run: --results: a path is expected")
+            end
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)
         elseif not o.file then
@@ -107,6 +114,9 @@ function run.run(args)
         o.timeline = what
     end
     local chunk = run.load(o.file)
+    if o.results then
+        o.results = require("heddle.collected").open(o.results)
+    end
     local H = require "heddle"
     H.begin(o)
     local status = H.finish(xpcall(chunk, H.traceback, o.file))

@@ -26,6 +26,7 @@ complete -c heddle -n '__heddle_is run; or __heddle_is repl' -l check -F
 complete -c heddle -n '__heddle_is run' -l follow -x
 complete -c heddle -n '__heddle_is run' -l checkpoint -rF
 complete -c heddle -n '__heddle_is run' -l timeline -rF
+complete -c heddle -n '__heddle_is run' -l results -rF
 complete -c heddle -n '__heddle_is help' -a "$commands"
 complete -c heddle -n '__heddle_is list' -a "$kinds kinds"
 complete -c heddle -n '__heddle_is explain' -a "(__heddle_names $kinds)"
