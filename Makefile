@@ -323,7 +323,8 @@ path:
 SPDX = $(wildcard $(foreach d,src/* src/*/* src/*/*/*,$d/*.[ch] $d/*.def) src/dev/* \
     src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] \
     $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
-    lua/heddle/*/*/*.lua lua/heddle/*/*/*.css lua/heddle/*/*/*.js)
+    lua/heddle/*/*/*.lua lua/heddle/*/*/*.css lua/heddle/*/*/*.js) \
+    $(wildcard src/shell/python/*.* src/shell/python/*/*.py t/python/*.py)
 lint:
 	@if grep -L -d skip 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi
@@ -376,7 +377,8 @@ install: install-command install-library
 	$(if $(DESTDIR),,@src/dev/environment $(call at,$(BINDIR)) \
 	    $(call at,$(MANDIR)) $(call at,$(LIBDIR)) $(call at,$(LUACDIR)))
 
-# For those who write Lua: the command, the module, what both and editors read.
+# For those who write Lua: the command, the module, what both and editors read; and
+# the Python package, which is files alone.
 $(B)/heddle.luals: $(BIN) src/dev/luals.lua man/heddle_lua.3
 	$(call say,LUALS,$@)
 	$(Q)$(BIN) run src/dev/luals.lua >$@.tmp && mv $@.tmp $@
@@ -385,6 +387,7 @@ install-command: all $(B)/heddle.luals
 	install -d $(call at,$(BINDIR)) $(call at,$(LUACDIR)) \
 	    $(call at,$(DATADIR)/policies) $(call at,$(DATADIR)/luals) \
 	    $(foreach d,$(SCENARIO_DIRS),$(call at,$(DATADIR)/$d)) \
+	    $(call at,$(DATADIR)/python/heddle) \
 	    $(call at,$(BASHDIR)) $(call at,$(ZSHDIR)) $(call at,$(FISHDIR))
 	install -m 755 $(BIN) $(call at,$(BINDIR))
 	install -m 755 $(MODULE) $(call at,$(LUACDIR))
@@ -393,6 +396,10 @@ install-command: all $(B)/heddle.luals
 	install -m 644 $(wildcard policies/*.lua policies/*.c) \
 	    $(call at,$(DATADIR)/policies)
 	install -m 644 $(B)/heddle.luals $(call at,$(DATADIR)/luals/heddle.lua)
+	install -m 644 $(wildcard src/shell/python/*.*) man/heddle.ipynb \
+	    $(call at,$(DATADIR)/python)
+	install -m 644 $(wildcard src/shell/python/heddle/*.py) \
+	    $(call at,$(DATADIR)/python/heddle)
 	install -m 644 $(COMPLETE)/heddle.bash $(call at,$(BASHDIR)/heddle)
 	install -m 644 $(COMPLETE)/_heddle $(call at,$(ZSHDIR))
 	install -m 644 $(COMPLETE)/heddle.fish $(call at,$(FISHDIR))

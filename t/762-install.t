@@ -3,7 +3,7 @@
 # and what it puts there works from there: the command, a C program by way of
 # pkg-config with each header on its own, in C and in C++, those of heddle(3), one
 # of which builds a kernel program and runs it, the Lua module,
-# plug-ins; the lines that it prints for a shell's profile are all that a fresh
+# plug-ins, the Python package as it is and as pip installs it; the lines that it prints for a shell's profile are all that a fresh
 # shell needs, and there are none for a standard prefix; and `make uninstall`
 # leaves no file behind.  The prefix has a space and a letter that is not ASCII.
 #
@@ -104,6 +104,27 @@ module() {
         'local H = require "heddle" assert(H.version and H.app("RED"))'
 }
 
+# In Python, without HEDDLE and HEDDLE_LIB: the package finds what it came with.
+python() {
+    env -u HEDDLE -u HEDDLE_LIB PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$1" python3 -c '
+import sys, heddle
+prefix, folder = sys.argv[1:]
+found = heddle.command(), heddle.library().path, heddle.__file__
+assert found[0].startswith(prefix + "/bin/"), found
+assert found[1].startswith(prefix + "/lib/"), found
+assert found[2].startswith(folder), found
+assert heddle.settings("maxwell")["l2tlb.entries"] == "512"
+' "$prefix" "$1"
+}
+
+# pip has no network here, and needs none.
+pip() {
+    python3 -m pip install --quiet --no-index --no-cache-dir \
+        --disable-pip-version-check --root-user-action=ignore \
+        --target "$dir/site" "$prefix/share/heddle/python" &&
+        PATH=$prefix/bin:$PATH python "$dir/site"
+}
+
 # profile WORDS...: a shell that has nothing but the printed lines runs a program.
 profile() {
     sed -n 's/^    export /export /p' "$dir/said" >"$dir/profile"
@@ -147,6 +168,11 @@ ok "the C programs of heddle(3)" examples
 ok "a plug-in" plugin
 ok "one with a workload" work
 ok "the Lua module" module
+ok "the Python package" is_there share/heddle/python/pyproject.toml \
+    share/heddle/python/heddle/__init__.py share/heddle/python/heddle.ipynb
+! command -v python3 >/dev/null ||
+    ok "finds the command and the library" python "$prefix/share/heddle/python"
+! python3 -m pip --version >/dev/null 2>&1 || ok "and does so when pip installs it" pip
 
 # The printed lines, and each of them.
 for v in PATH MANPATH LD_LIBRARY_PATH PKG_CONFIG_PATH LUA_CPATH; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # 765-packages.t - pins: what packages are made of.  heddle.h, CITATION.cff,
-# CHANGES.md, Debian's changelog and the rock's name have one version; the tests
-# that packages run install nothing, and what they want Debian's build has; its
+# CHANGES.md, Debian's changelog, the rock's name and the Python package have one
+# version; the tests that packages run install nothing, and what they want Debian's build has; its
 # packages have every file that `make install` puts, each once, and name none
 # that it does not; the tarball is what is committed, below one folder, and the
 # same bytes whoever packs it; the rock, where luarocks is, is a module for Lua
@@ -26,6 +26,12 @@ is "$(sed -n '/^## Unreleased$/d; s/^## //p' CHANGES.md | head -1)" "$version" \
     "CHANGES.md's"
 is "$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' $package/debian/changelog)" "$version" \
     "Debian's"
+python=src/shell/python
+is "$(sed -n 's/^version = "\(.*\)"/\1/p' $python/pyproject.toml) $(sed -n \
+    's/^__version__ = "\(.*\)"/\1/p' $python/heddle/__init__.py)" \
+    "$version $version" "the Python package's"
+is "$(sed -n 's/^VERSION_NUMBER = //p' $python/heddle/simulation.py)" "$(sed -n \
+    's/^.define HEDDLE_VERSION_NUMBER //p' src/engine/heddle.h)" "as a number"
 is "$(echo $package/*.rockspec)" "$package/heddle-$version-1.rockspec" "the rock's"
 is "$(grep -c "heddle-$version\|\"$version-1\"" $package/*.rockspec)" 4 \
     "and in what it says"
