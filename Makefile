@@ -16,6 +16,8 @@
 #   make html       the manual as linked pages, in build/html/
 #   make dist       build/heddle-VERSION.tar.gz, of what is committed
 #   make deb        packages for Debian of that, in build/deb/
+#   make release-notes
+#                   what CHANGES.md says of this version, or of RELEASE=
 #   make tests      build the tests only; then: prove -v --exec t/run t/700*
 #   make path       the functions that a cold load runs, by file, and their lines
 #   make mutate     small faults put into the engine: which does no test see?
@@ -330,8 +332,8 @@ lint:
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
-	    src/dev/html/make src/dev/package/chroot t/run src/shell/command/completion/*.bash; fi
+	    shellcheck .ci/run .ci/container src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
+	    src/dev/html/make src/dev/package/chroot src/dev/release-notes t/run src/shell/command/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
 	@if command -v clang-format >/dev/null; then \
@@ -459,6 +461,11 @@ deb: dist
 	    dpkg-buildpackage -us -uc $(DEBUILD)
 	@ls build/deb/*_*
 
+# The text of a release.
+RELEASE ?= $(VERSION)
+release-notes:
+	@src/dev/release-notes '$(RELEASE)'
+
 clean:
 	rm -rf build
 
@@ -469,4 +476,4 @@ help:
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
 .PHONY: all tests demo validate check check-slurm test soak bench bench-instructions \
     bench-parts fuzz lint mutate path install install-command install-library \
-    uninstall html dist deb clean help always
+    uninstall html dist deb release-notes clean help always

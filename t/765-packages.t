@@ -1,7 +1,8 @@
 #!/bin/sh
 # 765-packages.t - pins: what packages are made of.  heddle.h, CITATION.cff,
 # CHANGES.md, Debian's changelog, the rock's name and the Python package have one
-# version; the tests that packages run install nothing, and what they want Debian's build has; its
+# version, and release notes are a section of CHANGES.md;
+# the tests that packages run install nothing, and what they want Debian's build has; its
 # packages have every file that `make install` puts, each once, and name none
 # that it does not; the tarball is what is committed, below one folder, and the
 # same bytes whoever packs it; the rock, where luarocks is, is a module for Lua
@@ -35,6 +36,24 @@ is "$(sed -n 's/^VERSION_NUMBER = //p' $python/heddle/simulation.py)" "$(sed -n 
 is "$(echo $package/*.rockspec)" "$package/heddle-$version-1.rockspec" "the rock's"
 is "$(grep -c "heddle-$version\|\"$version-1\"" $package/*.rockspec)" 4 \
     "and in what it says"
+
+# ---- release notes -------------------------------------------------------------
+# Put together again, the texts of all versions are the file, but for blank lines.
+grep '^## ' CHANGES.md | while read -r _ v; do
+    echo "## $v"
+    src/dev/release-notes "$v" || echo "no text"
+done | grep . >"$dir/notes"
+sed 1d CHANGES.md | grep . >"$dir/changes"
+same notes changes "the release notes of all versions are CHANGES.md"
+expect 0 "make release-notes" make -s release-notes
+cp "$dir/out" "$dir/ours"
+expect 0 "of this version" src/dev/release-notes "$version"
+same out ours "are what the script prints"
+[ -s "$dir/out" ] && [ -n "$(head -1 "$dir/out")" ] && ! grep -q '^## ' "$dir/out"
+told $? "the text alone" "$dir/out"
+expect 65 "a version that there is not" src/dev/release-notes 9.9
+has err "no version 9.9; it has Unreleased, " "is said, with those that there are"
+expect 64 "no version" src/dev/release-notes
 
 # ---- tests without rights ------------------------------------------------------
 expect 0 "make check, shown" make -n check
