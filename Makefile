@@ -273,9 +273,16 @@ check:
 	@src/dev/deps check
 	@$(MAKE) $(AT_ONCE) --no-print-directory test
 
+# A list of what is skipped, for the last line.
+SKIPPED = $(B)/skipped
+
 # What packages run: it reaches for no network and no rights.
 test: all tests
-	@HEDDLE_BUILD=$(B) prove -j $(JOBS) --exec t/run $(TESTS)
+	@rm -f $(SKIPPED)
+	@HEDDLE_BUILD=$(B) HEDDLE_SKIPPED=$(SKIPPED) prove -j $(JOBS) --exec t/run $(TESTS); \
+	    status=$$?; test ! -s $(SKIPPED) || sort $(SKIPPED) | \
+	    awk '{ all = all (NR > 1 ? "; " : "") $$0 } END { print "Skipped: " all }'; \
+	    exit $$status
 
 # Series on a real Slurm, which is installed; as root, in a container.
 check-slurm:

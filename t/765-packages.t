@@ -66,7 +66,7 @@ expect 0 "a build by clang, shown" make -n CC=clang SANITIZER=address,undefined
 has out "build/address-undefined-clang/heddle" "has a folder of its own"
 
 # gcc and perl are there wherever packages are built, which clang does not do.
-for wanted in $(sed -n 's/^ *need \([a-z0-9.+-]*\) .*/\1/p' src/dev/deps); do
+for wanted in $(sed -n 's/^ *\(need\|want\) \([a-z0-9.+-]*\) .*/\2/p' src/dev/deps); do
     case $wanted in gcc | perl | clang | libclang-rt-dev) continue ;; esac
     sed -n '/^Build-Depends:/,/^$/p' $package/debian/control |
         grep -q "^ $wanted[, ]" || echo "$wanted"
