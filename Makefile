@@ -339,7 +339,7 @@ lint:
 	    then echo "lint: no licence line" >&2; exit 1; fi
 	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
 	@if command -v shellcheck >/dev/null; then \
-	    shellcheck .ci/run .ci/container src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
+	    shellcheck .ci/run .ci/container .ci/chroot src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
 	    src/dev/html/make src/dev/package/chroot src/dev/release-notes t/run src/shell/command/completion/*.bash; fi
 	@if command -v mandoc >/dev/null; then for m in $(wildcard man/*.[1-9]); do \
 	    mandoc -T lint -W warning $$m || exit 1; done; fi
