@@ -118,6 +118,23 @@ local function chain(pending)
 end
 tap.is(run(chain(true)), run(chain(false)), "a chain takes what it takes")
 
+-- Launches of a stream wait as others do.
+do
+    local function streamed(pending)
+        local sim = H.sim { machine = "maxwell", progress = false, apps = { H.program(
+            k.app { name = "streamed", buffers = application("streamed", chain(pending)).buffers,
+                kernels = function(_, b)
+                    local one = k.kernel("k", { grid = 8, block = 32 }, function(t)
+                        chain(pending)(t, b)
+                    end)
+                    return { { one, stream = "x" } }
+                end }) } }
+        sim:run()
+        return sim.cycles
+    end
+    tap.is(streamed(true), streamed(false), "a chain in a stream, too")
+end
+
 -- What v or w has is used in each round, of a load of this round or before.
 local function mixed(pending)
     return function(t, b)

@@ -195,7 +195,7 @@ static void streams_next(void *self, uint32_t ctx, uint32_t warp,
 {
     struct hd_lane_engine *vm = streams_engine(self, &ctx);
 
-    hd_lane_next(vm, ctx, warp, op);
+    vm->src.ops->next(vm, ctx, warp, op);
 }
 
 static void streams_access(void *self, uint32_t ctx, uint32_t warp,
