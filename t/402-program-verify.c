@@ -241,6 +241,46 @@ static void test_memory(void **state)
     kasm_mem(&a, HD_I_LOAD, 64 + 3, 3, 0, NR, 0, 0, 0);
     end();
     refused("a slot of a name, and one of its own");
+    begin();
+    kasm_mem(&a, HD_I_STORE, 64, 0, 0, NR, 0, 0, 0);
+    end();
+    refused("a slot of a name, and one of its own");
+    begin();
+    kasm_mem(&a, HD_I_LOAD, 64, 3, 0, NR, 0, 0, 0);
+    end();
+    refused("a copy fills no register");
+    begin();
+    kasm_full(&a, HD_I_LOAD, 64, NR, 0, NR, 8, 0, 0, 0);
+    end();
+    refused("a copy is of 4, 8 or 16 bytes a lane");
+    begin();
+    kasm_full(&a, HD_I_LOAD, 65, NR, 0, NR, 0, 0, 0, 0);
+    end();
+    refused("fewer elements than a lane copies");
+    begin();
+    kasm_full(&a, HD_I_LOAD, 65, NR, 0, NR, 0x7fff, 0, 0, 0);
+    end();
+    refused("fewer elements than a lane copies");
+    for (int64_t n = -1; n < 9; n += 9) {
+        begin();
+        kasm_full(&a, HD_I_DRAIN, 0, NR, NR, NR, NR, 0, 0, n);
+        end();
+        refused("at most 7 groups stay in flight");
+    }
+    for (int n = 0; n < 4; n++) { /* slots of groups are theirs alone */
+        begin();
+        kasm_full(&a, HD_I_LOAD, 64, NR, 0, NR, 4, 0, 0, 0);
+        if (n == 0)
+            kasm_mem(&a, HD_I_LOAD, 24, 3, 0, NR, 0, 0, 0);
+        else if (n == 1)
+            kasm_mem(&a, HD_I_LOAD, 96 + 31, 3, 0, NR, 0, 0, 0);
+        else if (n == 2)
+            kasm_full(&a, HD_I_CARRY, 24, NR, NR, NR, NR, 0, 0, 1);
+        else
+            kasm_full(&a, HD_I_AWAIT, 0, NR, NR, NR, NR, 0, 0, 1 << 24);
+        end();
+        refused("slots 24 to 31 are those of copies");
+    }
     for (int n = 0; n < 4; n++) {
         const int op = n < 3 ? HD_I_CARRY : HD_I_AWAIT;
         const int64_t imm[] = {5, 33, 0, INT64_C(1) << 32};

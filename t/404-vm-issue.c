@@ -211,6 +211,117 @@ static void test_names(void **state)
     krig_close(&g.r);
 }
 
+enum { GROUP = 1 << 24 }; /* the first group's slot */
+
+static void expect_copy(struct rig *g, uint32_t slot, uint32_t wait)
+{
+    struct hd_op op = next(g, 0);
+
+    assert_int_equal(op.kind, HEDDLE_OP_LOAD);
+    assert_int_equal(op.slot, HD_SLOT_MANY + slot);
+    assert_int_equal(op.space, HD_SPACE_COPY);
+    assert_int_equal(op.wait, wait);
+    assert_int_equal(op.count, 1);
+    access_of(g, 0);
+}
+
+/* Copies of a group share a slot and wait for nothing; what waits for all loads
+ * does not wait for them; DRAIN waits for all groups but the newest; the first
+ * copy of a ninth group waits for the first. */
+static void test_groups(void **state)
+{
+    struct rig g;
+
+    (void)state;
+    begin(32);
+    for (int i = 0; i < 2; i++)
+        kasm_full(&a, HD_I_LOAD, 64, NR, 0, NR, 4, 0, 0, 0);
+    kasm(&a, HD_I_COMMIT, NR, NR, NR, 0);
+    kasm_full(&a, HD_I_LOAD, 64, NR, 0, NR, 4, 0, 0, 0);
+    kasm_mem(&a, HD_I_LOAD, 3, 1, 0, NR, 0, 0, 0);
+    kasm_alu(&a, 1, UINT32_MAX);
+    kasm(&a, HD_I_COMMIT, NR, NR, NR, 0);
+    kasm(&a, HD_I_COMMIT, NR, NR, NR, 0); /* an empty one */
+    kasm(&a, HD_I_DRAIN, NR, NR, NR, 2);
+    kasm_alu(&a, 2, 0);
+    kasm(&a, HD_I_DRAIN, NR, NR, NR, 0);
+    kasm_alu(&a, 3, 0);
+    for (int i = 0; i < 9; i++) {
+        kasm_full(&a, HD_I_LOAD, 64, NR, 0, NR, 4, 0, 0, 0);
+        kasm(&a, HD_I_COMMIT, NR, NR, NR, 0);
+    }
+    kasm(&a, HD_I_DRAIN, NR, NR, NR, 6);
+    kasm_alu(&a, 1, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    start(&g, 32);
+    assert_true(g.r.src->copies);
+    expect_copy(&g, 24, 0);
+    expect_copy(&g, 24, 0);
+    expect_copy(&g, 25, 0);
+    assert_int_equal(next(&g, 0).slot, 3);
+    access_of(&g, 0);
+    expect_alu(&g, 1, 1 << 3);
+    expect_alu(&g, 2, GROUP);
+    expect_alu(&g, 3, GROUP << 1);
+    for (uint32_t i = 0; i < 8; i++)
+        expect_copy(&g, 24 + (3 + i) % 8, 0);
+    expect_copy(&g, 24 + 3, GROUP << 3);
+    /* of the nine the last six stay in flight; the first has been waited for */
+    expect_alu(&g, 1, GROUP << 4 | GROUP << 5);
+    assert_int_equal(next(&g, 0).kind, HEDDLE_OP_EXIT);
+    krig_close(&g.r);
+}
+
+/* A bulk copy: pieces of a line of lanes with 16 bytes each, lane by lane; only
+ * the first counts. */
+static void test_bulk(void **state)
+{
+    struct rig g;
+    struct hd_access acc;
+    struct hd_op op;
+    uint64_t first = 0;
+
+    (void)state;
+    begin(32);
+    kasm(&a, HD_I_LT, 3, 0, NR, 2); /* lanes 0 and 1 */
+    kasm(&a, HD_I_IF, NR, 3, NR, 0);
+    kasm(&a, HD_I_MUL, 1, 0, NR, 512);
+    kasm_full(&a, HD_I_LOAD, 65, NR, 1, NR, 40, 1, 0, 16);
+    kasm(&a, HD_I_ENDIF, NR, NR, NR, 0);
+    kasm(&a, HD_I_COMMIT, NR, NR, NR, 0);
+    kasm(&a, HD_I_DRAIN, NR, NR, NR, 0);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    start(&g, 32);
+    for (uint32_t i = 0; i < 4; i++) {
+        op = next(&g, 0);
+        assert_int_equal(op.kind, HEDDLE_OP_LOAD);
+        assert_int_equal(op.slot, HD_SLOT_MANY + 24);
+        assert_int_equal(op.bytes, 16);
+        assert_int_equal(op.count, i == 0);
+        assert_int_equal(op.mask, i % 2 == 0 ? UINT32_MAX : 0xff);
+        acc = access_of(&g, 0);
+        first = i == 0 ? acc.base.v : first;
+        assert_int_equal(acc.stride, 16);
+        assert_int_equal(acc.base.v, first + i / 2 * 512 * 4 + i % 2 * 512);
+    }
+    op = next(&g, 0);
+    assert_int_equal(op.kind, HEDDLE_OP_EXIT);
+    assert_int_equal(op.wait, GROUP);
+    assert_int_equal(g.r.err.code, 0);
+    krig_close(&g.r);
+
+    begin(32);
+    kasm_full(&a, HD_I_LOAD, 65, NR, 0, NR, 1, 1, 0, 2);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    start(&g, 32);
+    next(&g, 0);
+    access_of(&g, 0);
+    assert_text(g.r.err.text,
+                "(bulk copy): index 2 of buffer y; expected one at "
+                "a multiple of 16 bytes (block 0,0,0, thread 0)");
+    krig_close(&g.r);
+}
+
 /* base + lane * stride comes out as such, also across a sum of registers. */
 static void test_affine(void **state)
 {
@@ -429,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_runs_join),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_bulk),
         cmocka_unit_test(test_affine),
         cmocka_unit_test(test_partial_warps),
         cmocka_unit_test(test_divergent_loop),

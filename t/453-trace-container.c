@@ -415,7 +415,7 @@ static void versions(void **state)
     kit_write_n(&kit, "cut.hdt", p, n);
     assert_int_equal(try_file(kit.path), HEDDLE_EDATA);
     assert_text(kit.text, "version 1 of the container; this heddle reads "
-                          "versions 3 to 5: convert or record the trace "
+                          "versions 3 to 6: convert or record the trace "
                           "again");
     assert_int_equal(heddle_trace_convert(kit.path, out, kit.text, 1024),
                      HEDDLE_EDATA);

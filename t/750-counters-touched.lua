@@ -315,7 +315,7 @@ for _, policy in ipairs { everything, { name = "apart",
         policies = { policy } }
 end
 
--- Words of one bank, lanes on one word.
+-- Words of one bank, lanes on one word, and a copy.
 local function on_words()
     return H.program(kernel.app { name = "words",
         buffers = function() return { kernel.i32("n", 64) } end,
@@ -323,6 +323,8 @@ local function on_words()
             { grid = 4, block = 64, shared = 4096 }, function(t)
                 t:shared(t.lane * 8)
                 t:atomic("add", b.n, t.lane // 2)
+                t:copy(b.n, t.tid)
+                t:copy_commit()
             end) } end })
 end
 runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,

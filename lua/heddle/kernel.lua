@@ -149,6 +149,18 @@ INSTRUCTIONS   only these cost issue slots; arithmetic, comparisons and control
   t:poke(buf, index, value)                      0; sets such an element.
                 Other warps of the block see it behind the next t:sync; the
                 price of both is what t:shared says.
+  t:copy(buf, index [, {vec = , to = , at = , l1 = }])   1; copies 4, 8 or 16
+                bytes a lane to shared memory, as PTX's cp.async does, and
+                waits for nothing.  to = a scratch buffer of the type, at = an
+                index: the values go there, too (at once)
+  t:copy_bulk(buf, index, bytes [, {to = , at = , l1 = }])   1; each lane that
+                comes here copies that many bytes, a multiple of 16, from a
+                multiple of 16 on (cp.async.bulk): one lane is what is meant
+  t:copy_commit()                                0; the warp's copies since the
+                last one are a group
+  t:copy_wait([n])                               0; what follows waits for all
+                groups but the newest n (0 to 7; 0); for other warps' copies
+                put a t:sync behind it
   t:alu(n [, {uses = {v, ...}}])                 n; waits for all outstanding
                 loads of the warp, or only for those that the values in uses
                 come from (uses = {}: for none).  For core.classes: class =

@@ -116,7 +116,7 @@ end
 
 local function emit(warp, kind, more)
     local e = more or {}
-    e.mask = mask_of(warp)
+    e.mask = e.mask or mask_of(warp)
     if e.mask == 0 then return false end
     e.launch, e.kernel = warp.launch, warp.name
     e.block, e.warp = warp.id, warp.index
@@ -161,8 +161,8 @@ function Warp:store(b, index, value, options)
     end
 end
 
-local function element(warp, b, index, l)
-    local i = to_int(lane_of(index, l))
+local function element(warp, b, index, l, more)
+    local i = to_int(lane_of(index, l)) + (more or 0)
     if i < 0 or i >= b.count then
         error(string.format("%s: block %d, warp %d, lane %d: index %d of "
             .. "%s[%d]", warp.name, warp.id, warp.index, l, i, b.name,
@@ -185,6 +185,49 @@ function Warp:poke(b, index, value)
         self.memory[b]:set(element(self, b, index, l), lane_of(value, l))
     end
 end
+
+-- Copies: the accesses, and the values at once.
+local function move(warp, b, index, n, options)
+    local to = options and options.to
+    if not to then return end
+    for j = 0, n - 1 do
+        for _, l in ipairs(warp.active) do
+            warp.memory[to]:set(
+                element(warp, to, options.at or 0, l, j),
+                warp.memory[b]:get(element(warp, b, index, l, j)))
+        end
+    end
+end
+
+function Warp:copy(b, index, options)
+    local n = options and options.vec or 1
+    access(self, "load", b, index, n)
+    move(self, b, index, n, options)
+end
+
+-- Each lane's bytes, as many pieces of 16 at a time as there are lanes.
+function Warp:copy_bulk(b, index, bytes, options)
+    local count = bytes // WIDTH[b.type]
+    local first = true
+    for _, l in ipairs(self.active) do
+        local from = self.base[b] + element(self, b, index, l) * WIDTH[b.type]
+        element(self, b, index, l, count - 1)
+        for piece = 0, bytes // 16 - 1, self.width do
+            local e = { buffer = b, bytes = 16, addr = {}, mask = 0,
+                n = first and 1 or 0 }
+            for lane = 0, math.min(self.width, bytes // 16 - piece) - 1 do
+                e.addr[lane] = from + 16 * (piece + lane)
+                e.mask = e.mask | 1 << lane
+            end
+            emit(self, "load", e)
+            first = false
+        end
+    end
+    move(self, b, index, count, options)
+end
+
+function Warp:copy_commit() end
+Warp.copy_wait = Warp.copy_commit
 
 local ATOMIC = {
     add = function(x, y) return x + y end,

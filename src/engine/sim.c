@@ -73,6 +73,8 @@ static int build_base(heddle_sim *s)
     env->apart = m->core.shared_unit;
     env->classes = m->core.classes;
     env->compact = m->core.compact;
+    for (uint32_t i = 0; i < s->apps; i++)
+        env->copies |= s->source[i]->copies != 0;
     place.at = "";
     place.cores = m->core.count;
     place.warps = m->core.warps;

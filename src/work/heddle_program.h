@@ -131,6 +131,16 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
  *
  * A LOAD with aux | HEDDLE_PAST passes the L1 cache.
  *
+ * A LOAD with aux HEDDLE_COPY, or that | HEDDLE_PAST, is a copy from global to
+ * shared memory that goes on without the warp (PTX's cp.async): c elements of 4,
+ * 8 or 16 bytes a lane, and no d.  With HEDDLE_BULK, too, each active lane copies
+ * c times 16 bytes, one lane after the other (cp.async.bulk), from a multiple of
+ * 16 bytes on.  It is one of the warp's group of copies that is open; COMMIT
+ * closes that, and DRAIN waits for all that are closed but the imm newest, 0 to
+ * 7.  Of 8 groups that are in flight the oldest is waited for before a ninth.
+ * Their slots are 24 to 31, which no load and no name of such a kernel has, and
+ * which `wait` does not mean there.
+ *
  * A variable may carry a load in flight to where it is read.  There are 32
  * names for slots, each of a slot of its own at first (name n of slot n).  A
  * load with aux 96 + n fills the slot of name n, CARRY gives that slot to the
@@ -196,6 +206,9 @@ enum heddle_ins_op {
     HEDDLE_INS_CARRY, /* names aux and imm change places (imm 32: none), once
                          the load that aux had has come */
     HEDDLE_INS_AWAIT, /* what follows waits for the names in the bit set imm */
+    HEDDLE_INS_COMMIT, /* closes the warp's group of copies, be it empty */
+    HEDDLE_INS_DRAIN,  /* what follows waits for its closed groups of copies, but
+                          for the imm newest */
     HEDDLE_INS_IF,   /* bool a */
     HEDDLE_INS_ELSE,
     HEDDLE_INS_ENDIF,
@@ -249,7 +262,7 @@ enum {
     HEDDLE_ADDRESSED = 64,
     HEDDLE_DEPENDENT = 128 /* each waits for the result of the one before it */
 };
-enum { HEDDLE_PAST = 128 }; /* of a LOAD */
+enum { HEDDLE_BULK = 1, HEDDLE_COPY = 64, HEDDLE_PAST = 128 }; /* of a LOAD */
 
 /* ATOM and MIX: imm is the offset (low 32 bits, signed), what is done (bits 32 to 35:
  * 0 add, min, max, and, or, xor, exchange, 7 compare and swap) and the register

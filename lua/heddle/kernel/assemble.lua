@@ -10,7 +10,9 @@ loop's end.  Registers are then given out in one pass, one pool a type, which
 keeps the state of a warp small.
 
 Load n fills scoreboard slot n modulo 32; the wait of an instruction is the
-set of slots of all loads it comes from.
+set of slots of all loads it comes from.  Copies to shared memory leave them 24
+slots: a group of copies has one of the others (work/program/simt.c), and what waits for
+all loads does not wait for those.
 
 A load that a pending variable carries has a name instead, and so has the
 variable (CARRY, work/program/simt.c).  Names 0, 1, ... begin with the slots of
@@ -37,6 +39,7 @@ ADD SUB MUL DIV MOD MIN MAX AND OR XOR SHL SHR LSHR NEG NOT
 FADD FSUB FMUL FDIV FMIN FMAX FNEG FSQRT
 LT LE GT GE EQ NE FLT FLE FGT FGE FEQ FNE
 BAND BOR BXOR BNOT ITOF FTOF FTOI BTOI SEL PEEK POKE MIX CARRY AWAIT
+COMMIT DRAIN
 IF ELSE ENDIF LOOP ENDLOOP WHILE TEST ENDWHILE EXITIF
 ALU SHARED LOAD STORE ATOM BAR EXIT]]):gmatch("%S+") do
     OPCODES[#OPCODES + 1] = name
@@ -151,6 +154,9 @@ end
 
 local MOST_NAMES = 16
 
+-- The first slot of groups of copies: HD_GROUP_SLOT of work/program/program.h.
+local GROUP_SLOT = 24
+
 local function number_slots(k, line)
     for _, ins in ipairs(line) do
         each_load(ins.deps, {}, function(load) load.used = true end)
@@ -160,11 +166,11 @@ local function number_slots(k, line)
             .. "most %d are expected", k.kernel.name, #k.names, MOST_NAMES)
     end
     for i, x in ipairs(k.names) do x.name = i - 1 end
-    local n, from = 0, #k.names
+    local n, from, past = 0, #k.names, k.copies and GROUP_SLOT or 32
     for _, load in ipairs(k.loads) do
         if not load.name and (load.op == "LOAD" or load.used
             or load.d and load.d.needed) then
-            load.slot = from + n % (32 - from)
+            load.slot = from + n % (past - from)
             n = n + 1
         end
     end
@@ -283,7 +289,7 @@ local function encode(ins)
         aux, imm = ins.to.name, ins.from and ins.from.name or 32
     elseif ins.buffer then
         buffer, c = ins.buffer.index - 1, ins.vec
-        aux = (ins.name and 96 | ins.name or ins.slot or 32)
+        aux = (ins.copy or ins.name and 96 | ins.name or ins.slot or 32)
             | (ins.past and 128 or 0)
         if ins.op == "PEEK" then
             aux = 0

@@ -561,13 +561,17 @@ end
 --[[
 Runs the function of a kernel and returns what it wrote: { root, args, loads,
 names }, for assemble.lua; names: pending variables, and the loads they carry.
+check(k) raises what the whole of it lacks.
 ]]
-function M.run(kernel, threads_of)
+function M.run(kernel, threads_of, check)
     local k = setmetatable({ count = 0, numbers = {}, args = {}, loads = {},
         names = {}, kernel = kernel }, Builder)
     k.root = new_block(nil, false)
     k.block = k.root
-    local ok, e = pcall(kernel.fn, threads_of(k))
+    local ok, e = pcall(function()
+        kernel.fn(threads_of(k))
+        check(k)
+    end)
     if not ok and e == core.no_memory then
         error(e, 0)
     elseif not ok then

@@ -257,7 +257,7 @@ function M.program(inst)
     end
     for _, k in ipairs(inst.kernels) do
         local code, args, files, lines = assemble.assemble(
-            build.run(k, thread.new), inst.buffers)
+            build.run(k, thread.new, thread.check_copies), inst.buffers)
         declared[k] = args
         p:kernel(code, files, lines)
     end

@@ -295,6 +295,130 @@ function Thread:poke(b, at, x)
     k:item(item)
 end
 
+-- ---- copies to shared memory --------------------------------------------------
+
+-- Groups that can be in flight: HD_GROUPS of work/program/program.h.
+local GROUPS = 8
+
+-- Where a copy's values go, if anything says so: a scratch buffer of its type.
+local function copy_to(b, options, what)
+    local to = options and options.to
+    if to == nil then
+        if options and options.at ~= nil then
+            fail("%s: at is an index of the buffer `to', which is not given", what)
+        end
+        return nil
+    end
+    check_buffer(to, what .. ": to")
+    if not to.scratch then
+        fail("%s: to is %s, which is not scratch; a copy goes to what a block "
+            .. "holds in shared memory", what, to.name)
+    elseif to.type ~= b.type then
+        fail("%s: to is %s, of %s; expected %s", what, to.name, to.type, b.type)
+    end
+    return to
+end
+
+-- A copy of so many elements, or 16-byte pieces, of a lane.
+local function copy(k, b, at, options, what, n, bulk)
+    check_memory(b, what)
+    if b.texture then
+        fail("%s: loads of this buffer are texture fetches; a copy is none", what)
+    end
+    local l1
+    if options then l1 = options.l1 end
+    if l1 ~= nil and type(l1) ~= "boolean" then
+        fail("%s: l1 is true or false, not %s", what, tostring(l1))
+    end
+    local item = { op = "LOAD", buffer = b, vec = n, copy = bulk and 65 or 64,
+        past = l1 == false }
+    address(k, at, item, what, true)
+    k:item(item)
+    k.copies = k.copies or item
+end
+
+-- The elements that a lane copies, one after the other, where both buffers have
+-- contents.
+function Thread:copy(b, at, options)
+    local k = self.k
+    check_buffer(b, "t:copy")
+    local what = "t:copy(" .. b.name .. ")"
+    local n = check_vec(b, options, what, "to", "at", "l1")
+    local bytes = n * WIDTH[b.type]
+    if bytes ~= 4 and bytes ~= 8 and bytes ~= 16 then
+        fail("%s: %d bytes a lane; expected 4, 8 or 16", what, bytes)
+    end
+    local to = copy_to(b, options, what)
+    copy(k, b, at, options, what, n, false)
+    if not to or not b.contents then return end
+    local from = k:operand(at, what)
+    local place = k:operand(options.at or 0, what)
+    for j = 0, n - 1 do
+        self:poke(to, place + j, self:peek(b, from + j))
+    end
+end
+
+-- So many bytes, by each lane that comes here.
+function Thread:copy_bulk(b, at, bytes, options)
+    local k = self.k
+    check_buffer(b, "t:copy_bulk")
+    local what = "t:copy_bulk(" .. b.name .. ")"
+    check_options(options, what, "to", "at", "l1")
+    bytes = type(bytes) == "number" and math.tointeger(bytes) or bytes
+    if math.type(bytes) ~= "integer" or bytes < 16 or bytes % 16 ~= 0
+        or bytes >= 1 << 20 then
+        fail("%s: bytes is a multiple of 16 below 2^20, not %s", what,
+            tostring(bytes))
+    end
+    local count = bytes // WIDTH[b.type]
+    if count > b.count then
+        fail("%s: %d bytes; the buffer has %d", what, bytes,
+            b.count * WIDTH[b.type])
+    end
+    local to = copy_to(b, options, what)
+    copy(k, b, at, options, what, bytes // 16, true)
+    if not to or not b.contents then return end
+    local from = k:operand(at, what)
+    local place = k:operand(options.at or 0, what)
+    self:loop(count, function(j)
+        self:poke(to, place + j, self:peek(b, from + j))
+    end)
+end
+
+-- Closes the group of the copies before it.
+function Thread:copy_commit()
+    self.k.commits = self.k:item { op = "COMMIT" }
+end
+
+-- What follows waits for all groups but the newest n.
+function Thread:copy_wait(n)
+    n = n == nil and 0 or n
+    if math.type(n) ~= "integer" or n < 0 or n >= GROUPS then
+        fail("t:copy_wait: expected a number of groups that stay in flight, 0 to "
+            .. "%d, got %s", GROUPS - 1, tostring(n))
+    end
+    self.k.drains = self.k:item { op = "DRAIN", imm = n }
+end
+
+-- What the calls of a whole kernel lack.
+local function check_copies(k)
+    local item, words
+    if k.commits and not k.copies then
+        item, words = k.commits, "t:copy_commit: the kernel copies nothing"
+    elseif k.drains and not k.commits then
+        item, words = k.drains, "t:copy_wait: there is no group to wait for; "
+            .. "t:copy_commit closes one"
+    elseif k.copies and not k.commits then
+        item, words = k.copies, "a copy that nothing can wait for: t:copy_commit "
+            .. "closes its group, and t:copy_wait waits for it"
+    end
+    if item then
+        error((item.file and ("%s:%d: "):format(item.file, item.line) or "")
+            .. words, 0)
+    end
+end
+M.check_copies = check_copies
+
 local ATOMIC = { add = 0, min = 1, max = 2, ["and"] = 3, ["or"] = 4, xor = 5,
     exch = 6, cas = 7 }
 local FLOAT_ATOMIC = { add = true, min = true, max = true, exch = true }

@@ -496,6 +496,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->id = id;
     c->memops = m->core.warps * HD_SLOTS + m->core.queue + m->core.parked +
                 m->l1cache.mshrs;
+    if (g->env->copies && hd_copies_open(c) != 0)
+        return -1;
     c->targets = m->core.parked;
     c->lsu_room = m->core.queue;
     c->lanes = m->core.lanes;

@@ -330,6 +330,8 @@ struct hd_core {
     hd_time slot;               /* ticks that an instruction holds the port */
     uint16_t *launch; /* arena: of each warp, the row of counters of its launch;
                          NULL: launches do not overlap */
+    uint16_t *copies; /* arena: of each warp and slot, copies in flight; NULL: no
+                         source has any */
     struct hd_subcores *sub;    /* arena; NULL: one scheduler, no classes */
     bool apart;                 /* sub, or launches that overlap */
 
@@ -517,6 +519,14 @@ void hd_lsu_take(struct hd_core *c, uint32_t warp, uint32_t lanes,
 void hd_lsu_take_shared(struct hd_core *c, uint32_t warp, hd_time t);
 /* Whether an instruction looks up no TLB. */
 bool hd_lsu_untranslated(const struct hd_core *c, const struct hd_op *o);
+/* copies.c: room for what a core counts of copies, 0 or -1; a memory
+ * instruction that is no plain load or store enters, of a space from
+ * HD_SPACE_PAST on; one that joined others in its slot is done. */
+int hd_copies_open(struct hd_core *c);
+void hd_copies_enter(struct hd_core *c, uint32_t warp, uint32_t memop);
+void hd_copies_done(struct hd_core *c, const struct hd_memop *m);
+/* Whether as many are in flight as its warps wait for. */
+bool hd_copies_sane(const struct hd_core *c);
 /* atomics.c: the requests of an atomic, each as a line of its own, where lanes
  * on one word are served one after the other.  A line has a sector or more;
  * sector_bytes: of l1sector.c, 0: lines have none. */

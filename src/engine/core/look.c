@@ -297,6 +297,11 @@ void hd_core_check(void *self, uint32_t instance, struct heddle_error *err)
     if (c->sector != NULL && hd_l1sector_check(c) != NULL)
         hd_err_set(err, HEDDLE_ECHECK, "core %u: its L1 cache: %s", instance,
                    hd_l1sector_check(c));
+    if (c->copies != NULL && !hd_copies_sane(c))
+        hd_err_set(err, HEDDLE_ECHECK,
+                   "core %u: copies in flight and those that its warps count "
+                   "differ",
+                   instance);
     look_check_parked(c, err);
     hd_subcore_check(c, err);
 }

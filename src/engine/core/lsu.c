@@ -154,8 +154,8 @@ HD_HOT void hd_lsu_take(struct hd_core *c, uint32_t w, uint32_t lanes,
                                             .left = (op->n + 1u) & 0xff,
                                             .slot = o->slot,
                                             .kind = o->kind};
-    if (HD_UNLIKELY(o->space == HD_SPACE_PAST))
-        c->memop[op->memop].kind = HD_OP_PAST;
+    if (HD_UNLIKELY(o->space >= HD_SPACE_PAST))
+        hd_copies_enter(c, w, op->memop);
 }
 
 void hd_lsu_take_shared(struct hd_core *c, uint32_t w, hd_time t)

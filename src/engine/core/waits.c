@@ -23,7 +23,7 @@ static bool waits_for(const struct hd_warp *x, const struct hd_memop *m)
         return false;
     if (m->slot == HD_NO_SLOT)
         return (x->op.wait & x->pending) == 0;
-    return (x->op.wait >> m->slot & 1) != 0;
+    return (x->op.wait >> m->slot % HD_SLOTS & 1) != 0;
 }
 
 /* Of the requests of a memory instruction for a translation: */

@@ -162,7 +162,7 @@ bool hd_lsu_warm(struct hd_core *c, uint32_t w, const struct hd_op *o,
     uint32_t shift = HD_PAGE_SHIFT - g->line_shift;
     struct hd_guess *guess = &c->guess[w];
     bool direct = hd_lsu_untranslated(c, o), hits = true;
-    bool past = o->space == HD_SPACE_PAST;
+    bool past = o->space == HD_SPACE_PAST || o->space == HD_SPACE_COPY_PAST;
     struct hd_lines op;
     struct hd_treq t = {.core = (uint16_t)c->id,
                         .warp = (uint16_t)w,

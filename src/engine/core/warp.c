@@ -193,7 +193,10 @@ HD_HOT void hd_warp_answer(struct hd_core *c, uint32_t memop, hd_time t)
     if (HD_UNLIKELY(c->l1tlb.watched[HEDDLE_NOTE_access_done] != 0))
         warp_tell_done(c, m, t);
     if (m->slot != HD_NO_SLOT) {
-        x->pending &= ~(1u << m->slot);
+        if (HD_LIKELY(m->slot < HD_SLOTS))
+            x->pending &= ~(1u << m->slot);
+        else
+            hd_copies_done(c, m);
         hd_hist_add(&c->gpu->load_latency[c->app],
                     hd_recip_div(c->gpu->per_cycle, t - m->issued));
     } else {

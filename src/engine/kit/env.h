@@ -76,6 +76,7 @@ struct hd_env {
     bool apart;    /* instructions of shared memory are apart from others */
     bool classes;  /* instructions have classes (core.classes) */
     bool compact;  /* the threads of a block are regrouped (core.compact) */
+    bool copies;   /* a source has copies to shared memory (core/copies.c) */
     uint32_t parts;
     struct hd_part part[HD_MAX_PARTS];
 };

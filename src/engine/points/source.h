@@ -37,11 +37,16 @@ enum {
 enum hd_space {
     HD_SPACE_GLOBAL,
     HD_SPACE_LOCAL,
-    HD_SPACE_TEXTURE, /* global memory, fetched as a texture */
-    HD_SPACE_PAST     /* global memory, loaded past the L1 cache */
+    HD_SPACE_TEXTURE,  /* global memory, fetched as a texture */
+    HD_SPACE_PAST,     /* global memory, loaded past the L1 cache */
+    HD_SPACE_COPY,     /* global memory, copied to shared memory: */
+    HD_SPACE_COPY_PAST /* the slot is HD_SLOT_MANY or more; past the L1 cache */
 };
 
 #define HD_NO_SLOT 0xffu
+/* A copy has HD_SLOT_MANY + s: it joins those that are in flight in slot s,
+ * which is occupied until all of them have come. */
+enum { HD_SLOT_MANY = 32 };
 
 /* A memory instruction? */
 static inline bool hd_op_memory(unsigned kind)
@@ -54,10 +59,10 @@ static inline bool hd_op_memory(unsigned kind)
  * an atomic that returns a value) occupies one of 32 scoreboard slots from
  * issue until its data has come; an instruction may issue once no slot of its
  * `wait` set is occupied.  A source that runs out of slots makes the load
- * wait for the slot that it reuses.  An ALU run waits before its first
- * instruction; its instructions issue in groups, back to back in each
- * (core.ilp), and whatever follows in the warp waits for the ALU latency after
- * the last of them.
+ * wait for the slot that it reuses; a copy waits for none (HD_SLOT_MANY).  An
+ * ALU run waits before its first instruction; its instructions issue in groups,
+ * back to back in each (core.ilp), and whatever follows in the warp waits for
+ * the ALU latency after the last of them.
  */
 struct hd_op {
     uint8_t kind;   /* enum heddle_op, HD_OP_MEET, HD_OP_SHARED */
@@ -281,6 +286,7 @@ struct hd_source {
     char name[64];
     uint32_t users;   /* simulations that have it, beside its owner */
     uint32_t streams; /* that its launches name, beside the default one */
+    uint32_t copies;  /* 1: it has loads of HD_SPACE_COPY */
     /* What the launches before number `ahead` left in warps of so many lanes
      * (heddle_ahead), as save() gives it; NULL: nothing. */
     void *kept;

@@ -49,6 +49,15 @@ struct hd_lane_warp {
     uint8_t tag[]; /* [nreg] of its registers: enum hd_tag */
 };
 
+/* Of a warp whose kernel has copies, behind its names. */
+struct hd_lane_copies {
+    uint64_t lanes;  /* bulk: those that have not copied all, the lowest first */
+    uint32_t piece;  /* of that one, the first piece of what next() gave */
+    uint32_t groups; /* closed so far; number g has slot g % HD_GROUPS */
+    uint32_t open;   /* 1: the next group has a copy */
+    uint32_t spare;
+};
+
 /* A resident block, in the arena. */
 struct hd_lane_block {
     uint64_t number;   /* linear index in the grid */
@@ -92,7 +101,7 @@ struct hd_lane_state {
 
 /* Where the parts of a warp are, from its start, and its bytes. */
 struct hd_lane_layout {
-    uint32_t reg, frame, name, vec, bytes;
+    uint32_t reg, frame, name, copies, vec, bytes;
 };
 
 struct hd_lane_engine {
@@ -181,7 +190,14 @@ static inline uint8_t *hd_lane_names(const struct hd_lane_at *at)
     return (uint8_t *)at->w + at->vm->at.name;
 }
 
-/* Each name has a slot of its own. */
+/* What the warp has of copies, if its kernel has any. */
+static inline struct hd_lane_copies *
+hd_lane_copies(const struct hd_lane_engine *vm, struct hd_lane_warp *w)
+{
+    return (struct hd_lane_copies *)((unsigned char *)w + vm->at.copies);
+}
+
+/* Each name has a slot of its own, and no copy is in flight. */
 static inline void hd_lane_name_all(const struct hd_lane_engine *vm,
                                     struct hd_lane_warp *w)
 {
@@ -189,6 +205,8 @@ static inline void hd_lane_name_all(const struct hd_lane_engine *vm,
 
     for (uint32_t i = 0; i < vm->k->names; i++)
         name[i] = (uint8_t)i;
+    if (vm->k->copies)
+        *hd_lane_copies(vm, w) = (struct hd_lane_copies){0};
 }
 
 /* The lanes of a register that can be a vector: an int's low halves, or a
@@ -301,7 +319,7 @@ uint64_t hd_lane_less(const struct hd_lane_at *at, uint32_t a, uint32_t b);
 /* ---- simt.c: hd_source_ops.next ---------------------------------- */
 
 void hd_lane_next(void *self, uint32_t ctx, uint32_t warp, struct hd_op *op);
-/* Of a program in which some slots have names. */
+/* Of a program in which some slots have names, or that has copies. */
 void hd_lane_next_named(void *self, uint32_t ctx, uint32_t warp,
                         struct hd_op *op);
 /* A loop's counter makes its step. */

@@ -37,7 +37,12 @@ static struct hd_lane_layout layout_of(const struct hd_kernel *k,
     a.reg = up_to((uint32_t)offsetof(struct hd_lane_warp, tag) + k->nreg, 8);
     a.frame = a.reg + k->nreg * (uint32_t)sizeof(struct hd_cell);
     a.name = a.frame + k->depth * (uint32_t)sizeof(struct hd_lane_frame);
-    a.vec = up_to(a.name + k->names, 64);
+    a.copies = a.name + k->names;
+    if (k->copies)
+        a.copies = up_to(a.copies, 8);
+    a.vec = up_to(a.copies +
+                      (k->copies ? (uint32_t)sizeof(struct hd_lane_copies) : 0),
+                  64);
     a.bytes = a.vec + k->nvec * lanes * 4;
     return a;
 }
@@ -960,8 +965,10 @@ struct hd_source *hd_lane_source(struct heddle_program *p)
     p->refs++;
     vm->src.ops = &launch_ops;
     for (uint32_t i = 0; i < p->nkernel; i++)
-        if (p->kernel[i].names > 0)
+        if (p->kernel[i].names > 0 || p->kernel[i].copies) {
             vm->src.ops = &named_ops;
+            vm->src.copies |= p->kernel[i].copies;
+        }
     vm->src.self = vm;
     vm->src.hash = p->hash;
     vm->src.free = launch_free;

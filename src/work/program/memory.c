@@ -477,6 +477,33 @@ static HD_APART void shared_addresses(const struct hd_lane_at *at,
     }
 }
 
+/* The piece of a bulk copy that next() gave. */
+static HD_APART void act_bulk(const struct act *c, struct hd_access *acc)
+{
+    const struct hd_lane_at *at = c->at;
+    const struct hd_lane_copies *k = hd_lane_copies(at->vm, at->w);
+    const struct hd_lane_block *b = &at->vm->block[at->ctx];
+    uint32_t lane = hd_bit_first(k->lanes);
+    uint32_t number = (uint32_t)(c->n - at->k->ins);
+    uint64_t from = c->n->m.va + act_offset(c, lane);
+    char place[HD_PLACE];
+
+    if (from % HD_BULK_BYTES != 0)
+        hd_err_set(at->vm->env->err, HEDDLE_EPROGRAM,
+                   "kernel %s, instruction %u (bulk copy%s): index %lld of "
+                   "buffer %s; expected one at a multiple of 16 bytes (block "
+                   "%u,%u,%u, thread %u)",
+                   at->k->name, number, hd_kernel_place(at->k, number, place),
+                   (long long)act_index(c, lane), c->buf->def->name, b->at[0],
+                   b->at[1], b->at[2],
+                   hd_lane_origin(at->vm, at->ctx, at->warp, lane) *
+                           at->vm->lanes +
+                       lane);
+    *acc =
+        (struct hd_access){.base = {from + (uint64_t)k->piece * HD_BULK_BYTES},
+                           .stride = HD_BULK_BYTES};
+}
+
 HD_HOT void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
                            struct hd_access *acc)
 {
@@ -500,7 +527,9 @@ HD_HOT void hd_lane_access(void *self, uint32_t ctx, uint32_t warp,
     acc->stride = c.apart ? 0 : (int64_t)(c.stride << n->shift);
     if (HD_LIKELY(n->m.bare))
         return;
-    if (!n->m.real)
+    if (!n->m.real && (n->aux & HD_BULK) != 0 && n->depth >= HD_SPACE_COPY)
+        act_bulk(&c, acc);
+    else if (!n->m.real)
         no_result(&at, n);
     else if (n->op == HD_I_STORE)
         store_values(&c);

@@ -16,10 +16,12 @@
  * The memory instructions: an index is the sum of register a, register b
  * (not of ATOM) and imm; absent registers count 0.  LOAD and ATOM fill
  * scoreboard slot aux & 31, or none where aux & 32 (an ATOM whose result is
- * unused); with aux & 64, too, the slot that the name aux & 31 has (CARRY).  c
- * is the number of elements a lane (1, 2, 4, 8, 16) of LOAD and STORE. For
- * ATOM, imm is offset (low 32 bits, signed), kind (bits 32 to 35) and compare
- * register of cas (bits 48 to 63); b is the value.
+ * unused); with aux & 64, too, the slot that the name aux & 31 has (CARRY).
+ * With aux & 64 alone a LOAD is a copy of the open group (COMMIT, DRAIN), with
+ * aux & 1 of c times 16 bytes from each lane.  c is the number of elements a
+ * lane (1, 2, 4, 8, 16) of LOAD and STORE. For ATOM, imm is offset (low 32
+ * bits, signed), kind (bits 32 to 35) and compare register of cas (bits 48 to
+ * 63); b is the value.
  *
  * PEEK and POKE move the same values for nothing: what blocks hold in shared
  * memory and registers.  Their buffer has contents.  MIX is an ATOM of a
@@ -73,8 +75,11 @@ enum hd_atom {
 /* Names of scoreboard slots, and aux of a load whose slot has one. */
 enum { HD_NAMES = 32, HD_NAMED = 64 };
 
-/* In aux of a LOAD: past the L1 cache. */
-enum { HD_PAST = 128 };
+/* In aux of a LOAD: past the L1 cache; of a copy: in bulk. */
+enum { HD_PAST = HEDDLE_PAST, HD_BULK = HEDDLE_BULK };
+
+/* Groups of copies that a warp has in flight, and the first one's slot. */
+enum { HD_GROUPS = 8, HD_GROUP_SLOT = 24, HD_BULK_BYTES = 16 };
 
 enum {
     HD_MAX_REGS = 1024,
@@ -167,6 +172,7 @@ struct hd_kernel {
     uint32_t nins;
     uint32_t depth; /* deepest nesting */
     uint32_t names; /* HD_NAMES, if variables carry loads; else 0 */
+    bool copies;    /* it has copies to shared memory */
     uint32_t nargs;
     struct hd_karg arg[HEDDLE_MAX_ARGS];
     uint8_t *type;   /* [nreg] */

@@ -30,6 +30,11 @@
  * lanes that continue after it are those that run in it.  Such a frame is only
  * counted, and a bit says that it is idle.
  *
+ * Copies to shared memory have a ring of eight scoreboard slots, a slot for
+ * each group: COMMIT turns to the next, and DRAIN waits for those behind it.  A
+ * bulk copy is given in pieces of as many lanes as a warp has, of which only
+ * the first counts as an instruction.
+ *
  * The mask of a running warp is never empty: a construct that no lane enters
  * is jumped over, and when the last lanes leave, the innermost frame that has
  * others continues.
@@ -309,6 +314,12 @@ static void bools(const struct hd_lane_at *at, const struct hd_ins *n)
     hd_lane_uniform(at, n->d, (int64_t)b);
 }
 
+/* The slot of a group of copies. */
+static uint32_t group_bit(uint32_t group)
+{
+    return UINT32_C(1) << (HD_GROUP_SLOT + group % HD_GROUPS);
+}
+
 /* CARRY and AWAIT. */
 static HD_APART void simt_rename(const struct hd_lane_at *at,
                                  const struct hd_ins *n)
@@ -327,6 +338,27 @@ static HD_APART void simt_rename(const struct hd_lane_at *at,
         name[n->aux] = name[n->imm];
         name[n->imm] = had;
     }
+}
+
+/* COMMIT and DRAIN. */
+static HD_APART void simt_groups(const struct hd_lane_at *at,
+                                 const struct hd_ins *n)
+{
+    struct hd_lane_warp *w = at->w;
+    struct hd_lane_copies *c;
+    uint32_t closed;
+
+    if (!at->k->copies)
+        return;
+    c = hd_lane_copies(at->vm, w);
+    if (n->op == HD_I_COMMIT) {
+        c->groups++;
+        c->open = 0;
+        return;
+    }
+    closed = HD_GROUPS - c->open; /* the oldest has the slot of the open one */
+    for (uint32_t age = (uint32_t)n->imm + 1; age <= closed; age++)
+        w->pend |= group_bit(c->groups - age) & w->out;
 }
 
 /* Arithmetic: everything that only writes a register. */
@@ -374,6 +406,10 @@ static void compute(const struct hd_lane_at *at, const struct hd_ins *n)
     case HD_I_CARRY:
     case HD_I_AWAIT:
         simt_rename(at, n);
+        break;
+    case HD_I_COMMIT:
+    case HD_I_DRAIN:
+        simt_groups(at, n);
         break;
     default:
         if (n->op <= HD_I_LSHR)
@@ -525,6 +561,61 @@ HD_HOT void hd_lane_next(void *self, uint32_t ctx, uint32_t warp,
         run_ahead(vm, w, ctx, warp, op);
 }
 
+/* A piece of a bulk copy: lanes of 16 bytes side by side. */
+static void copy_piece(const struct hd_lane_at *at, const struct hd_ins *n,
+                       struct hd_op *op)
+{
+    const struct hd_lane_copies *c = hd_lane_copies(at->vm, at->w);
+
+    op->mask = hd_ones(hd_min_u64(n->c - c->piece, at->vm->lanes));
+}
+
+/* A copy, which joins the open group; the first one waits for the group that
+ * had the slot. */
+static void copy_begin(const struct hd_lane_at *at, const struct hd_ins *n,
+                       struct hd_op *op)
+{
+    struct hd_lane_copies *c = hd_lane_copies(at->vm, at->w);
+    uint32_t bit = group_bit(c->groups);
+
+    if (!c->open)
+        op->wait |= at->w->out & bit;
+    c->open = 1;
+    at->w->out |= bit;
+    op->slot = (uint8_t)(HD_SLOT_MANY + hd_bit_first(bit));
+    if ((n->aux & HD_BULK) == 0)
+        return;
+    c->lanes = at->w->mask;
+    c->piece = 0;
+    copy_piece(at, n, op);
+}
+
+/* What follows of the bulk copy that the warp has begun.  False: nothing. */
+static bool copy_continues(const struct hd_lane_at *at, struct hd_op *op)
+{
+    struct hd_lane_copies *c = hd_lane_copies(at->vm, at->w);
+    const struct hd_ins *n;
+
+    if (c->lanes == 0)
+        return false;
+    n = &at->k->ins[at->w->pc - 1];
+    c->piece += at->vm->lanes;
+    if (c->piece >= n->c) {
+        c->piece = 0;
+        c->lanes &= c->lanes - 1;
+        if (c->lanes == 0)
+            return false;
+    }
+    *op = (struct hd_op){
+        .kind = HEDDLE_OP_LOAD,
+        .slot = (uint8_t)(HD_SLOT_MANY + hd_bit_first(group_bit(c->groups))),
+        .bytes = HD_BULK_BYTES,
+        .space = n->depth,
+        .pc = at->w->pc - 1};
+    copy_piece(at, n, op);
+    return true;
+}
+
 void hd_lane_next_named(void *self, uint32_t ctx, uint32_t warp,
                         struct hd_op *op)
 {
@@ -533,12 +624,21 @@ void hd_lane_next_named(void *self, uint32_t ctx, uint32_t warp,
     struct hd_lane_at at;
     uint32_t bit;
 
+    if (vm->k->copies) {
+        at = hd_lane_find(vm, ctx, warp);
+        if (copy_continues(&at, op))
+            return;
+    }
     hd_lane_next(self, ctx, warp, op);
     n = &vm->k->ins[op->pc];
     if (!hd_op_memory(op->kind) || n->op == HD_I_STORE ||
         (n->aux & HD_NAMED) == 0)
         return;
     at = hd_lane_find(vm, ctx, warp);
+    if ((n->aux & 32) == 0) {
+        copy_begin(&at, n, op);
+        return;
+    }
     op->slot = hd_lane_names(&at)[n->aux & 31];
     bit = UINT32_C(1) << op->slot;
     op->wait |= at.w->out & bit;

@@ -337,6 +337,7 @@ struct hd_source *hd_program_streams(struct heddle_program *p)
     s->src.hash = p->hash;
     s->src.free = streams_free;
     s->src.streams = p->nstream;
+    s->src.copies = s->engine[0]->src.copies;
     memcpy(s->src.name, p->name, sizeof s->src.name);
     return &s->src;
 }

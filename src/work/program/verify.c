@@ -270,6 +270,37 @@ static int check_fields(struct verifier *z, struct hd_ins *n)
     return 0;
 }
 
+/* A copy to shared memory. */
+static int place_copy(struct verifier *z, struct hd_ins *n)
+{
+    const struct hd_bufdef *def = &z->buf[n->buf];
+    bool bulk = (n->aux & HD_BULK) != 0;
+    uint64_t bytes =
+        bulk ? (uint64_t)n->c * HD_BULK_BYTES : (uint64_t)n->c << def->shift;
+
+    if (n->op != HD_I_LOAD || (n->aux & 31 & ~(unsigned)HD_BULK) != 0)
+        return verify_wrong(z, "a slot of a name, and one of its own");
+    if (n->d != HD_NO_REG)
+        return verify_wrong(z, "a copy fills no register");
+    if (def->texture)
+        return verify_wrong(z, "a copy is no texture fetch");
+    if (!bulk && bytes != 4 && bytes != 8 && bytes != 16)
+        return verify_wrong(z, "a copy is of 4, 8 or 16 bytes a lane");
+    if (bytes == 0 || bytes >> def->shift > def->count)
+        return verify_wrong(z,
+                            "the buffer has fewer elements than a lane copies");
+    z->k->copies = true;
+    n->shift = def->shift;
+    n->depth = (n->aux & HD_PAST) != 0 ? HD_SPACE_COPY_PAST : HD_SPACE_COPY;
+    n->bytes = bulk ? HD_BULK_BYTES : (uint8_t)bytes;
+    n->slot = HD_NO_SLOT; /* simt.c: its group's */
+    n->m.va = def->va.v;
+    n->m.top = def->count - (bytes >> def->shift);
+    n->m.bare = !bulk;
+    n->m.b = n->b;
+    return 0;
+}
+
 /* What the engine would otherwise have to look up in the buffer. */
 static int place_memory(struct verifier *z, struct hd_ins *n)
 {
@@ -305,8 +336,6 @@ static int verify_memory(struct verifier *z, struct hd_ins *n)
     if (n->buf >= z->nbuf)
         return verify_wrong(z, "no such buffer");
     want = hd_program_rtype(z->buf[n->buf].type);
-    if ((n->aux & HD_NAMED) != 0 && (n->aux & 32) == 0)
-        return verify_wrong(z, "a slot of a name, and one of its own");
     if (n->d != HD_NO_REG && z->k->type[n->d] != want)
         return verify_wrong(
             z, "the register does not have the type of the buffer");
@@ -320,12 +349,16 @@ static int verify_memory(struct verifier *z, struct hd_ins *n)
     if (n->op != HD_I_ATOM && n->op != HD_I_MIX) {
         if (check_field(z, 'I', n->b, true, &same) != 0)
             return z->err->code;
+        if ((n->aux & HD_NAMED) != 0 && (n->aux & 32) == 0)
+            return place_copy(z, n);
         if (n->c > 16 || !hd_is_pow2(n->c))
             return verify_wrong(z, "1, 2, 4, 8 or 16 elements a lane");
         if (((uint32_t)n->c << z->buf[n->buf].shift) > 16)
             return verify_wrong(z, "more than 16 bytes a lane");
         return place_memory(z, n);
     }
+    if ((n->aux & HD_NAMED) != 0 && (n->aux & 32) == 0)
+        return verify_wrong(z, "a slot of a name, and one of its own");
     n->c = 1;
     n->kind = (uint8_t)(n->imm >> 32 & 15);
     n->cmp = (uint16_t)((uint64_t)n->imm >> 48);
@@ -490,6 +523,10 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
     case HD_I_CARRY:
     case HD_I_AWAIT:
         return check_carry(z, n);
+    case HD_I_DRAIN:
+        if ((uint64_t)n->imm >= HD_GROUPS)
+            return verify_wrong(z, "at most 7 groups stay in flight");
+        return 0;
     case HD_I_SPEC:
         if ((uint64_t)n->imm >= HD_SPECIALS)
             return verify_wrong(z, "no such special register");
@@ -543,6 +580,31 @@ static int check_ins(struct verifier *z, struct hd_ins *n)
     return 0;
 }
 
+/* Slots of a kernel that has copies: the last ones are of their groups. */
+static int check_slots(struct verifier *z)
+{
+    struct hd_kernel *k = z->k;
+    bool good = true;
+
+    for (z->at = 0; z->at < k->nins && good; z->at++) {
+        struct hd_ins *n = &k->ins[z->at];
+        bool slots = n->op == HD_I_LOAD || n->op == HD_I_ATOM;
+        uint32_t name = n->op == HD_I_CARRY ? n->aux
+                        : slots && (n->aux & (32 | HD_NAMED)) != 32
+                            ? n->aux & 31
+                            : 0;
+
+        n->wait &= hd_ones(HD_GROUP_SLOT);
+        good = n->depth >= HD_SPACE_COPY || name < HD_GROUP_SLOT;
+        if (n->op == HD_I_CARRY)
+            good &= n->imm < HD_GROUP_SLOT || n->imm == HD_NAMES;
+        if (n->op == HD_I_AWAIT)
+            good &= (uint64_t)n->imm >> HD_GROUP_SLOT == 0;
+    }
+    z->at--;
+    return good ? 0 : verify_wrong(z, "slots 24 to 31 are those of copies");
+}
+
 static int check_all(struct verifier *z)
 {
     struct hd_kernel *k = z->k;
@@ -564,7 +626,7 @@ static int check_all(struct verifier *z)
     for (uint32_t n = 0; n < k->nins; n++) /* TEST: the end of its WHILE */
         if (k->ins[n].op == HD_I_TEST)
             k->ins[n].end = k->ins[k->ins[n].end].end;
-    return 0;
+    return k->copies ? check_slots(z) : 0;
 }
 
 /* ---- the whole -------------------------------------------------------- */

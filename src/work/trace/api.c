@@ -620,13 +620,15 @@ static int record_step(void *ud, const struct hd_step *s)
         .space = !memory                         ? HD_TS_GLOBAL
                  : op->space == HD_SPACE_LOCAL   ? HD_TS_PLACED
                  : op->space == HD_SPACE_TEXTURE ? HD_TS_TEXTURE
+                 : op->space >= HD_SPACE_COPY    ? HD_TS_COPY
                                                  : HD_TS_GLOBAL,
         .wait = op->wait,
-        .count = op->kind == HEDDLE_OP_ALU ? op->count : 1,
+        .count = op->kind == HEDDLE_OP_ALU || memory ? op->count : 1,
         .pc = op->pc,
         .mask = op->mask & hd_ones(s->launch->lanes)};
 
     hd_assert(op->kind < HEDDLE_OPS);
+    r->container->copies |= o.space == HD_TS_COPY;
     const char *opcode = hd_trace_opcode[o.kind];
     o.opcode =
         hd_container_string(r->container, opcode, strlen(opcode), r->err);

@@ -707,8 +707,10 @@ size_t hd_index_write(struct hd_container *b, struct hd_bytes *out)
     struct index x = {.b = b, .out = out};
     size_t contents = 0;
 
-    if (b->classes || b->calls != 0)
-        b->version = b->classes ? HD_CONTAINER_VERSION : HD_CONTAINER_CALLS;
+    if (b->copies)
+        b->version = HD_CONTAINER_VERSION;
+    else if (b->classes || b->calls != 0)
+        b->version = b->classes ? HD_CONTAINER_CLASSES : HD_CONTAINER_CALLS;
     for (unsigned i = 0; i < HD_LEN(parts); i++) {
         if (parts[i].code == index_storage)
             contents = out->n;
@@ -891,7 +893,8 @@ static int read_head(struct hd_container *b, struct heddle_error *err)
                           b->io.path, head[8] | head[9] << 8,
                           HD_CONTAINER_PLAIN, HD_CONTAINER_VERSION);
     b->version = head[8];
-    b->classes = b->version >= HD_CONTAINER_VERSION;
+    b->classes = b->version == HD_CONTAINER_CLASSES;
+    b->copies = b->version == HD_CONTAINER_VERSION;
     return read_index(b, head, (uint64_t)st.st_size, err);
 }
 
@@ -966,7 +969,9 @@ struct hd_frame *hd_container_frame(struct hd_container *b, size_t i,
     struct hd_frame *f =
         hd_frame_unpack(b->io.unpack, p, b->frame[i].raw, k->lanes,
                         hd_trace_warps(k), (uint32_t)b->strings, limit, &what);
-    if (f != NULL && f->blocks == b->frame[i].blocks)
+    if (f != NULL && f->copies && !b->copies)
+        what = "copies";
+    else if (f != NULL && f->blocks == b->frame[i].blocks)
         return f;
     hd_frame_free(f);
     if (what == hd_frame_memory)
@@ -1032,6 +1037,7 @@ int hd_container_copy_head(const struct hd_container *in, uint32_t context,
                            struct hd_container *out, struct heddle_error *err)
 {
     out->classes = in->classes;
+    out->copies = in->copies;
     for (size_t i = 0; i < in->strings; i++) {
         const char *s = in->string[i];
         if (hd_container_string(out, s, strlen(s), err) == HD_NONE)

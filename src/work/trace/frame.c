@@ -384,9 +384,14 @@ static bool good_op(const struct hd_unpack *u, const struct hd_trace_op *o)
     if (hd_trace_op_shared(o) && (o->bytes > HD_TRACE_MAX_BYTES ||
                                   !hd_is_pow2(o->bytes) || o->count != 1))
         return false;
-    if (o->kind > HEDDLE_OP_EXIT || o->space > HD_TS_TEXTURE ||
+    if (o->kind > HEDDLE_OP_EXIT || o->space > HD_TS_COPY ||
         o->opcode >= u->opcodes || (o->mask & ~hd_ones(u->lanes)) != 0)
         return false;
+    if (o->space == HD_TS_COPY)
+        return o->kind == HEDDLE_OP_LOAD && o->count <= 1 &&
+               o->slot >= HD_SLOT_MANY && o->slot < 2 * HD_SLOT_MANY &&
+               (o->bytes == 4 || o->bytes == 8 || o->bytes == 16) &&
+               o->list <= ((o->mask & (o->mask - 1)) != 0);
     if (!memory)
         return o->slot == HD_NO_SLOT &&
                o->list <= (hd_trace_op_shared(o) &&
@@ -497,6 +502,7 @@ get_op(struct hd_unpack *u, struct hd_frame_op *op, const char **what)
     follower_bound(at, &o);
     if (u->c.bad || !good_op(u, &o) || o.first - at->low >= at->room)
         return NULL;
+    u->f->copies |= o.space == HD_TS_COPY;
     if (differs != 1 && (at->record = add_record(u, &o, what)) == HD_NONE)
         return NULL;
     op->first = o.first;

@@ -516,8 +516,9 @@ static void replay_next(void *self, uint32_t ctx, uint32_t warp,
                          .pc = o->pc,
                          .mask = o->mask};
     if (HD_UNLIKELY(o->space != HD_TS_GLOBAL)) {
-        op->space =
-            o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE : HD_SPACE_LOCAL;
+        op->space = o->space == HD_TS_TEXTURE ? HD_SPACE_TEXTURE
+                    : o->space == HD_TS_COPY  ? HD_SPACE_COPY
+                                              : HD_SPACE_LOCAL;
         if (o->space == HD_TS_LOCAL && op->bytes > 4)
             op->bytes = 4;
     }
@@ -878,6 +879,7 @@ struct hd_source *hd_trace_source(struct hd_container *container,
         (struct hd_source){.ops = container->calls != 0 ? &ops_with_host : &ops,
                            .self = t,
                            .hash = XXH3_64bits(id, bytes),
+                           .copies = container->copies,
                            .free = free_source};
     replay_name(container->context[context].name, t->source.name,
                 sizeof t->source.name);

@@ -48,7 +48,9 @@ enum hd_trace_space {
     HD_TS_GLOBAL,
     HD_TS_LOCAL,  /* offsets in a thread's local window, placed when replayed */
     HD_TS_PLACED, /* local memory that a program has placed itself */
-    HD_TS_TEXTURE /* global memory, fetched as a texture */
+    HD_TS_TEXTURE, /* global memory, fetched as a texture */
+    HD_TS_COPY     /* global memory, copied to shared memory: the slot is
+                      HD_SLOT_MANY or more */
 };
 
 /* An operation of a warp. */
@@ -220,6 +222,7 @@ struct hd_frame {
     unsigned char *list;   /* addresses, as they were written */
     size_t lists;          /* bytes of it, 8 of them behind the last */
     size_t bytes;          /* all of it */
+    bool copies;           /* it has copies to shared memory */
 };
 
 static inline const struct hd_trace_op *
@@ -278,10 +281,11 @@ struct hd_trace_context {
     size_t notes;
 };
 
-/* Of the container's file; of one without classes; of one in which hosts have
- * no calls either. */
+/* Of the container's file, which has copies, and no classes; of one without
+ * copies; of one without classes; of one in which hosts have no calls either. */
 enum {
-    HD_CONTAINER_VERSION = 5,
+    HD_CONTAINER_VERSION = 6,
+    HD_CONTAINER_CLASSES = 5,
     HD_CONTAINER_CALLS = 4,
     HD_CONTAINER_PLAIN = 3
 };
@@ -305,6 +309,7 @@ struct hd_container {
     size_t calls, room_calls;
     uint32_t version; /* of the file */
     bool classes;     /* operations have classes and dependences */
+    bool copies;      /* some are copies to shared memory, in groups */
     bool repair;      /* of text: headers that cannot be are repaired */
     char **string;
     size_t strings, room_strings;
