@@ -218,6 +218,64 @@ test("grid, random graph and rmat", function()
     assert(one.m == 1000)
 end)
 
+-- The same numbers one edge after the other, and rows as lists.
+local function naive_rmat(o)
+    local function mix(x)
+        x = x + 0x9e3779b97f4a7c15
+        x = (x ~ (x >> 30)) * 0xbf58476d1ce4e5b9
+        x = (x ~ (x >> 27)) * 0x94d049bb133111eb
+        return x ~ (x >> 31)
+    end
+    local n, key, drawn = 1 << o.scale, mix(o.seed ~ mix(0x67726101)), 0
+    local name = o.permute and generate.permutation { n = n, seed = o.seed }
+    local cut = { math.floor(0.57 * 2 ^ 32), math.floor((0.57 + 0.19) * 2 ^ 32),
+        math.floor((0.57 + 0.19 + 0.19) * 2 ^ 32) }
+    local row, have, out = {}, {}, {}
+    for v = 0, n - 1 do row[v], have[v] = {}, 0 end
+    for _ = 1, o.edges do
+        local u, w = 0, 0
+        for _ = 1, o.scale do
+            local x = mix(key + mix(drawn)) >> 32
+            local q = (x >= cut[1] and 1 or 0) + (x >= cut[2] and 1 or 0)
+                + (x >= cut[3] and 1 or 0)
+            u, w, drawn = u << 1 | q >> 1, w << 1 | q & 1, drawn + 1
+        end
+        if name then u, w = name[u], name[w] end
+        local full = o.cap and (have[u] >= o.cap or o.both and have[w] >= o.cap)
+        if not full then
+            have[u] = have[u] + 1
+            table.insert(row[u], w)
+            if o.both then
+                have[w] = have[w] + 1
+                table.insert(row[w], u)
+            end
+        end
+    end
+    for v = 0, n - 1 do
+        for _, w in ipairs(row[v]) do out[#out + 1] = ("%d %d"):format(v, w) end
+    end
+    return table.concat(out, "\n")
+end
+
+test("rmat against a naive one", function()
+    for _, o in ipairs {
+        { scale = 8, edges = 1000, seed = 3, both = true, permute = true },
+        { scale = 9, edges = 3001, seed = 4, both = true, permute = true, cap = 20 },
+        { scale = 6, edges = 64, seed = 1, both = false, permute = false },
+        { scale = 5, edges = 63, seed = 1, both = false, permute = true, cap = 2 },
+        { scale = 4, edges = 0, seed = 1, both = true, permute = false },
+    } do
+        local g, out = generate.rmat(o), {}
+        for v = 0, g.n - 1 do
+            for e = g.start[v], g.start[v + 1] - 1 do
+                out[#out + 1] = ("%d %d"):format(v, g.edges[e])
+            end
+        end
+        assert(table.concat(out, "\n") == naive_rmat(o), ("scale %d"):format(o.scale))
+        assert(g.m == #out)
+    end
+end)
+
 test("arrays: ranges and lengths", function()
     local x = generate.ints { n = 1000, lo = -2, hi = 2 }
     local seen = {}

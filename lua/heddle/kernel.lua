@@ -73,7 +73,8 @@ BUFFERS    u8 u16 i32 u32 i64 f32 f64 (name, n1 [, n2 ...] [, options]);
                     Otherwise loads give 0 and stores are dropped.
   data              the values at the start (implies contents): a function(i)
                     (i from 0), a list, a number (fill), a string of raw
-                    little-endian elements, or data from a generator.
+                    little-endian elements, or data from a generator (i32 also
+                    for an i64 buffer).
                     What it does not cover is 0.
   scratch = true    values without addresses, for what blocks hold in shared
                     memory: only t:peek, t:poke, t:atomic and the host reach

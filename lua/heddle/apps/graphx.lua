@@ -136,17 +136,13 @@ return app {
         check(p)
         local n, m = 1 << p.scale, 2 * p.ef << p.scale
         local id = p.edge_bytes == 8 and i64 or i32
-        local g, start, ends = p.graph == "rmat" and graph(p)
-        if g then
-            start = function(v) return g.start[v] end
-            ends = p.edge_bytes == 4 and g.edges
-                or function(i) return i < g.m and g.edges[i] or 0 end
-            m = math.max(g.m, 1)
-        end
+        local g = p.graph == "rmat" and graph(p)
+        local start, ends = g and g.start, g and g.edges
+        if g then m = math.max(g.m, 1) end
         local out = {
             u32("label", n, { data = UNSEEN }),
-            i64("row", n + 1, { data = start }),
-            id("edge", m, { advise = ADVICE[p.place], data = ends }),
+            i64("row", n + 1, { data = start or nil }),
+            id("edge", m, { advise = ADVICE[p.place], data = ends or nil }),
             u8("changed", 1, { contents = true }),
         }
         if not g then

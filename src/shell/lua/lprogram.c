@@ -95,19 +95,35 @@ static void lprogram_fill(lua_State *L, heddle_data *d, int at)
 
 HL_RELEASE(data_gc, DATA ".own", heddle_data, heddle_data_free)
 
-/* The argument at `at` as data; left on the stack while it is needed. */
-static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
+/* New data that the stack holds while it is needed. */
+static heddle_data *data_own(lua_State *L, int type, uint64_t count)
 {
-    heddle_data **d;
+    heddle_data **d = hl_box(L, DATA ".own", data_gc, NULL);
 
-    if (luaL_testudata(L, at, DATA) != NULL)
-        return hl_unbox(L, at, DATA, "the data is closed");
-    d = hl_box(L, DATA ".own", data_gc, NULL);
     *d = heddle_data_new((enum heddle_type)type, count);
     if (*d == NULL)
         hl_raise_memory(L);
-    lprogram_fill(L, *d, at);
     return *d;
+}
+
+/* The argument at `at` as data; left on the stack while it is needed.  What a
+ * generator made of 4 bytes an element is widened for a buffer of 8. */
+static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
+{
+    heddle_data *from, *d;
+
+    if (luaL_testudata(L, at, DATA) == NULL) {
+        d = data_own(L, type, count);
+        lprogram_fill(L, d, at);
+        return d;
+    }
+    from = hl_unbox(L, at, DATA, "the data is closed");
+    if (from->type != HEDDLE_I32 || type != HEDDLE_I64)
+        return from;
+    d = data_own(L, type, from->count);
+    for (uint64_t i = 0; i < from->count; i++)
+        ((int64_t *)d->mem)[i] = ((const int32_t *)from->mem)[i];
+    return d;
 }
 
 /* What `contents` of a buffer says: true, false or "scratch". */

@@ -414,6 +414,55 @@ static void rmat_edge(struct hd_rng *r, uint32_t scale, const uint64_t cut[3],
     *to = w;
 }
 
+/* An edge that has been drawn: an end is a node's number, or its place in the
+ * list of numbers. */
+struct rmat_pair {
+    uint32_t from, to;
+};
+
+/* Counts an edge whose ends have fewer than `cap`, and places it. */
+static void rmat_keep(struct graph *g, const struct heddle_graph_spec *r,
+                      struct rmat_pair e, uint32_t *have, bool fill)
+{
+    uint32_t u = e.from, w = e.to;
+
+    if (r->cap && (have[u] >= r->cap || (r->both && have[w] >= r->cap)))
+        return;
+    have[u]++;
+    if (r->both)
+        have[w]++;
+    if (fill)
+        graph_place(g, u, w);
+    if (fill && r->both)
+        graph_place(g, w, u);
+}
+
+/* Edges that have been drawn, in their order.  All that an edge looks up is
+ * anywhere, so it is fetched for many edges before it is used for the first. */
+static void rmat_take(struct graph *g, const struct heddle_graph_spec *r,
+                      const int32_t *name, struct rmat_pair *e, uint32_t n,
+                      uint32_t *have, bool fill)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        if (name != NULL) {
+            e[i].from = (uint32_t)name[e[i].from];
+            e[i].to = (uint32_t)name[e[i].to];
+        }
+        HD_PREFETCH(&have[e[i].from]);
+        HD_PREFETCH(&have[e[i].to]);
+        HD_PREFETCH(&g->start[e[i].from + 1]);
+        HD_PREFETCH(&g->start[e[i].to + 1]);
+    }
+    for (i = 0; i < n && fill; i++) {
+        HD_PREFETCH(&g->edge[g->start[e[i].from + 1]]);
+        HD_PREFETCH(&g->edge[g->start[e[i].to + 1]]);
+    }
+    for (i = 0; i < n; i++)
+        rmat_keep(g, r, e[i], have, fill);
+}
+
 /*
  * One pass over the edges.  The first counts into start[v + 2] and drops an
  * edge when an end has `cap` already; the second repeats the same decisions
@@ -424,29 +473,24 @@ static void rmat_draw(struct graph *g, const struct heddle_graph_spec *r,
 {
     struct hd_rng draw = hd_rng_make(r->seed, STREAM_RMAT);
     const double two32 = 4294967296.0;
-    uint64_t cut[3], i;
+    struct rmat_pair e[AHEAD];
+    uint64_t cut[3];
 
     cut[0] = (uint64_t)(r->a * two32);
     cut[1] = (uint64_t)((r->a + r->b) * two32);
     cut[2] = (uint64_t)((r->a + r->b + r->c) * two32);
     memset(have, 0, g->n * sizeof *have);
-    for (i = 0; i < r->edges; i++) {
-        uint32_t u, w;
+    for (uint64_t i = 0; i < r->edges; i += AHEAD) {
+        uint32_t n = r->edges - i < AHEAD ? (uint32_t)(r->edges - i) : AHEAD;
 
-        rmat_edge(&draw, r->scale, cut, &u, &w);
-        if (name) {
-            u = (uint32_t)name[u];
-            w = (uint32_t)name[w];
+        for (uint32_t k = 0; k < n; k++) {
+            rmat_edge(&draw, r->scale, cut, &e[k].from, &e[k].to);
+            if (name == NULL)
+                continue;
+            HD_PREFETCH(&name[e[k].from]);
+            HD_PREFETCH(&name[e[k].to]);
         }
-        if (r->cap && (have[u] >= r->cap || (r->both && have[w] >= r->cap)))
-            continue;
-        have[u]++;
-        if (r->both)
-            have[w]++;
-        if (fill)
-            graph_place(g, u, w);
-        if (fill && r->both)
-            graph_place(g, w, u);
+        rmat_take(g, r, name, e, n, have, fill);
     }
     if (!fill)
         memcpy(g->start + 2, have, g->n * sizeof *have);
