@@ -170,7 +170,7 @@ return app {
             keys = math.min(KEYS, p.rows), s = 0.9, seed = p.seed }
         local out = {
             f32("W", p.tables * p.rows * p.dim),
-            i64("indices", n, { data = function(i) return keys[i] end }),
+            i64("indices", n, { data = keys }),
             i64("offsets", p.tables * p.bags + 1, { data = starts }),
             f32("out", p.tables * p.bags * p.dim),
         }
