@@ -19,14 +19,17 @@ Products: cutlass' 256 x 128 x 32 of three stages, as cuBLAS runs them on an A10
 (rows of C / 256, columns / 128), blocks of 256 threads.  A round of 32 columns of
 A and B is six asynchronous copies of 16 bytes a thread, four of A and two of B:
 8 rows of 64 bytes a group of 32 threads, eight lines half used, and eight pages
-where rows are 4 KB or more apart; 64 tensor instructions a group.  C is stored in
+where rows are 4 KB or more apart; 64 tensor instructions a group.  They pass the L1
+(cp.async.cg), and are of a round `stages` - 1 later than the one that is computed
+(mma_multistage.h: two groups stay in flight).  C is stored in
 16 stores of 16 bytes a thread: two rows of 256 bytes.  Rows beyond the last token
 are left out.
 
 FlashAttention-2, causal: grid (len / 128, seqs, heads), blocks of 128 threads, a
 tile of 128 queries against tiles of 64 keys, from the diagonal back to the first;
 a copy is two tokens of 256 bytes, which are (heads + 2 kv_heads) 256 bytes apart,
-since queries, keys and values are parts of one product.
+since queries, keys and values are parts of one product.  Values of a tile are copied
+while its scores are computed, keys of the next one while the output is.
 
 `shared` is the most KB of shared memory that a block takes: 72 and 64 of the tiles
 with the default; 16 at T, so that old machines have room for it.
@@ -35,9 +38,8 @@ Addresses are driven by indices alone; no contents.  Sizes are layers of
 Llama-3.1-8B, T apart.
 
 Approximated: values are not computed, since no address and no branch depends on
-them; copies go through registers and are waited for at the end of the round that
-starts them, so one round is in flight and not two; instructions between are
-guesses (alu_round, alu_tile), those of tensor cores and of shared memory follow
+them; a round's copies are issued at once, not between its tensor instructions, where
+cutlass spreads them; the instructions between are guesses (alu_round, alu_tile), those of tensor cores and of shared memory follow
 from the tiles; norms, rotary embedding and the residual sum are left out.
 
 SPDX-License-Identifier: MIT
@@ -49,12 +51,15 @@ local HEAD = 128                       -- elements of a head
 local BM, BN, BK = 256, 128, 32        -- tile of a product
 local QUERIES, KEYS = 128, 64          -- tile of attention
 local STREAM = 256                     -- threads of an elementwise block
+local CG = { vec = 4, l1 = false }     -- 16 bytes a lane, past the L1
 
 local function check(p)
     h.choice(p, "part", "product", "attention", "layer")
     h.check(p.seqs > 0 and p.len > 0 and p.layers > 0,
         ("PREFILL: seqs = %d, len = %d, layers = %d: none may be 0"):format(
             p.seqs, p.len, p.layers))
+    h.check(p.stages >= 2 and p.stages <= 8,
+        ("PREFILL: stages = %d: 2 to 8 are possible"):format(p.stages))
     h.check(p.len % 8 == 0, ("PREFILL: len = %d is not a multiple of 8")
         :format(p.len))
     h.check(p.kv_heads > 0 and p.heads > 0 and p.heads % p.kv_heads == 0,
@@ -72,30 +77,38 @@ local function fused(p) return (p.heads + 2 * p.kv_heads) * HEAD end
 local function product(p, name, A, B, C, n, k)
     local rows = p.seqs * p.len
     local options = { grid = { ceil(rows, BM), n // BN }, block = 256, regs = 63,
-        shared = math.min(p.shared << 10, 3 * (BM + BN) * BK * 2) }
+        shared = math.min(p.shared << 10, p.stages * (BM + BN) * BK * 2) }
     return kernel(name, options, function(t)
         local function live(row, fn)
             if rows % BM == 0 then fn() else t:when(row:lt(rows), fn) end
         end
         local row, piece = t.tid // 4, 4 * (t.tid % 4)
-        t:alu(20)
-        t:loop(k // BK, function(round)
+        local function copy(round)
             local column = round * (BK // 2) + piece
             for j = 0, BM // 64 - 1 do
                 local at = t.bx * BM + 64 * j + row
                 live(at, function()
-                    t:load(A, at * (k // 2) + column, { vec = 4 })
+                    t:copy(A, at * (k // 2) + column, CG)
                 end)
             end
             for j = 0, BN // 64 - 1 do
-                t:load(B, (t.by * BN + 64 * j + row) * (k // 2) + column,
-                    { vec = 4 })
+                t:copy(B, (t.by * BN + 64 * j + row) * (k // 2) + column, CG)
             end
+        end
+        local rounds, ahead = k // BK, p.stages - 1
+        t:alu(20)
+        for round = 0, ahead - 1 do
+            if round < rounds then copy(t:const(round)) end
+            t:copy_commit()
+        end
+        t:loop(rounds, function(round)
+            t:copy_wait(ahead - 1)
+            t:sync()
+            t:when((round + ahead):lt(rounds), function() copy(round + ahead) end)
+            t:copy_commit()
             t:shared(24, { uses = {} })
             t:alu(64, { uses = {}, class = "tensor" })
             t:alu(p.alu_round, { uses = {} })
-            t:alu(1)
-            t:sync()
         end)
         for j = 0, BM // 16 - 1 do
             local at = t.bx * BM + 16 * j + t.tid // 16
@@ -123,25 +136,38 @@ local function flash(p, b, name)
             for j = 0, rows // 8 - 1 do
                 local row = from + 8 * j + t.tid // 16
                 live(row, function()
-                    t:load(b.heads, (first + row) * pitch + part * (HEAD // 2)
-                        + piece, { vec = 4 })
+                    t:copy(b.heads, (first + row) * pitch + part * (HEAD // 2)
+                        + piece, CG)
                 end)
             end
         end
-        t:alu(20)
-        copy(t.bx * QUERIES, QUERIES, t.bz)
+        -- half of what a tile takes: scores, or the output
+        local function compute(alu)
+            t:shared(64, { uses = {} })
+            t:alu(128, { uses = {}, class = "tensor" })
+            t:alu(alu, { uses = {} })
+        end
+        local keys = p.heads + t.bz // per
         local last = ((t.bx + 1) * QUERIES):min(p.len)
         local count = (last + (KEYS - 1)) // KEYS
+        t:alu(20)
+        copy(t.bx * QUERIES, QUERIES, t.bz)
+        copy((count - 1) * KEYS, KEYS, keys)
+        t:copy_commit()
         t:loop(count, function(i)
             local from = (count - 1 - i) * KEYS
-            copy(from, KEYS, p.heads + t.bz // per)
-            copy(from, KEYS, p.heads + p.kv_heads + t.bz // per)
+            t:copy_wait()
             t:sync()
-            t:shared(128, { uses = {} })
-            t:alu(256, { uses = {}, class = "tensor" })
-            t:alu(p.alu_tile, { uses = {} })
-            t:alu(1)
+            copy(from, KEYS, keys + p.kv_heads)
+            t:copy_commit()
+            compute(p.alu_tile // 2)
+            t:copy_wait()
             t:sync()
+            t:when((i + 1):lt(count), function()
+                copy(from - KEYS, KEYS, keys)
+                t:copy_commit()
+            end)
+            compute(p.alu_tile - p.alu_tile // 2)
         end)
         for j = 0, QUERIES // 8 - 1 do
             local row = t.bx * QUERIES + 8 * j + t.tid // 16
@@ -213,7 +239,7 @@ return app {
     summary = "prompt of a transformer: tiled products and FlashAttention-2",
     registers = "guess: no machine code was read; 63, the most there can be",
     params = { seqs = 1, len = 256, hidden = 4096, heads = 32, kv_heads = 8,
-        ffn = 14336, layers = 1, part = "product", shared = 72,
+        ffn = 14336, layers = 1, part = "product", shared = 72, stages = 3,
         alu_round = 30, alu_tile = 200 },
     sizes = {
         T = { len = 64, hidden = 512, heads = 4, kv_heads = 2, ffn = 1024,
