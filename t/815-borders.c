@@ -226,6 +226,9 @@ static void all_rows(void **state)
                                          "compress.enable", "true", NULL};
     static const char *const far[] = {"vm.paging", "fault", "remote.access",
                                       "remote", NULL};
+    static const char *const levels[] = {"l1tlb.mode",    "off",
+                                         "utlb1.entries", "16",
+                                         "utlb2.entries", "64", NULL};
     uint8_t crossed[HD_BORDERS] = {0};
     char missing[512] = "";
 
@@ -236,6 +239,7 @@ static void all_rows(void **state)
     run(moves, 2, crossed); /* inside DRAM */
     run(packed, 0, crossed);
     run(far, 0, crossed);
+    run(levels, 0, crossed);
     for (uint32_t b = 0; b < HD_BORDERS; b++)
         if (crossed[b] != hd_border_from(b))
             snprintf(missing + strlen(missing),

@@ -224,7 +224,7 @@ static inline struct rig *rig_build(const struct programs *programs,
     r->client = hd_core_client(&r->g.core[0]);
     r->tclient = hd_core_tclient(&r->g.core[0], HD_MSG_XLATE);
     r->g.core[0].below_tlb =
-        (struct hd_tbelow){below_send, below_notified, r, NULL};
+        (struct hd_tbelow){below_send, NULL, below_notified, r, NULL};
     r->g.dispatch = hd_dispatch_open(&r->g);
     return r;
 }

@@ -255,6 +255,30 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
                       hd_min_u64(*g->env->slots->epoch, page));
 }
 
+static hd_handler core_serve;
+
+/* Requests that were sent in this instant are looked up below, and what comes
+ * of it is served as if it had come by an event; else the core is to wake at t.
+ */
+static HD_APART void core_asked(struct hd_core *c, hd_time now, hd_time t)
+{
+    const struct hd_treqs *p = c->gpu->treqs;
+    uint32_t treq = c->asked, next;
+
+    c->asked = HD_NONE;
+    for (; treq != HD_NONE; treq = next) {
+        next = p->v[treq].next;
+        c->below_tlb.take(c->below_tlb.self, now, treq);
+    }
+    c->awake = false;
+    if (c->s->inbox.at <= now) {
+        c->s->wake = now;
+        core_serve(c, now, 0, 0, 0);
+    } else if (hd_min_u64(t, c->s->inbox.at) != HD_NEVER) {
+        core_wake(c, hd_min_u64(t, c->s->inbox.at));
+    }
+}
+
 static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
                               uint32_t a, uint64_t b)
 {
@@ -292,9 +316,13 @@ static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
         else
             hd_lsu_serve(c, t, hd_min_u64(end, message), port.at);
     }
-    c->awake = false;
     c->gpu->env->local = NULL;
     hd_core_for(c, HD_NO_WARP);
+    if (HD_UNLIKELY(c->asked != HD_NONE)) {
+        core_asked(c, now, t);
+        return;
+    }
+    c->awake = false;
     if (t != HD_NEVER)
         core_wake(c, t);
 }
@@ -552,6 +580,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         if (c->launch == NULL)
             return -1;
     }
+    c->asked = HD_NONE;
     c->s->wake = c->s->fill_at = HD_NEVER;
     c->s->replay_first = c->s->wait_first = HD_NONE;
     hd_core_assign(g, id, 0);

@@ -287,6 +287,7 @@ struct hd_core {
     uint32_t component;       /* rank in the event queue */
     uint32_t app;             /* owner, fixed by core_partition */
     uint32_t lsu_room;        /* of its ring */
+    uint32_t asked, asked_last; /* requests of this instant; HD_NONE: none */
     bool awake;   /* inside its own loop, which sees every message */
     bool lrr;     /* the scheduler is loose round robin */
     bool ahead;   /* pages are looked up ahead of lines (l1tlb.overlap) */

@@ -54,7 +54,7 @@ void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
     c->below_tlb =
         c->side.base_n == 0
             ? below
-            : (struct hd_tbelow){l1side_ask, l1side_notified, c, NULL};
+            : (struct hd_tbelow){l1side_ask, NULL, l1side_notified, c, NULL};
 }
 
 void hd_l1side_filled(struct hd_core *c, hd_vpn vpn, bool in)

@@ -99,7 +99,11 @@ uint32_t hd_l1tlb_send(struct hd_core *c, uint64_t vpn, uint32_t memop,
     q->pc = c->pc[memop];
     q->references = 0;
     c->tlb_mshr.v[e].flags = memop << 8;
-    c->below_tlb.send(c->below_tlb.self, q->born, treq);
+    if (c->below_tlb.take != NULL && q->born == hd_events_now(g->env->ev) &&
+        c->awake)
+        hd_treq_append(g->treqs, &c->asked, &c->asked_last, treq);
+    else
+        c->below_tlb.send(c->below_tlb.self, q->born, treq);
     return e;
 }
 

@@ -168,7 +168,7 @@ static void l2s_enter(struct hd_l2_slice *sl, hd_time now, hd_time at,
 
 /* Reads sectors of request r's line from DRAM, for MSHR m. */
 static void l2s_fetch(struct hd_l2_slice *sl, hd_time now, uint32_t r,
-                      uint32_t m, uint32_t sectors)
+                      uint32_t m, uint32_t sectors, uint64_t *count)
 {
     const struct hd_l2 *l2 = sl->l2;
     const struct hd_req *q = hd_l2_request(sl, r);
@@ -179,8 +179,20 @@ static void l2s_fetch(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     sl->mshr.v[m].flags |= sectors << FLIGHT;
     hd_sectors_ask(hd_l2_request(sl, d), sectors, 0);
     sl->s->sectors += hd_sectors_count(sectors);
-    l2s_counters(sl, q->app)[HD_L2S_FETCHED] += hd_sectors_count(sectors);
+    count[HD_L2S_FETCHED] += hd_sectors_count(sectors);
     hd_l2_down_go(sl, now, q->queued, d);
+}
+
+/* Counts what a read or an atomic is for, and returns its counters. */
+static inline uint64_t *l2s_count_read(const struct hd_l2_slice *sl,
+                                       const struct hd_req *q, uint32_t lacking)
+{
+    uint64_t *count = l2s_counters(sl, q->app);
+    uint32_t asked = hd_sectors_asked(q);
+
+    count[HD_L2S_READS] += hd_sectors_count(asked);
+    count[HD_L2S_READ_HITS] += hd_sectors_count(asked & ~lacking);
+    return count;
 }
 
 /* A read or an atomic lacks sectors: they are in flight, or are asked for. */
@@ -206,7 +218,7 @@ static uint32_t l2s_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     hd_l2_book(sl, q, t);
     hd_cache_used(&sl->tags, q->spare, q->line, HD_NONE, q->kind,
                   hd_l2_who(sl, q), false);
-    count = l2s_counters(sl, q->app);
+    count = l2s_count_read(sl, q, lacking);
     count[HD_L2S_READ_MISSES] += hd_sectors_count(lacking & ~flight);
     count[HD_L2S_READ_MERGED] += hd_sectors_count(lacking & flight);
     count[HD_L2S_ADDED] += hd_sectors_count(ask & ~lacking);
@@ -234,7 +246,7 @@ static uint32_t l2s_miss(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     if (q->kind == HD_REQ_ATOMIC)
         x->flags |= HD_L2_DIRTY;
     if (ask != 0)
-        l2s_fetch(sl, now, r, m, ask);
+        l2s_fetch(sl, now, r, m, ask, count);
     return HD_L2_GO;
 }
 
@@ -244,29 +256,20 @@ static uint32_t l2s_read(struct hd_l2_slice *sl, hd_time now, uint32_t r,
     struct hd_req *q = hd_l2_request(sl, r);
     bool atomic = q->kind == HD_REQ_ATOMIC;
     bool through = atomic && sl->l2->cfg.write != HD_WRITE_BACK;
-    uint32_t asked = hd_sectors_asked(q), lacking = asked, cause;
+    uint32_t asked = hd_sectors_asked(q), lacking = asked;
     struct hd_sectors w = {0};
-    uint64_t *count;
 
     if (entry != HD_NONE)
         lacking &= ~(uint32_t)sl->tags.sector[entry].valid;
     if (HD_UNLIKELY(through) && hd_l2_down_full(sl))
         return HD_L2_QUEUE;
-    if (lacking != 0) {
-        cause = l2s_miss(sl, now, r, t, entry, lacking);
-        if (cause != HD_L2_GO)
-            return cause;
-    } else {
-        hd_l2_book(sl, q, t);
-        hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
-                      hd_l2_who(sl, q), false);
-        hd_l2_count(sl, q, HD_L2_HITS);
-    }
-    count = l2s_counters(sl, q->app);
-    count[HD_L2S_READS] += hd_sectors_count(asked);
-    count[HD_L2S_READ_HITS] += hd_sectors_count(asked & ~lacking);
     if (lacking != 0)
-        return HD_L2_GO;
+        return l2s_miss(sl, now, r, t, entry, lacking);
+    hd_l2_book(sl, q, t);
+    hd_cache_used(&sl->tags, q->spare, q->line, entry, q->kind,
+                  hd_l2_who(sl, q), false);
+    hd_l2_count(sl, q, HD_L2_HITS);
+    l2s_count_read(sl, q, 0);
     q->hit = HD_REQ_HIT;
     if (atomic && !through) {
         w.dirty = (uint8_t)asked;

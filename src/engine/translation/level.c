@@ -293,7 +293,8 @@ static bool level_miss(struct hd_level *l, hd_time now, uint32_t treq)
 }
 
 /* Looks a request up.  False: it missed, and must wait at the head. */
-static bool level_admit(struct hd_level *l, hd_time now, uint32_t treq)
+static HD_INLINE bool level_admit(struct hd_level *l, hd_time now,
+                                  uint32_t treq)
 {
     struct hd_levels *v = l->of;
     struct level_request *r = &v->request[treq];
@@ -597,6 +598,16 @@ static void level_take(void *port, hd_time now, uint32_t treq)
     level_down(p->of, -1, now, treq);
 }
 
+static void level_take_now(void *port, hd_time now, uint32_t treq)
+{
+    const struct level_port *p = port;
+    struct hd_levels *v = p->of;
+    uint32_t k = level_next(v, -1);
+
+    hd_cross(v->env, HD_BORDER_level);
+    level_arrive(&v->level[k][v->instance[k][p->core]], now, treq);
+}
+
 static void level_notified(void *port, uint32_t treq)
 {
     const struct level_port *p = port;
@@ -625,8 +636,11 @@ static uint32_t level_warm(void *port, const struct hd_treq *q,
 
 struct hd_tbelow hd_levels_below(struct hd_levels *v, uint32_t core)
 {
-    return (struct hd_tbelow){level_take, level_notified, &v->port[core],
-                              level_warm};
+    uint32_t second = level_next(v, (int)level_next(v, -1));
+    bool waits = second < HD_LEVELS && v->lookup[second] != 0;
+
+    return (struct hd_tbelow){level_take, waits ? level_take_now : NULL,
+                              level_notified, &v->port[core], level_warm};
 }
 
 /* ---- looking inside ------------------------------------------------------ */

@@ -56,7 +56,7 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
 {
     if (m->levels != NULL)
         return hd_levels_below(m->levels, core);
-    return (struct hd_tbelow){hd_l2tlb_take, hd_requesters_notified,
+    return (struct hd_tbelow){hd_l2tlb_take, NULL, hd_requesters_notified,
                               &m->unit[m->units > 1 ? core : 0], hd_l2tlb_warm};
 }
 

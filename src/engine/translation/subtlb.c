@@ -82,13 +82,12 @@ static inline uint64_t subtlb_first(const struct hd_subtlb *t, uint64_t key)
     return (key & hd_ones(CLASS_SHIFT)) << subtlb_span(t, subtlb_class_of(key));
 }
 
-static uint32_t subtlb_set(const struct hd_subtlb *t, uint64_t key)
+/* The set of a key where the low bits of its number do not say it. */
+static HD_APART uint32_t subtlb_fold(const struct hd_subtlb *t, uint64_t key)
 {
     uint32_t set = 0, span = subtlb_span(t, subtlb_class_of(key));
     uint64_t va;
 
-    if (t->bits == 0 && t->mask != 0)
-        return (uint32_t)key & (t->mask - 1);
     if (t->bits == 0)
         return (uint32_t)((key & hd_ones(CLASS_SHIFT)) % t->tags.sets);
     va = subtlb_first(t, key) << HD_PAGE_SHIFT;
@@ -96,6 +95,13 @@ static uint32_t subtlb_set(const struct hd_subtlb *t, uint64_t key)
     for (; va != 0; va >>= t->bits)
         set ^= (uint32_t)(va & hd_ones(t->bits));
     return set;
+}
+
+static inline uint32_t subtlb_set(const struct hd_subtlb *t, uint64_t key)
+{
+    return HD_LIKELY(t->bits == 0 && t->mask != 0)
+               ? (uint32_t)key & (t->mask - 1)
+               : subtlb_fold(t, key);
 }
 
 static inline uint32_t subtlb_place(const struct hd_subtlb *t, uint32_t klass,
@@ -139,8 +145,9 @@ enum hd_subtlb_found hd_subtlb_find(struct hd_subtlb *t, uint32_t app,
                                     struct hd_xlate *x)
 {
     enum hd_subtlb_found found = HD_SUBTLB_MISS;
+    uint32_t k = (t->live[0] | t->live[1]) != 0 ? 0 : 2;
 
-    for (uint32_t k = 0; k < HD_SUBTLB_CLASSES; k++) {
+    for (; k < HD_SUBTLB_CLASSES; k++) {
         uint64_t key;
         uint32_t set, e, i;
 

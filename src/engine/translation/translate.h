@@ -133,6 +133,9 @@ static inline void hd_treq_append(const struct hd_treqs *p, uint32_t *first,
  */
 struct hd_tbelow {
     void (*send)(void *self, hd_time now, uint32_t treq);
+    /* NULL, or send for the instant that is served, without an event: called when
+     * the core's event is over, since the level's would be the next. */
+    void (*take)(void *self, hd_time now, uint32_t treq);
     void (*notified)(void *self, uint32_t treq);
     void *self;
     /* Answers at once, without time, and leaves what an answered request would
