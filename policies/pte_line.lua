@@ -1,4 +1,4 @@
--- pte_line.lua - a walk fills the pages whose entries lie in the line that it has
+-- pte_line.lua - a walk fills the pages whose entries are in the line that it has
 -- read: the neighbours of its page, at no walk and no read of their own.
 --
 -- Which of them were worth it is in the counters `prefetch' (useful by filled), and

@@ -1,7 +1,7 @@
 -- shortest_walks.lua - the walks of the instruction that has the fewest of them
 -- waiting come first, and those of one instruction one after the other.
 --
--- A warp goes on when the last of its instruction's pages is translated.  First
+-- A warp continues when the last of its instruction's pages is translated.  First
 -- come, first served mixes the walks of many instructions, and all end late.  Here
 -- a walker takes a walk of the instruction that it took the last one from, if one
 -- waits, and else of the one that has the fewest waiting; but one that has waited

@@ -218,7 +218,7 @@ test("grid, random graph and rmat", function()
     assert(one.m == 1000)
 end)
 
--- The same numbers one edge after the other, and rows as lists.
+-- Twin: those numbers one edge after the other, and rows as lists.
 local function naive_rmat(o)
     local function mix(x)
         x = x + 0x9e3779b97f4a7c15

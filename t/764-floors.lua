@@ -228,8 +228,8 @@ end
 
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
 -- later proposals are counted apart.
-for folder, most in pairs { engine = 56000, ["engine/variants"] = 1000,
-    policies = 3500, work = 19600, shell = 14000 } do
+for folder, most in pairs { engine = 56200, ["engine/variants"] = 1000,
+    policies = 3500, work = 19900, shell = 14050 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
         :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/"
@@ -273,7 +273,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20760, "the files of a cold load")
+fewer(lines_of(PATH), 20800, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

@@ -132,7 +132,7 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
  * A LOAD with aux | HEDDLE_PAST passes the L1 cache.
  *
  * A LOAD with aux HEDDLE_COPY, or that | HEDDLE_PAST, is a copy from global to
- * shared memory that goes on without the warp (PTX's cp.async): c elements of 4,
+ * shared memory that proceeds without the warp (PTX's cp.async): c elements of 4,
  * 8 or 16 bytes a lane, and no d.  With HEDDLE_BULK, too, each active lane copies
  * c times 16 bytes, one lane after the other (cp.async.bulk), from a multiple of
  * 16 bytes on.  It is one of the warp's group of copies that is open; COMMIT

@@ -21,7 +21,7 @@ A and B is six asynchronous copies of 16 bytes a thread, four of A and two of B:
 8 rows of 64 bytes a group of 32 threads, eight lines half used, and eight pages
 where rows are 4 KB or more apart; 64 tensor instructions a group.  They pass the L1
 (cp.async.cg), and are of a round `stages` - 1 later than the one that is computed
-(mma_multistage.h: two groups stay in flight).  C is stored in
+(CUTLASS, multistage: two groups stay in flight).  C is stored in
 16 stores of 16 bytes a thread: two rows of 256 bytes.  Rows beyond the last token
 are left out.
 

@@ -3,7 +3,7 @@
  * (heddle_fill_translation).
  *
  * A walk's last read brings more than the entry that it is for: the entries of
- * the neighbours lie in the same line.  Many proposals use them (large-reach
+ * the neighbours are in the same line.  Many proposals use them (large-reach
  * and coalescing TLBs, Pham et al., MICRO 2012; distance and sequential
  * prefetchers that are free where the line is, Vavouliotis et al., ISCA 2021).
  * A policy that is asked walk_step or tlb_fill, or watches walk_done, names

@@ -9,7 +9,7 @@
  * comes and when one has ended; the last of the choices leaves it idle until
  * then, but for the last free walker of a unit whose walkers are all free: if
  * no more miss came, nothing would ever ask again.  Where there is one choice,
- * nobody is asked.  The engine's own is the oldest walk of an application that
+ * no policy is asked.  The engine's own is the oldest walk of an application that
  * has fewer walkers than walk_quota says.
  *
  * Batches (walk.batch) are gathered by walkers as they are: walk_reference
