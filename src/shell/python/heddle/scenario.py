@@ -90,9 +90,12 @@ def _stderr(quiet):
     if not quiet and _terminal():
         import pty
         import tty
-        ends = pty.openpty()
-        tty.setraw(ends[1])  # lines stay as they are
-        return ends
+        try:
+            ends = pty.openpty()
+            tty.setraw(ends[1])  # lines stay as they are
+            return ends
+        except OSError:  # a container without /dev/pts: lines, as in a file
+            pass
     return os.pipe()
 
 
