@@ -1,6 +1,7 @@
 #!/bin/sh
 # 731-view-follow.t - pins heddle view --follow: what a series leaves for others
-# while it runs, and what the pages say of it: before it begins, while jobs run,
+# while it runs, and a simulation with --live, which changes none of its results, and
+# what the pages say of them: before it begins, while jobs run,
 # wait, have ended or failed, after it, and of one that was killed; that it listens
 # on 127.0.0.1 alone, answers GET alone, and goes on after requests that are wrong,
 # too long, damaged, never end, or come in crowds; that it tells the state while it
@@ -66,7 +67,7 @@ mkdir "$store"
 server=$!
 pids="$pids $server"
 until_ grep -q "^http" "$dir/served"
-port=$(sed -n 's|^http://127.0.0.1:\([0-9]*\)/ shows the series in .*|\1|p' \
+port=$(sed -n 's|^http://127.0.0.1:\([0-9]*\)/ shows the series and simulations in .*|\1|p' \
     "$dir/served")
 [ "${port:-0}" -gt 0 ]
 told $? "a free port is chosen and printed" "$dir/served" "$dir/complained"
@@ -77,7 +78,7 @@ told $? "it listens on 127.0.0.1 and nowhere else"
 get /
 answers 200 "the page"
 has out "text/html" "is HTML"
-has body "Series in $dir/a &lt;store&gt;" "with the store as text"
+has body "What runs in $dir/a &lt;store&gt;" "with the store as text"
 is '#d.series .. d.kept' 00 "no series, no results"
 get /view
 answers 404 "no results to explore yet"
@@ -268,6 +269,68 @@ touch "$dir/go"
 told $? "the next one runs" "$dir/ran"
 ! ls "$store" | grep -q 'series$'
 told $? "and clears up behind it"
+
+# ---- a simulation ----------------------------------------------------------------------
+is '#d.sims' 0 "no simulation says where it is"
+cat >"$dir/one.lua" <<'L'
+local H = require "heddle"
+local arg = H.args { json = "", budget = 20000, size = "T" }
+local sim = H.sim { machine = "maxwell", budget = arg.budget, label = "<i>one",
+    settings = { ["core.count"] = 4 }, interval = 1000,
+    apps = { H.app("GUP", { size = arg.size }), H.app("BFS2", { size = arg.size }) } }
+sim:run()
+H.report.json(sim:results(), arg.json)
+L
+expect 0 "a simulation" "$H" run "$dir/one.lua" json="$dir/plain.json"
+expect 0 "one that says where it is" "$H" run --live "$store" "$dir/one.lua" \
+    json="$dir/live.json"
+same plain.json live.json "has the results of another"
+! ls "$store" | grep -q 'now$'
+told $? "and leaves no trace of itself"
+"$H" run --live "$store" "$dir/one.lua" json="$dir/live.json" \
+    budget=400000000 size=L >"$dir/ran" 2>&1 &
+sim=$!
+pids="$pids $sim"
+until_ stands 'd.sims[1] and #d.sims[1].points > 1' true
+told $? "its state is there after some seconds" "$dir/ran" "$dir/body"
+is 'd.sims[1].runs and d.sims[1].pid' "$sim" "it runs, as that process"
+is '(function() local r = d.sims[1] return r.cycle > 0 and r.ipc > 0
+    and r.mean_ipc > 0 and r.status == "running" and r.machine == "maxwell"
+    and #r.apps == 2 and r.apps[1].name == "GUP" and r.apps[2].instructions > 0
+    end)()' true "with its cycle, IPC and applications"
+is '(function() local sum = 0 for _, x in ipairs(d.sims[1].stages) do
+    sum = sum + x.share end return math.abs(sum - 1) < 1e-6 end)()' true \
+    "what warps wait for is all of their time"
+is '(function() local n = 0 for _, q in ipairs(d.sims[1].queues) do
+    n = n + (q.most >= q.now and 1 or 100) end return n end)()' 4 "and its queues"
+state 'd.sims[1].cycle' >"$dir/before"
+later() { [ "$(state 'd.sims[1].cycle')" -gt "$(cat "$dir/before")" ]; }
+until_ later
+told $? "it goes on" "$dir/body"
+if find_browser; then
+    for width in $narrow 1280; do
+        browse "$width" "http://127.0.0.1:$port/"
+        has dom "&lt;i&gt;one on maxwell, runs as process $sim" \
+            "in a browser of $width pixels: the simulation"
+        has dom "What warps wait for, now" "its stages"
+        has dom "walkers in use" "its queues"
+        has dom "warp instructions a cycle" "and its IPC, with the axis' title"
+    done
+else
+    skip "the page in a browser"
+fi
+kill -9 "$sim"
+wait "$sim" 2>/dev/null
+pids=$server
+is 'd.sims[1].runs' false "one that was killed does not run"
+expect 0 "the next one" "$H" run --live "$store" "$dir/one.lua" json="$dir/live.json"
+! ls "$store" | grep -q 'now$'
+told $? "clears up behind it"
+is 'd.sims[1].gone' true "what was seen of it stays on the page"
+expect 64 "--live without a folder" "$H" run --live= "$dir/one.lua"
+has err "--live: a folder is expected" "is told"
+expect 73 "a folder that cannot be made" "$H" run --live "$dir/one.lua/x" \
+    "$dir/one.lua"
 
 # ---- the end ---------------------------------------------------------------------------
 kill -INT "$server"

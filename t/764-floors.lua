@@ -135,6 +135,8 @@ local LOADS = {
     ["init.lua characterise"] = "H.characterise",
     ["sim.lua follow"] = "heddle run --follow",
     ["sim.lua plot"] = "sim:plot",
+    ["sim.lua publish"] = "heddle run --live",
+    ["script.lua publish"] = "heddle run --live, at its begin and end",
     ["sim.lua touched"] = "H.sim { memory = }",
     ["sim.lua timeline"] = "H.sim { timeline = }",
     ["script.lua follow"] = "heddle run --follow, at the end",

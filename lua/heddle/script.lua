@@ -197,6 +197,10 @@ function script.begin(options)
     script.options.check = options.check
     script.options.follow = options.follow
     script.options.checkpoint = options.checkpoint
+    script.options.live = options.live
+    if options.live then
+        require("heddle.publish").begin(options.live)
+    end
     script.options.timeline = options.timeline
     script.options.results = options.results
     script.options.help = options.help
@@ -380,6 +384,9 @@ end
 --- Called by the command after the script: returns the exit status.
 function script.finish(ok, err)
     local timeline = package.loaded["heddle.timeline"]
+    if script.options.live then
+        require("heddle.publish").finish(script.options.live)
+    end
     if timeline then
         local drawn, why = pcall(timeline.finish)
         if ok and not drawn then

@@ -179,6 +179,7 @@ local function new(o)
         status = "ready",
         time = time.new(),
         drawing = false,
+        published = false,
         batched = false,
     }, Sim)
     for i, a in ipairs(apps) do
@@ -194,6 +195,9 @@ local function new(o)
     end
     if script.options.follow then
         require("heddle.follow").attach(self, script.options.follow)
+    end
+    if script.options.live then
+        require("heddle.publish").attach(self, script.options.live)
     end
     if o.batches and c:get "uvm.mode" == "driver" then
         require("heddle.batches").attach(self)
@@ -311,6 +315,9 @@ local function slice(self, left)
     if self.drawing then
         n = self.drawing:slice(n)
     end
+    if self.published then
+        n = require("heddle.publish").slice(self, n)
+    end
     return time.slice(self, n)
 end
 
@@ -362,6 +369,9 @@ local function run(self, cycles, resumes)
         end
         left = left - n
         progress.show(self)
+        if self.published then
+            require("heddle.publish").passed(self, word)
+        end
         if word ~= "ok" or n > 0 and self.core:now() == since then
             break
         end

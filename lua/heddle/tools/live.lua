@@ -1,7 +1,8 @@
---- live.lua - heddle view --follow: a series that runs, for a browser.
+--- live.lua - heddle view --follow: series and simulations that run, for a browser.
 --
 -- serve.c listens on 127.0.0.1; these are its pages:
---     /         how far the series of the store are: web/live.js, which asks for
+--     /         how far the series of the store are, and where the simulations are
+--               that say so there (publish.lua): web/live.js, which asks for
 --     /state    that as JSON, every two seconds
 --     /view     the page of the results that are in the store now (view.lua), made
 --               in a process of its own, so that /state is answered meanwhile
@@ -13,6 +14,7 @@ local core = require "heddle.core"
 local json = require "heddle.json"
 local page = require "heddle.page"
 local process = require "heddle.process"
+local publish = require "heddle.publish"
 local series = require "heddle.series"
 local store = require "heddle.store"
 
@@ -106,6 +108,29 @@ local function settle(self, s)
     end
 end
 
+--- The simulations that say where they are; one whose file has gone stays as it was
+-- last seen, ENDED of them.
+local function sims_of(self)
+    local out, here = json.array {}, {}
+    for _, s in ipairs(publish.list(self.dir)) do
+        here[s.path], s.path = s, nil
+        s.begun = nil
+        out[#out + 1] = s
+    end
+    for _, path in ipairs(require("heddle.config").sorted_keys(self.running)) do
+        if not here[path] then
+            table.insert(self.over, 1, self.running[path])
+        end
+    end
+    self.running = here
+    for i, s in ipairs(self.over) do
+        s.runs, s.gone = false, true
+        self.over[i] = i <= ENDED and s or nil
+        out[#out + 1] = self.over[i]
+    end
+    return out
+end
+
 --- All of it: the series that are there, then those that have ended, the last
 -- first, ENDED of them; one whose file has gone stays as it was last seen.
 function live.state(self)
@@ -126,7 +151,7 @@ function live.state(self)
         out[#out + 1] = self.ended[i] and state_of(self, s)
     end
     return { version = core.version, store = self.dir, now = os.time(),
-        kept = #(store.names(self.dir) or {}), series = out }
+        kept = #(store.names(self.dir) or {}), series = out, sims = sims_of(self) }
 end
 
 -- ---- pages ------------------------------------------------------------------------------
@@ -146,7 +171,7 @@ end
 function live.answer(self, path)
     path = path:gsub("%?.*", "")
     if path == "/" then
-        local title = "Series in " .. self.dir
+        local title = "What runs in " .. self.dir
         return 200, HTML, page.frame { title = title, css = "view.css",
             js = "live.js", body = BODY:format(page.escape(title),
                 page.escape(self.dir)) }
@@ -159,8 +184,9 @@ function live.answer(self, path)
 end
 
 function live.open(dir, options)
-    return { dir = dir, known = {}, seen = {}, ended = {}, options = {
-        bytes = (options.size or 8) << 20, filter = options.filter } }
+    return { dir = dir, known = {}, seen = {}, ended = {}, running = {}, over = {},
+        options = {
+            bytes = (options.size or 8) << 20, filter = options.filter } }
 end
 
 --- Serves until Ctrl-C.
@@ -176,7 +202,8 @@ function live.serve(dir, port, options)
     end
     local self = live.open(dir, options)
     require("heddle.serve").loop(port, function(chosen)
-        print(("http://127.0.0.1:%d/ shows the series in %s; Ctrl-C ends it")
+        print(("http://127.0.0.1:%d/ shows the series and simulations in %s; "
+            .. "Ctrl-C ends it")
             :format(chosen, dir))
         io.stdout:flush()
     end, function(path)

@@ -53,6 +53,8 @@ local function lives(pid, begun)
     return at ~= nil and at == begun and state ~= "Z" and state ~= "X"
 end
 
+series.who, series.lives = who, lives
+
 -- ---- writing ---------------------------------------------------------------------------
 
 local function add(self, lines)

@@ -7,7 +7,8 @@ local run = {
     summary = "run a scenario script",
     usage = [[
 usage: heddle run [--check] [--follow app=0,warp=3] [--checkpoint PATH]
-                  [--timeline PATH] [--results PATH] FILE.lua [name=value...]
+                  [--timeline PATH] [--results PATH] [--live DIR]
+                  FILE.lua [name=value...]
        heddle run FILE.lua --help
 
 Runs the script.  name=value arguments are in H.arg.name; the script declares
@@ -28,6 +29,9 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
                   these cycles, in so many bytes (20000000), with samples so
                   many cycles (1000) apart; the second simulation's is PATH.2
   --results PATH  write all results of the script to this file, as JSON
+  --live DIR      write once a second where a simulation is (cycle, IPC, what
+                  warps wait for, queues) to this folder, for
+                  heddle view --follow DIR
   --help          behind FILE: print its arguments, where it declares them
 ]],
 }
@@ -63,6 +67,12 @@ function run.parse(args, command)
             o.results = a:match "=(.*)" or table.remove(args, i + 1) or ""
             if o.results == "" then
                 cli.usage("run: --results: a path is expected")
+            end
+        elseif options and not o.file and command == "run"
+            and (a == "--live" or a:find "^%-%-live=") then
+            o.live = a:match "=(.*)" or table.remove(args, i + 1) or ""
+            if o.live == "" then
+                cli.usage("%s: --live: a folder is expected", command)
             end
         elseif options and not o.file and a:find("^%-.") then
             cli.usage("%s: unknown option '%s'", command, a)

@@ -8,7 +8,7 @@ local cli = require "heddle.cli"
 local core = require "heddle.core"
 
 local M = {
-    summary = "write a page of results to explore, or watch a series",
+    summary = "write a page of results to explore, or watch what runs",
     usage = [[
 usage: heddle view [-o PAGE.html] FILE... [name=value...]
        heddle view --follow STORE [port=N]
@@ -16,8 +16,8 @@ usage: heddle view [-o PAGE.html] FILE... [name=value...]
 Writes one HTML page, which needs no other file and no network, from results: a
 JSON that H.report.json wrote, the folder of a store (out/cache), the
 results.sqlite of experiments.  On it: runs to pick, what differs between them
-with the greatest relative change first, where warps' time went, latency by
-stage, intervals, histograms.
+with the greatest relative change first, a metric against a setting as lines, bars
+or a heat map, where warps' time went, latency by stage, intervals, histograms.
 
   -o PAGE         where to; - is standard output; else beside the first FILE
   filter=WORDS    only runs that have all of the words in label, machine,
@@ -26,8 +26,9 @@ stage, intervals, histograms.
   title=TEXT      its heading
 
 With --follow it writes nothing, but serves what a series that keeps its results
-in STORE has done, does and will do, and the page of what is there already, to
-browsers on this machine, until Ctrl-C.
+in STORE has done, does and will do, where simulations are that were run with
+heddle run --live STORE, and the page of what is there already, to browsers on
+this machine, until Ctrl-C.
 
   port=N          the port on 127.0.0.1 (0: one that is free); printed
   filter=, size=  of the page of what is there

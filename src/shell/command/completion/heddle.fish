@@ -25,6 +25,7 @@ complete -c heddle -n __fish_is_first_arg -l help -l version
 complete -c heddle -n '__heddle_is run; or __heddle_is repl' -l check -F
 complete -c heddle -n '__heddle_is run' -l follow -x
 complete -c heddle -n '__heddle_is run' -l checkpoint -rF
+complete -c heddle -n '__heddle_is run' -l live -rF
 complete -c heddle -n '__heddle_is run' -l timeline -rF
 complete -c heddle -n '__heddle_is run' -l results -rF
 complete -c heddle -n '__heddle_is help' -a "$commands"
