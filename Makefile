@@ -13,6 +13,8 @@
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall
 #   make check-slurm
 #                   the tests on a real Slurm, which it installs
+#   make check-pages
+#                   pages in a browser, which it installs
 #   make html       the manual as linked pages, in build/html/
 #   make dist       build/heddle-VERSION.tar.gz, of what is committed
 #   make deb        packages for Debian of that, in build/deb/
@@ -290,6 +292,15 @@ check-slurm:
 	@$(MAKE) $(AT_ONCE) --no-print-directory all
 	@SLURM_TESTS=yes HEDDLE_BUILD=$(B) prove -v --exec t/run t/722-slurm.lua
 
+# The pages in a browser of a telephone's width and of a screen's, which is installed;
+# without one these tests read their text alone.
+PAGES_TESTS = t/729-view.t t/731-view-follow.t t/779-pages.t
+check-pages:
+	@src/dev/deps check
+	@src/dev/deps pages
+	@$(MAKE) $(AT_ONCE) --no-print-directory all
+	@HEDDLE_BUILD=$(B) prove --exec t/run $(PAGES_TESTS)
+
 # What `make check` does a little of: all pairs of policies on all presets, and
 # answers and faults at random.  SOAK_SEEDS=2,3 draws others.
 SOAK_SEEDS ?= 1
@@ -481,6 +492,6 @@ help:
 
 -include $(LIB_OBJ:.o=.d) $(SHELL_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 -include $(TEST_BIN:=.d) $(BENCH_BIN:=.d) $(FUZZ)/fuzz.d
-.PHONY: all tests demo validate check check-slurm test soak bench bench-instructions \
+.PHONY: all tests demo validate check check-slurm check-pages test soak bench bench-instructions \
     bench-parts fuzz lint mutate path install install-command install-library \
     uninstall html dist deb release-notes clean help always
