@@ -72,7 +72,7 @@ for s, v in ipairs(r) do
         rows[#rows + 1] = { names[s], of.name, ("%.3f"):format(m.ws),
             ("%.3f"):format(math.min(table.unpack(m.each))),
             ("%.0f"):format(report.metric(m.run, "walks") or 0),
-            ("%.1f"):format(report.metric(m.run, "walk_cycles") or 0),
+            ("%.1f"):format(report.metric(m.run, "walk_latency") or 0),
             ("%.1f"):format(report.metric(m.run, "walk_wait_cycles") or 0),
             tostring(report.counter(m.run, "policy.dws.stolen") or 0) }
     end

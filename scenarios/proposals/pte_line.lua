@@ -42,7 +42,7 @@ x:say("alone on %d cores, size %s, %d cycles after %d of warm-up", 30, x.size,
 local all = common.alone(x, machine, designs)
 common.show(x, all, designs, {
     common.metric("walks", "walks"),
-    common.metric("walk, cycles", "walk_cycles"),
+    common.metric("walk, cycles", "walk_latency"),
     common.metric("waits, cycles", "walk_wait_cycles"),
     { "neighbours", function(r)
         return common.count(r, "fill.asked") + common.count(r, "prefetch.started") end },

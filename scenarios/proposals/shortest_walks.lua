@@ -33,7 +33,7 @@ x:say("alone on %d cores, size %s, %d cycles after %d of warm-up, 8 walkers", 30
     x.size, x.cycles, x.warmup)
 local columns = {
     common.metric("walks", "walks"), common.metric("waits, cycles", "walk_wait_cycles"),
-    common.metric("walk, cycles", "walk_cycles"),
+    common.metric("walk, cycles", "walk_latency"),
     common.metric("walks at once", "concurrent_walks"),
     common.percent("time waiting for walks", "time_walk"),
 }
