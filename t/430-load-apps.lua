@@ -6,7 +6,7 @@ kernel and buffer is counted, and the counts are those of the closed forms of
 the benchmark (warps x loop rounds x accesses), which stand in t/apps/; nothing
 else is accessed.  Instructions for a unit of work match the measured totals.
 Footprints of all sizes equal the sum of the buffers (T) and the published ones
-(S, M, L, and XL where an application has it).
+(S, M, L, and XL and XXL where an application has them).
 
 SPDX-License-Identifier: MIT
 ]]
@@ -185,12 +185,13 @@ test("size R is what was released", function()
     equal(app.size(app.get "LUD", "R").truncated, nil, "LUD is not cut")
 end)
 
-test("footprints at S, M, L and XL are the published ones", function()
+test("footprints at S, M, L, XL and XXL are the published ones", function()
     for _, name in ipairs(app.names()) do
         local a, mb = app.get(name), form(name).published
         equal(a.sizes.XL ~= nil, mb.XL ~= nil, name .. " has XL")
+        equal(a.sizes.XXL ~= nil, mb.XXL ~= nil, name .. " has XXL")
         local published = { S = mb[1], M = mb[2], L = mb[3], XL = mb.XL,
-            R = mb.R }
+            XXL = mb.XXL, R = mb.R }
         for size, want in pairs(published) do
             local s = app.size(a, size)
             local ratio = s.footprint / (want * 1e6)

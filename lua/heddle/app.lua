@@ -18,7 +18,8 @@ of Pichai et al. have XL, too: the 1 GB that their TLB miss rates need; building
 one takes seconds and, where contents drive the addresses, as much memory as the
 buffers.  Programs of today but for HASHJOIN and KMER have an XL of 4 to 17 GB, for
 machines with less memory; it begins in seconds and takes some 100 MB, since what would
-need memory is computed.  The footprint of a size does not depend on where a long run is
+need memory is computed.  PCHASE, EMBBAG, TRAINCYC, RADIX and KVSWAP have XXL, 100 to 137 GB,
+for cards of 80 GB and less, which takes the host no more.  The footprint of a size does not depend on where a long run is
 cut off; a cut is said in words by truncated(p).  Papers call some programs by other
 names; these aliases are found, too, and explain shows them.
 
@@ -98,7 +99,7 @@ local ALIASES = {
     { "GUPS", "GUP", "HPCC, Mosaic" },
     { "MEMCACHED", "MEMC", "Pichai" },
 }
-local SIZES = { "T", "R", "S", "M", "L", "XL" } -- R and XL: some have it
+local SIZES = { "T", "R", "S", "M", "L", "XL", "XXL" } -- R and from XL on: some have it
 
 -- Names in alphabetical order; a copy.
 function M.names()

@@ -461,7 +461,7 @@ local function parameter(a, name, default, x)
     return v
 end
 
-local SIZE_ORDER = { T = 1, R = 2, S = 3, M = 4, L = 5, XL = 6 }
+local SIZE_ORDER = { T = 1, R = 2, S = 3, M = 4, L = 5, XL = 6, XXL = 7 }
 
 -- Names of sizes, from small to large; others behind them.
 local function size_names(a)

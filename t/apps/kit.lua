@@ -5,7 +5,7 @@ A file t/apps/NAME.lua returns
     counts(params, instance)   { ["kernel load|store|atomic buffer"] = number
                                of warp instructions }, and optionally a check
                                (total, barriers, memory), each by kernel
-    published                  { S, M, L [, XL = ] } in MB, as the papers' tables have
+    published                  { S, M, L [, XL =, XXL = ] } in MB, as the papers' tables have
                                them; footprints must agree within 2 %
     figures()                  { { what, measured, published }, ... }: reference
                                figures, checked within 5 %

@@ -76,5 +76,6 @@ return {
     },
     figures = figures,
     -- 4096 seqs len layers, and room for those that move, as long as they are drawn
-    published = { 33.6 + 4.2, 164 + 28, 1311 + 142, XL = 5243 + 568 },
+    published = { 33.6 + 4.2, 164 + 28, 1311 + 142, XL = 5243 + 568,
+        XXL = 20 * (5243 + 568) },
 }

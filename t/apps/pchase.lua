@@ -47,5 +47,5 @@ return {
         { stride = 128, bytes = 8192 },
     },
     figures = figures,
-    published = { 16.8, 134, 1074, XL = 17180 }, -- bytes
+    published = { 16.8, 134, 1074, XL = 17180, XXL = 137439 }, -- bytes
 }

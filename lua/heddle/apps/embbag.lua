@@ -155,6 +155,7 @@ return app {
         M = { tables = 8, rows = 40000, bags = 8192 },
         L = { tables = 16, rows = 125000, bags = 16384 },
         XL = { tables = 16, rows = 1000000, bags = 16384 },
+        XXL = { tables = 26, rows = 7500000, bags = 4096 }, -- as MLPerf's, 100 GB
     },
     footprint = function(p)
         local n = p.tables * p.bags * p.pooling // 100

@@ -226,6 +226,8 @@ return app {
             lengths = "conv" },
         XL = { seqs = 256, active = 128, moved = 16, len = 1250,
             lengths = "conv", layers = 4 },
+        XXL = { seqs = 256, active = 128, moved = 16, len = 1250,
+            lengths = "conv", heads = 64, layers = 80 }, -- Llama-3.1-70B
     },
     footprint = function(p)
         local s = plan(p)

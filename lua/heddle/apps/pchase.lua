@@ -81,6 +81,7 @@ return app {
         M = { bytes = 128 << 20, stride = 65536 },
         L = { bytes = 1 << 30, stride = 2 << 20 },
         XL = { bytes = 16 << 30, stride = 2 << 20 },
+        XXL = { bytes = 128 << 30, stride = 2 << 20 },
     },
     footprint = function(p) return p.bytes + 8 * p.chains end,
 

@@ -35,8 +35,8 @@ local app, kernel, u32 = h.app, h.kernel, h.u32
 local TILE, BLOCK = 4096, 256
 
 local function check(p)
-    h.check(p.n > 0 and p.n % TILE == 0 and p.n < 1 << 31,
-        ("RADIX: n = %d is not a multiple of %d below 2^31"):format(p.n, TILE))
+    h.check(p.n > 0 and p.n % TILE == 0 and p.n < 1 << 36,
+        ("RADIX: n = %d is not a multiple of %d below 2^36"):format(p.n, TILE))
     h.check(p.bits >= 2 and p.bits <= 11 and p.passes > 0,
         ("RADIX: bits = %d, passes = %d: 2 to 11 bits are possible, passes not 0")
             :format(p.bits, p.passes))
@@ -155,6 +155,7 @@ return app {
         M = { n = 1 << 23 },
         L = { n = 1 << 26 },
         XL = { n = 1 << 28 },
+        XXL = { n = 6 << 30 },
     },
     footprint = function(p)
         return 16 * p.n + 4 * (p.n // TILE << p.bits)

@@ -84,6 +84,7 @@ return app {
         M = { hidden = 512, heads = 8, seqs = 4, len = 256 },
         L = { hidden = 1024, heads = 16, len = 512, layers = 4 },
         XL = { hidden = 2048, heads = 16, seqs = 4, len = 1024, layers = 6 },
+        XXL = { hidden = 8192, heads = 64, seqs = 4, len = 2048, layers = 6 },
     },
     footprint = function(p)
         local weights, stash, output = bytes(p)

@@ -198,7 +198,7 @@ local function anything(scope)
 end
 
 local function sizes()
-    return { "L", "M", "R", "S", "T", "XL" }
+    return { "L", "M", "R", "S", "T", "XL", "XXL" }
 end
 
 local function measured(scope)

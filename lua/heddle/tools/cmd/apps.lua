@@ -22,7 +22,7 @@ that returns one; parameters of such a file are name=value.  It prints
 instructions, lanes, lines and pages of an access, footprint, reuse, sharing
 between kernels, TLB miss rates, and the classes of MASK and ETC.
 
-  size=S          T, R (as MASK and Mosaic released it), S, M, L or XL
+  size=S          T, R (as MASK and Mosaic released it), S, M, L, XL or XXL
   machine=NAME    what they run on (maxwell); group.name=value changes it
   suite=NAME      only the applications of a paper: mask, etc, mesc, pichai; or of
                   today: modern, llm, graph, db, sparse, recsys
