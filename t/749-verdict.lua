@@ -1,7 +1,9 @@
--- 749-verdict.lua - pins: when a number agrees with a paper's (verdict.lua).
+-- 749-verdict.lua - pins: when a number agrees with a paper's (verdict.lua); what
+-- heddle_model(7) says of scores is what scenarios/scores/ has.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
+local files = require "lib.files"
 local verdict = require "heddle.verdict"
 
 local function row(q)
@@ -111,4 +113,51 @@ local q = row { kind = "loss", paper = 40.6, heddle = 39 }
 tap.is(verdict.depends(q, { { "M", 39 }, { "R", 10 } }), "M", "one of two")
 tap.is(verdict.depends(q, { { "M", 39 }, { "R", 41 } }), nil, "both")
 tap.is(verdict.depends(q, { { "M", 39 } }), nil, "no choice")
+-- ---- what is published ------------------------------------------------------------
+
+--- What a file of scored rows adds up to, as the manual's table has it.
+local function tally(path)
+    local n = { match = 0, near = 0, off = 0, yes = 0, way = 0, right = 0, pairs = 0 }
+    local head
+    for line in files.read(path):gmatch "[^\r\n]+" do
+        -- a name may have commas: the fields behind it are counted from the end
+        local f, quoted = {}, {}
+        local rest = line:gsub('"[^"]*"', function(s)
+            quoted[#quoted + 1] = s:sub(2, -2)
+            return "\1"
+        end)
+        local i = 0
+        for v in (rest .. ","):gmatch "([^,]*)," do
+            f[#f + 1] = v:gsub("\1", function()
+                i = i + 1
+                return quoted[i]
+            end)
+        end
+        if not head then
+            head = {}
+            for k, v in ipairs(f) do head[v] = k end
+        else
+            local v, d = f[head.verdict], f[head.direction]
+            n[v] = n[v] and n[v] + 1
+            if v ~= "calibrated" and d ~= "" then
+                n.way, n.yes = n.way + 1, n.yes + (d == "yes" and 1 or 0)
+            end
+            n.right = n.right + (tonumber(f[head.concordant]) or 0)
+            n.pairs = n.pairs + (tonumber(f[head.pairs]) or 0)
+        end
+    end
+    return ("%d Ta %d Ta %d Ta %d of %d Ta %g of %d"):format(n.match + n.near + n.off,
+        n.match, n.near, n.yes, n.way, n.right, n.pairs)
+end
+
+local manual = files.read("man/heddle_model.7")
+    :match "\n%.\\\" scores;(.-)\n%.\\\" end of scores"
+local files_of = files.output "ls scenarios/scores"
+tap.ok(files_of:find "mesc", "there are scores")
+for paper in files_of:gmatch "(%w+)%.csv" do
+    local said = manual:match("\n%.It " .. paper .. " Ta ([^\n]+)")
+    tap.is(tally("scenarios/scores/" .. paper .. ".csv"), said,
+        paper .. ": the manual's row is the file's")
+end
+
 tap.done()

@@ -58,7 +58,7 @@ expect 0 "the command" without "$dir/prefix/bin/heddle" explain l2tlb.entries
 expect 0 "a scenario" without "$dir/prefix/bin/heddle" run --results "$dir/r.json" \
     "$dir/prefix/share/heddle/scenarios/tlb-contention.lua" size=T cycles=1000 \
     warmup=100 machines=maxwell svg="$dir/chart.svg"
-has out "What translation costs" "prints its tables"
+has out "mean loss on" "prints its tables"
 [ -s "$dir/chart.svg" ] && [ -s "$dir/r.json" ]
 told $? "and writes its files"
 plan

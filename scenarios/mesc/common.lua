@@ -24,6 +24,8 @@
 -- with n = 1000 (variant=n-1000; NW 1008), and with addresses hashed in L2 slices,
 -- their sets and DRAM channels (variant=hashed), as sides that are powers of two
 -- collide there.
+-- What came out whole is in ../scores/mesc.csv and heddle_model(7).
+--
 -- Performance is warp instructions a cycle, which are the same under every design;
 -- THP is the 100 % of all figures.
 --
