@@ -9,7 +9,8 @@ SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
-local uvm = scenarios.of("uvm", { other = { common = true, programs = true },
+local uvm = scenarios.of("uvm", { other = { common = true, programs = true,
+        advised = true }, -- t/752
     words = { allen = "only=stream", oversubscribe = "programs=BFS2",
         pair = "pairs=BFS2+LPS", prefetch = "programs=BFS2",
         thrash = "programs=BFS2" } })

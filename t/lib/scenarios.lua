@@ -4,6 +4,7 @@
 --     local mask = scenarios.of("mask", { other = { common = true },
 --         words = { causes = "only=base" }, more = "cycles=12000" })
 --     mask:all(18)               tests of each, of which there are so many or more
+--     mask:only "fig03"          tests of one
 --     mask:again "fig03"         a second run simulates nothing, says the same
 --     local ok, text = mask:run("fig03", "with=l1tlb.mshrs=1")
 --     mask:done()
@@ -89,6 +90,9 @@ function Paper:all(least)
         test(self, name)
     end
 end
+
+--- One of them, which all() leaves to another test.
+function Paper:only(name) test(self, name) end
 
 function Paper:again(name)
     local _, text = self:run(name)
