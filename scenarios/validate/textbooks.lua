@@ -4,10 +4,21 @@
 -- The card of these figures reads memory at 60 % of its peak, so the clock of its DRAM
 -- is fitted to one of them, add of 8,192 x 8,192 (rtx2060-slow in cards.lua); hist adds
 -- to one word once a cycle, which is where core.atomics of the preset is from.  The
--- others are tests.  Products of matrices and vectors take half of the card's time here,
--- whatever their size: a load of a warp of up to four lines takes one cycle of the L1
--- here.  That the card's L1 moves fewer bytes a cycle is a guess that was not tried;
--- nothing was changed for it.
+-- others are tests.  Products of matrices and vectors take half of the card's time here:
+-- the L1 is too fast for them.  One setting at a time, in microseconds:
+--
+--                              card    here  l1cache.ports  core.memory_interval
+--                                               = 2     = 1        = 8
+--   matvec_simple 1024          313     154     212     387        156
+--   matmul_simple 512           480     266       -     354        360
+--
+-- So matvec, whose loads are of 32 lines, is bound by look-ups of lines: four a cycle
+-- (AS: gpgpu_l1_banks), where the card is between one and two.  Of matmul, whose loads
+-- are of one and two, two fifths of what lacks is that, or that a sub-core starts a load
+-- every two cycles (core.memory_interval) and not every eight, as with the 4 load/store
+-- units that a white paper gives it; with both it takes 363.  Other settings do not
+-- move matvec: l1cache.latency = 64 153, xbar.bytes = 16 150, l2cache.queue = 8 154;
+-- l1cache.mshrs = 64 is 502.  Nothing was changed for it: these rows are tests.
 --
 -- Times are those of launches back to back, which take 0.005 ms at
 -- least there and nothing here; where the arrays fit the L2, the second of two launches
