@@ -220,13 +220,13 @@ end)
 
 -- Twin: those numbers one edge after the other, and rows as lists.
 local function naive_rmat(o)
-    local function mix(x)
+    local function hash(x)
         x = x + 0x9e3779b97f4a7c15
         x = (x ~ (x >> 30)) * 0xbf58476d1ce4e5b9
         x = (x ~ (x >> 27)) * 0x94d049bb133111eb
         return x ~ (x >> 31)
     end
-    local n, key, drawn = 1 << o.scale, mix(o.seed ~ mix(0x67726101)), 0
+    local n, key, drawn = 1 << o.scale, hash(o.seed ~ hash(0x67726101)), 0
     local name = o.permute and generate.permutation { n = n, seed = o.seed }
     local cut = { math.floor(0.57 * 2 ^ 32), math.floor((0.57 + 0.19) * 2 ^ 32),
         math.floor((0.57 + 0.19 + 0.19) * 2 ^ 32) }
@@ -235,7 +235,7 @@ local function naive_rmat(o)
     for _ = 1, o.edges do
         local u, w = 0, 0
         for _ = 1, o.scale do
-            local x = mix(key + mix(drawn)) >> 32
+            local x = hash(key + hash(drawn)) >> 32
             local q = (x >= cut[1] and 1 or 0) + (x >= cut[2] and 1 or 0)
                 + (x >= cut[3] and 1 or 0)
             u, w, drawn = u << 1 | q >> 1, w << 1 | q & 1, drawn + 1

@@ -35,7 +35,6 @@ local uvm = require "common"
 local k, total = H.kernel, uvm.total
 
 local arg = H.args(experiment.args { programs = "", machine = "v100" })
-local full = arg.scale == "full"
 
 -- By scale: parameters; and the buffer that is spoken of.
 local PROGRAMS = {
