@@ -764,6 +764,8 @@ do
             { grid = 4, block = 64 }, function(t)
                 t:shared(t.lane * 8)
                 t:atomic("add", b.bin, t.gid % 8, 1)
+                t:copy(b.bin, t.tid)
+                t:copy_commit()
             end) } end }) },
         { ["core.classes"] = true, ["core.atomics"] = "word" }, { check = true })
     sim:run()
