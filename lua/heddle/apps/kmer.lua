@@ -112,6 +112,7 @@ return app {
         S = { genome = 300000 },
         M = { genome = 3000000 },
         L = { genome = 20000000 },
+        XL = { genome = 200000000 },
     },
     footprint = function(p)
         return 16 * slots(p) + 8 * (reads(p) * p.len // 32 + 2)

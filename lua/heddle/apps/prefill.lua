@@ -40,7 +40,8 @@ Llama-3.1-8B, T apart.
 Approximated: values are not computed, since no address and no branch depends on
 them; a round's copies are issued at once, not between its tensor instructions, where
 cutlass spreads them; the instructions between are guesses (alu_round, alu_tile), those
-of tensor cores and of shared memory follow from the tiles; norms, rotary embedding and the residual sum are left out.
+of tensor cores and of shared memory follow from the tiles; norms, rotary embedding and
+the residual sum are left out.
 
 SPDX-License-Identifier: MIT
 ]]

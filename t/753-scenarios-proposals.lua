@@ -1,5 +1,5 @@
 --[[
-752-scenarios-proposals.lua - the pages of scenarios/proposals, with few programs.
+753-scenarios-proposals.lua - the pages of scenarios/proposals, with few programs.
 
 Pinned: what lib/scenarios.lua says of each; of neighbours that were asked for each has
 one fate; a walker that steals loses nothing against a partition for the application
