@@ -87,8 +87,8 @@ end
 
 function Canvas:text(x, y, text, o)
     o = o or {}
-    self:add("<text x='%s' y='%s' font-size='%d' fill='%s'%s%s%s>%s</text>",
-        n(x), n(y), o.size or 12, o.fill or "#333",
+    self:add("<text x='%s' y='%s' font-size='%s' fill='%s'%s%s%s>%s</text>",
+        n(x), n(y), n(o.size or 12), o.fill or "#333",
         o.anchor and " text-anchor='" .. o.anchor .. "'" or "",
         o.bold and " font-weight='bold'" or "",
         o.turn and (" transform='rotate(-%d %s %s)'"):format(o.turn, n(x),
@@ -112,6 +112,7 @@ end
 --- An empty picture.
 function canvas.new(width, height)
     local c = setmetatable({}, Canvas)
+    width, height = math.ceil(width), math.ceil(height)
     c:add("<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' "
         .. "viewBox='0 0 %d %d' %s>", width, height, width, height, FONT)
     c:add("<rect class='bg' width='%d' height='%d' fill='white'/>", width,
