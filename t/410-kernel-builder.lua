@@ -38,7 +38,7 @@ end
 -- The instructions of the kernel: { { op, imm, wait }, ... }, registers.
 local function code_of(fn)
     local inst = one(fn):instance()
-    local code = assemble.assemble(build.run(inst.kernels[1], thread.new),
+    local code = assemble.assemble(build.run(inst.kernels[1], thread.new, thread.check_copies),
         inst.buffers)
     local regs, args, n, at = string.unpack("<I2I2I4", code, 97)
     local list = {}
