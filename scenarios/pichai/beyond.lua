@@ -10,11 +10,11 @@
 --
 -- What came out (scale=full): with a shared TLB and 64 walkers no miss waits for one,
 -- and neither schedulers (CCWS -1.0 %, TCWS +0.3 %) nor batches (+0.3 %) find much.
--- With 8 walkers for all 30 cores batches gain 85 %, with one they make a pair 9.4
--- times as fast, and it does 79 % of what 64 walkers do: a walk then reads 1.6 entries
--- of 4.  TLB-aware compaction has 2.4 pages an instruction of a formed warp instead of
--- 4.1; MUM gains 9 % by it and 11 % by compaction without, and MEMC loses a third to
--- either.
+-- With 8 walkers for all 30 cores batches gain 88 %, with one they make a pair 11.4
+-- times as fast, and it does 97 % of what 64 walkers do: a walk then reads 1.6 entries
+-- of 4, since walks that miss meanwhile join the batch.  TLB-aware compaction has 2.4
+-- pages an instruction of a formed warp instead of 4.1; MUM gains 9 % by it and 11 % by
+-- compaction without, and MEMC loses a third to either.
 --
 --     heddle run scenarios/pichai/beyond.lua [scale=full] [pairs=3DS_BP,MM_CONS]
 --
