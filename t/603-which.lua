@@ -67,8 +67,8 @@ local function buffer(type, count, data)
     return function() program.new "p":buffer("b", type, count, true, data) end
 end
 local data = generate.ints { n = 100, lo = 0, hi = 9 }
-tap.raises(buffer("i64", 100, data), "its data is of type i32, and the buffer of "
-    .. "i64", "another type")
+tap.raises(buffer("u32", 100, data), "its data is of type i32, and the buffer of "
+    .. "u32", "another type")
 tap.raises(buffer("i32", 64, data), "its data has 100 elements, and the buffer 64",
     "more elements")
 

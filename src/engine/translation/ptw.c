@@ -133,7 +133,12 @@ static void walk_queue(struct hd_unit *u, uint32_t walk)
 
     u->walk[walk].state = HD_WALK_WAITS;
     u->queue[hd_unit_place(s->queue_first, s->waiting++, u->miss.room)] = walk;
-    hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK], s->waiting);
+}
+
+static void walk_waits(struct hd_unit *u)
+{
+    hd_unit_peak(&hd_walk_row(u, HD_APP_NONE)[HD_WALK_QUEUE_PEAK],
+                 u->s->waiting);
 }
 
 HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -152,6 +157,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->bits = 0;
     if (u->batch != NULL) {
         walk_queue(u, walk);
+        walk_waits(u);
         hd_batch_call(u, hd_max_u64(now, w->ready));
         return;
     }
@@ -163,6 +169,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     walk_queue(u, walk);
     if (HD_UNLIKELY(u->m->chosen))
         hd_pick_dispatch(u, now);
+    walk_waits(u);
 }
 
 /* ---- the end of a walk ------------------------------------------------ */
