@@ -755,6 +755,33 @@ for _, t in ipairs { { to = "l2tlb" }, { to = "l2tlb", queue = 1 },
     sim:close()
 end
 
+-- Pages that come with a walk's answer: each has one fate, and those that are filled
+-- are of use, or not, or still there.
+do
+    local sim = whole.sim({ whole.random(32, 60, 1) }, whole.join(whole.SMALL,
+        { ["fill.queue"] = 3 }), { check = true })
+    sim:use { name = "filler", state = { n = 0 },
+        tlb_insert = function(q, s)
+            return q.cause == "policy" and s.n % 4 == 0 and "skip" or "normal"
+        end,
+        watch = { walk_done = function(n, s)
+            local by = { 1, 0, 40, 1 << 30, 2 }
+            s.n = s.n + 1
+            for k = 1, #by do
+                fill(n.app, -- luacheck: globals fill
+                    n.vpn + by[(s.n + k) % #by + 1])
+            end
+        end } }
+    sim:run()
+    local f, p = sim:counters().fill, sim:counters().prefetch
+    tap.is(f.asked, f.filled + f.there + f.refused + f.absent + f.kept_out
+        + f.dropped, "pages that come with a walk's answer")
+    tap.is(p.filled, f.filled, "what policies have filled")
+    tap.ok(p.useful + p.unused <= p.filled, "their ends")
+    touch(sim)
+    sim:close()
+end
+
 -- Classes of instructions, banks, atomics by lanes: each lane's word is carried.
 do
     local k = H.kernel
