@@ -12,6 +12,8 @@ import threading
 import time
 
 import heddle
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
 from heddle import scenario, simulation
 from tap import done, ok, raises, same
 
@@ -94,7 +96,8 @@ same([r["seed"] for r in heddle.rows(run)], [1, 2, 3], "results of a series")
 # ---- Ctrl-C in a scenario, in a process of its own
 endless = write("endless.lua", 'io.stderr:write("begun\\n") while true do end')
 program = write("c.py", """
-import heddle, sys
+import heddle, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
 try:
     heddle.run(sys.argv[1])
 except KeyboardInterrupt:
