@@ -12,10 +12,10 @@ import threading
 import time
 
 import heddle
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
 from heddle import scenario, simulation
 from tap import done, ok, raises, same
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
 
 folder = sys.argv[1]
 at = lambda name: os.path.join(folder, name)
