@@ -106,7 +106,7 @@ HD_HOT void hd_ptw_occupy(struct hd_unit *u, hd_time now, uint32_t walk,
     u->s->walkers++;
     u->s->seats_of[w->app]++;
     w->walker = (uint16_t)walker;
-    hd_walk_seat(u, walker, true);
+    hd_walk_seat(u, walker);
     w->state = HD_WALK_RUNS;
     w->began = at;
     if (at == now && !u->starting)
@@ -177,7 +177,7 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
 static inline void walk_free(struct hd_unit *u, uint32_t walker)
 {
     u->s->walkers--;
-    hd_walk_seat(u, walker, false);
+    hd_walk_seat(u, walker);
 }
 
 /* A free walker takes up a walk that waits, or another does. */

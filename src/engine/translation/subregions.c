@@ -145,7 +145,7 @@ bool hd_subregions_stay(struct hd_unit *u, hd_time now, const struct hd_walk *w,
                           .app = w->app};
     if (u->batch == NULL) {
         u->s->walkers++;
-        hd_walk_seat(u, w->walker, true);
+        hd_walk_seat(u, w->walker);
     } else {
         u->batch[w->batch].left++;
     }

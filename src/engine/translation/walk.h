@@ -95,12 +95,10 @@ static HD_INLINE void hd_walk_send_read(const struct hd_mmu *m, hd_time now,
     m->w.memory.send(m->w.memory.self, now, r);
 }
 
-/* A walker is in use, or free again. */
-static inline void hd_walk_seat(struct hd_unit *u, uint32_t walker, bool taken)
+/* A walker is in use, or free again: what it was not. */
+static inline void hd_walk_seat(struct hd_unit *u, uint32_t walker)
 {
-    uint64_t bit = 1ull << walker % 64, *word = &u->seat[walker / 64];
-
-    *word = taken ? *word | bit : *word & ~bit;
+    u->seat[walker / 64] ^= 1ull << walker % 64;
 }
 
 /* What a policy says of a step (walk_step); walk and pc as in hd_walk_spared.
