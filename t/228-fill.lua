@@ -123,8 +123,15 @@ local function asks(...)
         fill(table.unpack(args, 1, args.n))
     end }
 end
-refused("another application's page", asks(1, 1), "page 0x1 of application 1, but the "
-    .. "walk is application 0's")
+refused("an application that is none", asks(1, 1), "no application 1")
+do -- the walk's, of two, is at hand
+    local sim <close> = whole.sim({ "GUP", "ATAX" }, whole.SMALL)
+    sim:use { name = "asks", tlb_fill = function(q) fill(1 - q.app, q.vpn) end }
+    local ok, err = pcall(sim.run, sim)
+    err = type(err) == "table" and err.message or tostring(err)
+    tap.ok(not ok and err:find "of application %d, but the walk is application %d's",
+        "another application's page", err)
+end
 refused("a page that cannot be", asks(0, 1 << 40), "page 0x10000000000")
 refused("a core that is none", asks(0, 1, { core = 99 }), "core 99")
 refused("a TLB that is none", asks(0, 1, { to = "l3tlb" }), "l2tlb|l1tlb|l1side")

@@ -281,17 +281,7 @@ runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["fill.queue"] = 3 }, apps = { whole.random(32, 60, 1) },
-    policies = { { name = "filler", state = { n = 0 },
-        tlb_insert = function(q, s)
-            return q.cause == "policy" and s.n % 4 == 0 and "skip" or "normal"
-        end,
-        watch = { walk_done = function(n, s)
-            local by = { 1, 0, 40, 1 << 30, 2 }
-            s.n = s.n + 1
-            for k = 1, #by do
-                fill(n.app, n.vpn + by[(s.n + k) % #by + 1])
-            end
-        end } } } }
+    policies = { whole.filler() } }
 
 -- Levels of uTLBs: few MSHRs, sub-entries, pages that leave and fault.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {

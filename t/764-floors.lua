@@ -241,7 +241,7 @@ end
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,279 what is reached: 5,740, and 2,539 of headers
+-- budget of both lists together, 8,645 what is reached: 5,960, and 2,685 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
@@ -256,7 +256,7 @@ fewer(stations + private, 8720, "the ten plain stations and their private header
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 19,497 what is reached: the whole of each file counts, however
+-- are the budget, 20,770 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h

@@ -760,18 +760,7 @@ end
 do
     local sim = whole.sim({ whole.random(32, 60, 1) }, whole.join(whole.SMALL,
         { ["fill.queue"] = 3 }), { check = true })
-    sim:use { name = "filler", state = { n = 0 },
-        tlb_insert = function(q, s)
-            return q.cause == "policy" and s.n % 4 == 0 and "skip" or "normal"
-        end,
-        watch = { walk_done = function(n, s)
-            local by = { 1, 0, 40, 1 << 30, 2 }
-            s.n = s.n + 1
-            for k = 1, #by do
-                fill(n.app, -- luacheck: globals fill
-                    n.vpn + by[(s.n + k) % #by + 1])
-            end
-        end } }
+    sim:use(whole.filler())
     sim:run()
     local f, p = sim:counters().fill, sim:counters().prefetch
     tap.is(f.asked, f.filled + f.there + f.refused + f.absent + f.kept_out

@@ -230,9 +230,8 @@ HEDDLE_API int heddle_start_translation(heddle_sim *s, uint64_t app,
  * last read brings with its own (fill.bytes), is filled when the walk is
  * answered, at no walk: into the L2 TLB, or an L1 TLB or the buffer beside it.
  * What comes of it is in the counters `fill`, and whether it was of use in
- * `prefetch`.  HEDDLE_EINVAL: no walk is at hand, or it is another
- * application's, or there is no such page or core; HEDDLE_ECONFIG: no such TLB,
- * or walks read no page table.
+ * `prefetch`.  HEDDLE_EPOLICY: no walk is at hand, it is another application's, or
+ * walks read no page table; the rest as heddle_start_translation.
  */
 HEDDLE_API int heddle_fill_translation(heddle_sim *s, uint64_t app,
                                        uint64_t vpn,

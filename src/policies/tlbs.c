@@ -358,28 +358,10 @@ const struct heddle_policy hd_policy_victim_tlb = {
 
 enum { REACH, LINE_TO };
 
-struct pte_line {
-    uint64_t param[2];
-};
-
-static size_t line_bytes(const struct heddle_place *p, const uint64_t *params)
-{
-    (void)p, (void)params;
-    return sizeof(struct pte_line);
-}
-
-static int line_init(void *state, const struct heddle_place *p,
-                     const uint64_t *params)
-{
-    (void)p;
-    memcpy(state, params, sizeof(struct pte_line));
-    return 0;
-}
-
 static void line_walked(void *state, const void *note)
 {
     const struct heddle_n_walk_done *n = note;
-    const struct pte_line *s = state;
+    const struct next_page *s = state; /* it has two parameters, too */
     uint64_t first = n->vpn - n->vpn % s->param[REACH];
 
     for (uint64_t k = 0; k < s->param[REACH]; k++)
@@ -404,7 +386,7 @@ const struct heddle_policy hd_policy_pte_line = {
     .source = "Pham et al., MICRO 2012; Vavouliotis et al., ISCA 2021: "
               "translations that are free where the line is",
     .params = line_params,
-    .state_bytes = line_bytes,
-    .init = line_init,
+    .state_bytes = next_bytes,
+    .init = next_init,
     .watch = {[HEDDLE_NOTE_walk_done] = line_walked},
 };

@@ -57,6 +57,22 @@ function whole.sim(names, settings, options)
     }, options or {}))
 end
 
+--- A policy that asks for pages with each walk's answer: of each fate.
+function whole.filler()
+    return { name = "filler", state = { n = 0 },
+        tlb_insert = function(q, s)
+            return q.cause == "policy" and s.n % 4 == 0 and "skip" or "normal"
+        end,
+        watch = { walk_done = function(n, s)
+            local by = { 1, 0, 40, 1 << 30, 2 }
+            s.n = s.n + 1
+            for k = 1, #by do
+                fill(n.app, -- luacheck: globals fill
+                    n.vpn + by[(s.n + k) % #by + 1])
+            end
+        end } }
+end
+
 --- A function that makes such a simulation, with policies { what, options }.
 function whole.maker(names, settings, options, policies)
     return function()

@@ -255,45 +255,15 @@ static inline hd_time horizon(const struct hd_gpu *g, hd_time now)
                       hd_min_u64(*g->env->slots->epoch, page));
 }
 
-static hd_handler core_serve;
-
-/* Requests that were sent in this instant are looked up below, and what comes
- * of it is served as if it had come by an event; else the core is to wake at t.
- */
-static HD_APART void core_asked(struct hd_core *c, hd_time now, hd_time t)
+/* Serves what comes before the horizon; when the next thing is to be served. */
+static HD_INLINE hd_time core_run(struct hd_core *c, hd_time now)
 {
-    const struct hd_treqs *p = c->gpu->treqs;
-    uint32_t treq = c->asked, next;
-
-    c->asked = HD_NONE;
-    for (; treq != HD_NONE; treq = next) {
-        next = p->v[treq].next;
-        c->below_tlb.take(c->below_tlb.self, now, treq);
-    }
-    c->awake = false;
-    if (c->s->inbox.at <= now) {
-        c->s->wake = now;
-        core_serve(c, now, 0, 0, 0);
-    } else if (hd_min_u64(t, c->s->inbox.at) != HD_NEVER) {
-        core_wake(c, hd_min_u64(t, c->s->inbox.at));
-    }
-}
-
-static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
-                              uint32_t a, uint64_t b)
-{
-    struct hd_core *c = self;
     struct hd_core_state *s = c->s;
     const int *stop = c->gpu->stop;
     hd_time end, t;
 
-    (void)what, (void)a, (void)b;
-    if (s->wake != now)
-        return; /* an earlier wake-up took its place */
     end = horizon(c->gpu, now);
-    s->wake = HD_NEVER;
     s->local = hd_max_u64(s->local, now);
-    c->awake = true;
     c->gpu->env->local = &s->local;
     if (core_next_message(s) == now && now < end && !hd_err_ends(*stop))
         core_serve_message(c, s, now); /* nothing else is before */
@@ -318,9 +288,38 @@ static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
     }
     c->gpu->env->local = NULL;
     hd_core_for(c, HD_NO_WARP);
-    if (HD_UNLIKELY(c->asked != HD_NONE)) {
-        core_asked(c, now, t);
-        return;
+    return t;
+}
+
+/* Requests that were sent in this instant are looked up below. */
+static HD_APART void core_ask(struct hd_core *c, hd_time now)
+{
+    const struct hd_treqs *p = c->gpu->treqs;
+    uint32_t treq = c->asked, next;
+
+    c->asked = HD_NONE;
+    for (; treq != HD_NONE; treq = next) {
+        next = p->v[treq].next;
+        c->below_tlb.take(c->below_tlb.self, now, treq);
+    }
+}
+
+static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
+                              uint32_t a, uint64_t b)
+{
+    struct hd_core *c = self;
+    hd_time t;
+
+    (void)what, (void)a, (void)b;
+    if (c->s->wake != now)
+        return; /* an earlier wake-up took its place */
+    c->s->wake = HD_NEVER;
+    c->awake = true;
+    t = core_run(c, now);
+    while (HD_UNLIKELY(c->asked != HD_NONE)) {
+        core_ask(c, now);
+        t = c->s->inbox.at <= now ? core_run(c, now)
+                                  : hd_min_u64(t, c->s->inbox.at);
     }
     c->awake = false;
     if (t != HD_NEVER)
@@ -329,8 +328,8 @@ static HD_HOT void core_serve(void *self, hd_time now, uint32_t what,
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* `sectors`: the answer to a load has the sectors that it asked for, and not the
- * line. */
+/* `sectors`: the answer to a load has the sectors that it asked for, and not
+ * the line. */
 static HD_INLINE void core_reply(struct hd_core *c, hd_time at, uint32_t req,
                                  bool sectors)
 {
@@ -343,15 +342,14 @@ static HD_INLINE void core_reply(struct hd_core *c, hd_time at, uint32_t req,
     at = hd_recip_up(g->per_cycle, at + g->back);
     if (q->kind == HD_REQ_WRITE) { /* of concern to a core that waits for it */
         core_push(c, &s->acks, at, 0, 0);
-        if (HD_UNLIKELY(c->owes) &&
-            q->warp != HD_NO_WARP)
+        if (HD_UNLIKELY(c->owes) && q->warp != HD_NO_WARP)
             hd_core_message(c, at, HD_MSG_STORED, q->warp, 0);
         if ((s->blocked & HD_BLOCK_STORES) != 0)
             core_told(c, at);
         return;
     }
     flits = q->kind == HD_REQ_READ && !sectors ? g->line_flits
-                                                : hd_l1d_flits(g, q->bytes);
+                                               : hd_l1d_flits(g, q->bytes);
     first = at < s->data.at;
     core_push(c, &s->data, at, req, flits);
     if (first)
@@ -383,7 +381,8 @@ static uint32_t pc_at_hand(const void *core)
 
 struct hd_client hd_core_client(struct hd_core *c)
 {
-    return (struct hd_client){c->sector != NULL ? reply_sectors : reply_data, c};
+    return (struct hd_client){c->sector != NULL ? reply_sectors : reply_data,
+                              c};
 }
 
 /* What there is to say of a translation request comes over its own network. */
@@ -566,8 +565,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
         open_line(c, &c->s->inbox) || open_line(c, &c->s->data) ||
         open_line(c, &c->s->acks))
         return -1;
-    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs,
-                     detached) != 0 ||
+    if (hd_mshr_open(&c->tlb_mshr, g->env->arena, m->l1tlb.mshrs, detached) !=
+            0 ||
         hd_mshr_open(&c->l1_mshr, g->env->arena, m->l1cache.mshrs, 0) != 0)
         return -1;
     if (hd_subcore_open(c) != 0)
@@ -575,8 +574,8 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->apart = c->sub != NULL;
     if (g->env->stats->hand.rows != 0) {
         c->apart = true;
-        c->launch = hd_arena_take(g->env->arena, HD_MAX_WARPS,
-                                  sizeof *c->launch);
+        c->launch =
+            hd_arena_take(g->env->arena, HD_MAX_WARPS, sizeof *c->launch);
         if (c->launch == NULL)
             return -1;
     }
@@ -690,7 +689,8 @@ int hd_gpu_open(struct hd_gpu *g)
     return 0;
 }
 
-int hd_core_cfg_check(const void *cfg, const char *name, struct heddle_error *err)
+int hd_core_cfg_check(const void *cfg, const char *name,
+                      struct heddle_error *err)
 {
     const struct hd_core_cfg *c = cfg;
 

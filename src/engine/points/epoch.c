@@ -342,47 +342,57 @@ int heddle_renew_limit(heddle_sim *sim, uint64_t core)
     return 0;
 }
 
+/* Whether the arguments of translate and fill can be passed on. */
+static bool epoch_fits(const struct hd_slots *s, uint64_t app,
+                       enum heddle_translate_to to, uint64_t core)
+{
+    return s->translate != NULL && app < s->registry->machine.apps &&
+           core < s->registry->machine.cores && to <= HEDDLE_TRANSLATE_TO_L1SIDE;
+}
+
+/* Why they were refused, unless that is told already; rc. */
+static int epoch_refuse(struct hd_slots *s, const char *verb, int rc,
+                        uint64_t app, uint64_t vpn, enum heddle_translate_to to,
+                        uint64_t core)
+{
+    struct heddle_error *err = &s->registry->error;
+    char name[16];
+
+    heddle_word_name(HD_WORDS_OF(translate_to), to, name, sizeof name);
+    if (rc == HEDDLE_ECONFIG)
+        hd_err_set(err, rc,
+                   "%s: this machine has no %s that takes translations", verb,
+                   name);
+    else if (rc == HEDDLE_EINVAL)
+        hd_err_set(err, rc,
+                   "%s: there is no application %" PRIu64 ", core %" PRIu64
+                   " or page 0x%" PRIx64 " to %s",
+                   verb, app, core, vpn, name);
+    return rc;
+}
+
 int heddle_start_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
                              enum heddle_translate_to to, uint64_t core)
 {
     struct hd_slots *s = hd_sim_env(sim)->slots;
-    struct heddle_error *err = &s->registry->error;
-    char name[16];
     int rc = s->translate == NULL ? HEDDLE_ECONFIG : HEDDLE_EINVAL;
 
-    heddle_word_name(HD_WORDS_OF(translate_to), to, name, sizeof name);
-    if (s->translate != NULL && app < s->registry->machine.apps &&
-        core < s->registry->machine.cores && to <= HEDDLE_TRANSLATE_TO_L1SIDE)
+    if (epoch_fits(s, app, to, core))
         rc = s->translate(s->translate_self, (uint32_t)app, vpn, to,
                           (uint32_t)core);
-    if (rc == HEDDLE_ECONFIG)
-        hd_err_set(err, rc,
-                   "translate: this machine has no %s that takes translations",
-                   name);
-    else if (rc != 0)
-        hd_err_set(err, rc,
-                   "translate: there is no application %" PRIu64 ", core %" PRIu64
-                   " or page 0x%" PRIx64 " to %s",
-                   app, core, vpn, name);
-    return rc;
+    return epoch_refuse(s, "translate", rc, app, vpn, to, core);
 }
 
 int heddle_fill_translation(heddle_sim *sim, uint64_t app, uint64_t vpn,
                             enum heddle_translate_to to, uint64_t core)
 {
     struct hd_slots *s = hd_sim_env(sim)->slots;
-    struct heddle_error *err = &s->registry->error;
+    int rc = s->translate == NULL ? HEDDLE_ECONFIG : HEDDLE_EINVAL;
 
-    if (s->fill == NULL)
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "fill: nothing is translated (sim.translation)");
-    if (to > HEDDLE_TRANSLATE_TO_L1SIDE || app > UINT32_MAX || core > UINT32_MAX)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "fill: there is no application %" PRIu64
-                          ", core %" PRIu64 " or TLB %d",
-                          app, core, (int)to);
-    return s->fill(s->translate_self, (uint32_t)app, vpn, to, (uint32_t)core,
-                   err);
+    if (epoch_fits(s, app, to, core))
+        rc = s->fill(s->translate_self, (uint32_t)app, vpn, to, (uint32_t)core,
+                     &s->registry->error);
+    return epoch_refuse(s, "fill", rc, app, vpn, to, core);
 }
 
 void hd_steer_defaults(struct hd_slots_registry *r, uint32_t tables)

@@ -186,7 +186,7 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
         hd_arena_take(env->arena, m->prefetch_cfg.queue, sizeof *u->prefetches);
     u->seat =
         hd_arena_take(env->arena, (c->walkers + 63) / 64, sizeof *u->seat);
-    u->fill = hd_arena_take(env->arena, m->fill_cfg.queue, sizeof *u->fill);
+    u->wanted = hd_arena_take(env->arena, m->fill_cfg.queue, sizeof *u->wanted);
     u->s = hd_arena_take(env->arena, 1, sizeof *u->s);
     u->walk = hd_arena_take(env->arena, misses, sizeof *u->walk);
     u->in_room = m->w.requests != 0 ? m->w.requests : m->w.treqs->numbers.room;
@@ -196,7 +196,7 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     if (c->batch > 1)
         u->batch = hd_arena_take(env->arena, c->walkers, sizeof *u->batch);
     if (u->s == NULL || u->walk == NULL || u->input == NULL ||
-        u->prefetches == NULL || u->fill == NULL || u->seat == NULL ||
+        u->prefetches == NULL || u->wanted == NULL || u->seat == NULL ||
         u->queue == NULL || (c->batch > 1 && u->batch == NULL) ||
         hd_numbers_open(&u->batches, env->arena, c->walkers) < 0 ||
         hd_mshr_open(&u->miss, env->arena, misses, 0) < 0)

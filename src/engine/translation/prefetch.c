@@ -42,6 +42,17 @@ static struct hd_prefetch *prefetch_at(const struct hd_unit *u, uint32_t i)
 
 /* ---- entering ----------------------------------------------------------- */
 
+int hd_prefetch_may(const struct hd_mmu *m, uint32_t app, uint64_t vpn,
+                    uint32_t to, uint32_t core)
+{
+    if (app >= m->env->apps || core >= m->w.cores || vpn >> 36 != 0)
+        return HEDDLE_EINVAL;
+    if (to == HEDDLE_TRANSLATE_TO_L2TLB ? m->tlb_cfg.mode.kind != HD_FULL
+                                        : !m->w.room[to])
+        return HEDDLE_ECONFIG;
+    return 0;
+}
+
 int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core)
 {
@@ -49,12 +60,10 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
     struct hd_env *env = m->env;
     const struct hd_unit *u = &m->unit[m->units > 1 ? core : 0];
     const hd_time *local = env->local;
+    int rc = hd_prefetch_may(m, app, vpn, to, core);
 
-    if (app >= env->apps || core >= m->w.cores || vpn >> 36 != 0)
-        return HEDDLE_EINVAL;
-    if (to == HEDDLE_TRANSLATE_TO_L2TLB ? m->tlb_cfg.mode.kind != HD_FULL
-                                        : !m->w.room[to])
-        return HEDDLE_ECONFIG;
+    if (rc != 0)
+        return rc;
     hd_post(env->ev, m->port[core], u->prefetch_rank,
             local != NULL ? *local + hd_max_u64(m->transit, 1)
                           : hd_events_now(env->ev) + m->tick,
@@ -130,7 +139,8 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
     s->prefetch_first =
         hd_unit_place(s->prefetch_first, 1, m->prefetch_cfg.queue);
     s->prefetch_n--;
-    there = m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
+    there =
+        m->tlb_cfg.mode.kind == HD_IDEAL || m->tlb_cfg.mode.kind == HD_FIXED;
     if (full)
         there = hd_tlb_peek(&u->tlb, p.app, vpn, &x) ||
                 (m->bypass_cfg.entries != 0 &&
@@ -139,8 +149,9 @@ static bool prefetch_look_up(struct hd_unit *u, hd_time now)
         prefetch_deliver(u, now + m->lookup, p.app, p.vpn, p.to, p.core);
     else if (there || e != HD_NONE)
         prefetch_count(u, p.app,
-              there || u->walk[e].prefetched != 0 ? HD_PREFETCH_REDUNDANT
-                                                  : HD_PREFETCH_LATE);
+                       there || u->walk[e].prefetched != 0
+                           ? HD_PREFETCH_REDUNDANT
+                           : HD_PREFETCH_LATE);
     else
         prefetch_walk(u, now + (full ? m->lookup : 0), &p, key);
     return true;

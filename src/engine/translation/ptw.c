@@ -256,8 +256,8 @@ static HD_HOT void walk_done(struct hd_unit *u, hd_time now, uint32_t walk)
 
 /* ---- the walk --------------------------------------------------------- */
 
-int64_t hd_ptw_ask_step(struct hd_unit *u, struct hd_walk *w, uint32_t walk,
-                        uint32_t pc)
+int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w,
+                        uint32_t walk, uint32_t pc)
 {
     struct heddle_q_walk_step q = {.app = w->app,
                                    .vpn = w->vpn.v,

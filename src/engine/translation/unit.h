@@ -137,7 +137,7 @@ struct hd_unit {
                        or have batches */
     struct hd_numbers batches;
     struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
-    struct hd_fill *fill;           /* arena: [fill.queue]; NULL: none */
+    struct hd_fill *wanted;         /* arena: [fill.queue]; NULL: none */
     uint32_t instance, rank, input_rank, in_room, prefetch_rank;
     const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
@@ -325,7 +325,8 @@ static inline void hd_fill_close(const struct hd_unit *u)
     u->m->asking = NULL;
 }
 
-/* A policy asks for a page (struct hd_slots): 0, or an error in err. */
+/* A policy asks for a page (struct hd_slots): 0, as hd_prefetch_may, or
+ * HEDDLE_EPOLICY with its text. */
 int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
                  uint32_t core, struct heddle_error *err);
 /* A walk ends: the pages that came with it are filled, if it has one.  Called
@@ -378,6 +379,10 @@ void hd_ptw_check(void *mmu, uint32_t unit, struct heddle_error *err);
 
 /* ---- prefetch.c --------------------------------------------------------- */
 
+/* Whether a page may be translated or filled for a policy: HEDDLE_EINVAL: there
+ * is no such application, core or page; HEDDLE_ECONFIG: no such TLB. */
+int hd_prefetch_may(const struct hd_mmu *m, uint32_t app, uint64_t vpn,
+                    uint32_t to, uint32_t core);
 /* A policy starts a translation (struct hd_slots). */
 int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
                      uint32_t core);

@@ -103,8 +103,8 @@ static inline void hd_walk_seat(struct hd_unit *u, uint32_t walker)
 
 /* What a policy says of a step (walk_step); walk and pc as in hd_walk_spared.
  */
-int64_t hd_ptw_ask_step(struct hd_unit *u, struct hd_walk *w, uint32_t walk,
-                        uint32_t pc);
+int64_t hd_ptw_ask_step(struct hd_unit *u, const struct hd_walk *w,
+                        uint32_t walk, uint32_t pc);
 
 /* Whether a walk passes its level without a read: the walk cache has the entry
  * (physical style), or a policy says so.  `walk` is its number, or HD_NONE: it

@@ -46,36 +46,27 @@ int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
     struct hd_mmu *m = mmu;
     struct hd_unit *u = m->asking;
     const struct hd_walk *w = u != NULL ? &u->walk[m->asking_for] : NULL;
+    int rc = hd_prefetch_may(m, app, vpn, to, core);
 
     if (w == NULL)
-        return hd_err_set(err, HEDDLE_EINVAL,
+        return hd_err_set(err, HEDDLE_EPOLICY,
                           "fill: only in walk_step, walk_done and tlb_fill is "
                           "there a walk with whose answer a page can come");
     if (app != w->app)
-        return hd_err_set(err, HEDDLE_EINVAL,
+        return hd_err_set(err, HEDDLE_EPOLICY,
                           "fill: page 0x%llx of application %u, but the walk "
                           "is application %u's",
                           (unsigned long long)vpn, app, w->app);
-    if (core >= m->w.cores || vpn >> 36 != 0)
-        return hd_err_set(err, HEDDLE_EINVAL,
-                          "fill: there is no core %u or page 0x%llx", core,
-                          (unsigned long long)vpn);
-    if (to == HEDDLE_TRANSLATE_TO_L2TLB ? m->tlb_cfg.mode.kind != HD_FULL
-                                        : !m->w.room[to])
-        return hd_err_set(err, HEDDLE_ECONFIG,
-                          "fill: this machine has no %s that takes "
-                          "translations",
-                          to == HEDDLE_TRANSLATE_TO_L2TLB   ? "l2tlb"
-                          : to == HEDDLE_TRANSLATE_TO_L1TLB ? "l1tlb"
-                                                            : "l1side");
+    if (rc != 0)
+        return rc;
     if (m->walk_cfg.mode.kind != HD_FULL)
-        return hd_err_set(err, HEDDLE_ECONFIG,
+        return hd_err_set(err, HEDDLE_EPOLICY,
                           "fill: walks read no page table (walk.mode)");
     fill_count(u, app, HD_FILL_ASKED);
     if (u->s->fills == m->fill_cfg.queue)
         fill_count(u, app, HD_FILL_DROPPED);
     else
-        u->fill[u->s->fills++] =
+        u->wanted[u->s->fills++] =
             (struct hd_fill){vpn, m->asking_for, (uint16_t)core, (uint16_t)to};
     return 0;
 }
@@ -135,12 +126,12 @@ void hd_fill_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < u->s->fills; i++) {
-        const struct hd_fill f = u->fill[i];
+        const struct hd_fill f = u->wanted[i];
 
         if (f.walk == walk)
             fill_count(u, w->app, fill_one(u, now, w, &f));
         else
-            u->fill[left++] = f;
+            u->wanted[left++] = f;
     }
     u->s->fills = left;
 }
@@ -152,7 +143,7 @@ void hd_fill_look(void *mmu, uint32_t unit, struct heddle_visitor *v)
     const struct hd_unit *u = hd_unit_of(mmu, unit);
 
     for (uint32_t i = 0; i < u->s->fills; i++) {
-        const struct hd_fill *f = &u->fill[i];
+        const struct hd_fill *f = &u->wanted[i];
 
         v->row(v->ud, "waits");
         v->number(v->ud, "app", u->walk[f->walk].app);
@@ -166,9 +157,9 @@ void hd_fill_check(void *mmu, uint32_t unit, struct heddle_error *err)
     const struct hd_unit *u = hd_unit_of(mmu, unit);
 
     for (uint32_t i = 0; i < u->s->fills; i++)
-        if (!u->miss.v[u->fill[i].walk].live)
+        if (!u->miss.v[u->wanted[i].walk].live)
             hd_err_set(err, HEDDLE_ECHECK,
                        "fill: page 0x%llx waits for the answer of a walk that "
                        "is over",
-                       (unsigned long long)u->fill[i].vpn);
+                       (unsigned long long)u->wanted[i].vpn);
 }

@@ -9,8 +9,8 @@
  * comes and when one has ended; the last of the choices leaves it idle until
  * then, but for the last free walker of a unit whose walkers are all free: if
  * no more miss came, nothing would ever ask again.  Where there is one choice,
- * no policy is asked.  The engine's own is the oldest walk of an application that
- * has fewer walkers than walk_quota says.
+ * no policy is asked.  The engine's own is the oldest walk of an application
+ * that has fewer walkers than walk_quota says.
  *
  * Batches (walk.batch) are gathered by walkers as they are: walk_reference
  * orders their reads.
@@ -85,6 +85,8 @@ static uint32_t pick_ask(struct hd_unit *u, hd_time now, uint32_t walker,
     uint32_t n = s->waiting;
     struct heddle_q_walk_pick q;
 
+    if (n + idle == 1)
+        return 0; /* no choice */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t walk =
             u->queue[hd_unit_place(s->queue_first, i, u->miss.room)];
@@ -100,7 +102,8 @@ static uint32_t pick_ask(struct hd_unit *u, hd_time now, uint32_t walker,
         a[CORE * n + i] = hd_walk_core(u, walk);
         a[WARP * n + i] = e->n != 0 ? u->treq[e->first].warp : HD_NO_WARP;
     }
-    pick_count(a, n);
+    if (u->m->pick.bound)
+        pick_count(a, n);
     q = (struct heddle_q_walk_pick){.n = n,
                                     .app = a + APP * n,
                                     .vpn = a + VPN * n,
@@ -114,7 +117,7 @@ static uint32_t pick_ask(struct hd_unit *u, hd_time now, uint32_t walker,
                                     .core = a + CORE * n,
                                     .warp = a + WARP * n,
                                     .left = a + LEFT * n};
-    return q.choices > 1 ? (uint32_t)hd_ask_walk_pick(&u->m->pick, &q) : 0;
+    return (uint32_t)hd_ask_walk_pick(&u->m->pick, &q);
 }
 
 uint32_t hd_pick_batch(struct hd_unit *u, hd_time now)
@@ -139,8 +142,7 @@ int64_t hd_pick_default(void *mmu, const void *question)
     return (int64_t)q->choices - 1; /* none; in a batch there is a choice */
 }
 
-/* ---- walkers --------------------------------------------------------------
- */
+/* ---- walkers ------------------------------------------------------------ */
 
 void hd_pick_dispatch(struct hd_unit *u, hd_time now)
 {
