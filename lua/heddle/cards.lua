@@ -382,7 +382,7 @@ cards.PRESETS = {
                 { 214, "AIK: an RTX 2000" }, 31),
             cards.dram("gddr6", { 1750000000, "DS: 14 Gbit/s a pin" },
                 { 12, "DS: 192 bits; channels of 16 bits" },
-                { 190, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" }), PCIE3, TPC, {
+                { 213, "inferred: MT4G: an RTX 2080 Ti, 484 cycles" }), PCIE3, TPC, {
             core = {
                 count = { 30, "DS" },
                 subcores = { 4, "WP" },
@@ -506,7 +506,7 @@ cards.PRESETS = {
             cards.dram("gddr6x", { 2800000000, "DS: 22.4 Gbit/s a pin; an eighth of "
                 .. "that, as GDDR6: guess" },
                 { 16, "DS: 256 bits; channels of 16 bits" },
-                { 150, "inferred: L24: an RTX 4090, 541.5 cycles" }), {
+                { 177, "inferred: L24: an RTX 4090, 541.5 cycles" }), {
             core = { count = { 76, "DS" } },
             l2cache = { bytes = { 67108864, "WP" },
                 slices = { 32, "inferred: 8 for 64 bits, as an RTX 4090" } },
@@ -521,7 +521,7 @@ cards.PRESETS = {
             cards.clock(2490000000, "DS: boost"),
             cards.dram("gddr6", { 2250000000, "DS: 18 Gbit/s a pin" },
                 { 24, "DS: 384 bits; channels of 16 bits" },
-                { 150, "guess: as rtx4080" }), {
+                { 177, "guess: as rtx4080" }), {
             core = { count = { 142, "DS" } },
             l2cache = { bytes = { 100663296, "inferred: WP: all of an AD102's 96 MB" },
                 slices = { 48, "inferred: 8 for 64 bits, as an RTX 4090" } },

@@ -91,7 +91,7 @@ own.a30 = join(of "a100", cards.clock(1440000000, "DS: boost"),
 own.a40 = join(of "l40", cards.clock(1740000000, "DS: boost"),
     cards.dram("gddr6", { 1812000000, "DS: 14.5 Gbit/s a pin" },
         { 24, "DS: 384 bits; channels of 16 bits" },
-        { 150, "inferred: as l40" }), {
+        { 150, "inferred: as l40 when it was chosen" }), {
     core = { count = { 84, "DS" }, width = { 32, "WP" } },
     l1cache = { latency = { 33, "RRZE, an A100: its generation" } },
     l2cache = { bytes = { 6291456, "DS" }, slices = { 48, "inferred: 8 for 64 bits, "

@@ -9,9 +9,8 @@
 --
 -- No curve of an RTX 2060 or 4080 is known: of these there are two plateaus, in the L2
 -- and beyond it, beside what was found on others of their generation, in cycles of those
--- cards' clocks.  Both are 5 % below it in DRAM: dram.latency (inferred) was not changed
--- for that, nor does the number of channels move them (rtx2060: 461 cycles with 12 and
--- with 24; 484 with dram.latency = 213, where the preset has 190).
+-- cards' clocks.  dram.latency of the presets follows from the second, so both rows say
+-- nothing but that it does; the number of channels does not move them.
 --
 -- quick: 12 points around each knee and a few on plateaus; full: every measured one.
 --
