@@ -185,15 +185,24 @@ static const struct hd_setting *find(const char *name,
     return NULL;
 }
 
+static bool of_part(const char *name, const char *part)
+{
+    size_t n = strlen(part);
+
+    return strncmp(name, part, n) == 0 && name[n] == '.';
+}
+
 static int config_unknown(const char *name, struct heddle_error *err)
 {
     enum { MOST = 512, LONG = 64 };
     char room[MOST][LONG];
-    const char *names[MOST], *near;
+    const char *names[MOST] = { NULL }, *near, *part = NULL;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < hd_part_count; i++) {
         const struct hd_rows *g = hd_parts[i].rows;
+        if (of_part(name, g->name))
+            part = g->name;
         for (uint32_t k = 0; k < g->n && n < MOST; k++) {
             snprintf(room[n], LONG, "%s.%s", g->name, g->settings[k].name);
             names[n] = room[n];
@@ -204,8 +213,9 @@ static int config_unknown(const char *name, struct heddle_error *err)
     if (near == NULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s: there is no such setting (see 'heddle list "
-                          "settings')",
-                          name);
+                          "settings%s%s%s')",
+                          name, part == NULL ? "" : " ",
+                          part == NULL ? "" : part, part == NULL ? "" : ".");
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "%s: there is no such setting; did you mean %s?", name,
                       near);
