@@ -1,15 +1,9 @@
 -- 802-determinism.lua - pins: the same input gives the same bits: two runs in
--- two processes; simulations interleaved in one process against apart; the
--- command built with -O0 and assertions against the one under test; and one
--- built by clang, where it is installed.  Compared are all counters,
--- histograms, kernel records and cycles of a few runs, and between runs of one
--- build also all state (the hash covers padding, which two compilers need not
--- treat alike).  Last, the epochs of a policy that does nothing change nothing:
--- no core runs ahead of one, so what depended on how far cores run ahead of one
--- another would differ.
---
--- The other builds are made by `make VARIANT=debug` and `make CC=clang
--- VARIANT=clang`, in build folders of their own that are kept.
+-- two processes, and simulations interleaved in one process against apart.
+-- Compared are all counters, histograms, kernel records, cycles and all state of
+-- a few runs; 821-fast.lua compares them with those of another build.  Last, the
+-- epochs of a policy that does nothing change nothing: no core runs ahead of one, so
+-- what depended on how far cores run ahead of one another would differ.
 --
 -- With print=true the script prints what it measures, and tests nothing.
 --
@@ -107,12 +101,7 @@ for _, cycles in ipairs { 777, 1000 } do
     end
 end
 
--- ---- other processes and other builds ----------------------------------------------
-
-local function printed(heddle)
-    return files.output(("%s run t/802-determinism.lua print=true"):format(
-        heddle))
-end
+-- ---- another process ----------------------------------------------------------------
 
 --- The first line in which two texts differ.
 local function first(a, b)
@@ -125,28 +114,8 @@ local function first(a, b)
     end
 end
 
-local again = printed(files.HEDDLE)
+local again = files.output(files.HEDDLE .. " run t/802-determinism.lua print=true")
 tap.ok(again == all .. table.concat(states, "\n") .. "\n",
     "another process, state and all", first(all, again))
-
-local function other(variant, compiler, name)
-    if compiler and not files.command("command -v " .. compiler) then
-        tap.skip(name, compiler .. " is not installed")
-        return
-    end
-    local path = ("build/%s/heddle"):format(variant)
-    local ok, text = files.command(("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make "
-        .. "-s VARIANT=%s %s SANITIZER= %s"):format(variant,
-        compiler and "CC=" .. compiler or "", path))
-    if not ok then
-        tap.ok(false, name .. ": it builds", text)
-        return
-    end
-    local got = printed(path)
-    tap.ok(got:sub(1, #all) == all, name, first(all, got))
-end
-
-other("debug", nil, "built with -O0 and assertions")
-other("clang", "clang", "built by clang")
 
 tap.done()
