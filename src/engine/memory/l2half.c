@@ -18,8 +18,9 @@
  *          any.  A miss continues to the home (l2cache.far_latency later), is
  *          looked up there, and its answer takes that time more.
  *   copy   What such an answer brings is entered into the near slice
- *          (l2cache.far_copies), clean.  A copy whose victim would have to
- *          wait for room in the miss queue is not made.
+ *          (l2cache.far_copies), clean.  While the miss queue is full no copy
+ *          is made, as its victim may have to be written (a guess, as what a
+ *          card does is not public).
  *   write  Stores and atomics go to the home, and a copy in the other half is
  *          dropped: a message after the answers that have left the home before,
  *          so that a copy of what was there earlier never stays.  Until it is
