@@ -13,23 +13,35 @@ local app = require "heddle.app"
 local twin = require "heddle.twin"
 local survey = require "heddle.survey"
 
--- One line of text for an instruction that is not alu; `alu` instructions of
--- the warp came before it.
-local function text(e, alu, lanes)
-    local parts = { e.launch, e.kernel, e.block, e.warp, alu, e.kind }
-    if e.addr then
-        parts[#parts + 1] = ("%x"):format(e.mask)
-        parts[#parts + 1] = e.bytes
+-- An instruction that is not alu as one string; `alu` instructions of the warp came
+-- before it.
+local FULL = { [32] = 0xffffffff, [64] = -1 }
+local PACK = { [32] = ("j"):rep(32), [64] = ("j"):rep(64) }
+local function pack(e, alu, lanes)
+    local head = ("%d %s %d %d %d %s"):format(e.launch, e.kernel, e.block, e.warp, alu,
+        e.kind)
+    if not e.addr then
+        return head
+    end
+    local lane = e.addr
+    if e.mask ~= FULL[lanes] then
+        lane = {}
         for l = 0, lanes - 1 do
-            if e.mask >> l & 1 == 1 then
-                parts[#parts + 1] = e.addr[l]
-            end
+            lane[l] = e.mask >> l & 1 == 1 and e.addr[l] or 0
         end
     end
-    return table.concat(parts, " ")
+    return ("%s %x %d\n%s"):format(head, e.mask, e.bytes,
+        PACK[lanes]:pack(table.unpack(lane, 0, lanes - 1)))
 end
 
--- A visitor that hands each such line to `line`; alu runs are summed, since
+-- What pack() made, for a reader.
+local function text(s, lanes)
+    local head, addresses = tostring(s):match "^(.-)\n(.*)"
+    return head and head .. " " .. table.concat({ PACK[lanes]:unpack(addresses) }, " ", 1,
+        lanes) or tostring(s)
+end
+
+-- A visitor that hands each such string to `line`; alu runs are summed, since
 -- the engine joins and splits them as it likes.
 local function summing(lanes, line)
     local alu = 0
@@ -37,7 +49,7 @@ local function summing(lanes, line)
         if e.kind == "alu" then
             alu = alu + e.n
         else
-            line(text(e, alu, lanes))
+            line(pack(e, alu, lanes))
             alu = 0
         end
     end
@@ -57,8 +69,8 @@ local function compare(name, lanes)
     local visit = summing(lanes, function(s)
         n = n + 1
         if s ~= want[n] and not wrong then
-            wrong = ("instruction %d:\n  engine %s\n  twin   %s"):format(n, s,
-                tostring(want[n]))
+            wrong = ("instruction %d:\n  engine %s\n  twin   %s"):format(n,
+                text(s, lanes), text(want[n], lanes))
         end
     end)
     survey.each(workload, function(e)

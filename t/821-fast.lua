@@ -39,12 +39,12 @@ end
 
 --- What 802 prints, line by line, without the hashes of all state, which have padding.
 local function counters(heddle)
-    local lines = {}
+    local out = {}
     for line in files.output(heddle
         .. " run t/802-determinism.lua print=true"):gmatch "[^\n]+" do
-        lines[#lines + 1] = line:find "^state " == nil and line or nil
+        out[#out + 1] = line:find "^state " == nil and line or nil
     end
-    return lines
+    return out
 end
 
 local clang = files.command "command -v clang" and "CC=clang " or ""

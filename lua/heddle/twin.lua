@@ -39,7 +39,7 @@ local M = {}
 local WIDTH, LOADED = values.WIDTH, values.LOADED
 local to_int, as, stored = values.to_int, values.as, values.stored
 local is_value, lane_of, meet = values.is_value, values.lane_of, values.meet
-local blank, each = values.blank, values.each
+local row, blank, each = values.row, values.blank, values.each
 
 -- ---- buffers: contents by index ------------------------------------------
 
@@ -127,7 +127,7 @@ end
 
 local function access(warp, kind, b, index, vec)
     local width = WIDTH[b.type]
-    local e = { buffer = b, bytes = width * (vec or 1), addr = {} }
+    local e = { buffer = b, bytes = width * (vec or 1), addr = row(warp) }
     for _, l in ipairs(warp.active) do
         local i = to_int(lane_of(index, l))
         if i < 0 or i + (vec or 1) > b.count then

@@ -84,8 +84,21 @@ local function meet(a, b)
     return v.type
 end
 
+-- A table with room for so many lanes, which need not grow lane by lane.
+local function roomy(lanes)
+    return assert(load(("return function(kind, warp) return { type = kind, warp = warp, "
+        .. "[0] = nil, %s } end"):format(("nil, "):rep(lanes - 1))))()
+end
+local ROOM = { [32] = roomy(32), [64] = roomy(64) }
+
+-- A table for the lanes that are active now, of a value or of addresses.
+local function row(warp, kind, of)
+    local room = #warp.active * 2 > warp.width and ROOM[warp.width]
+    return room and room(kind, of) or { type = kind, warp = of }
+end
+
 local function blank(warp, kind)
-    return setmetatable({ type = kind, warp = warp }, Value)
+    return setmetatable(row(warp, kind, warp), Value)
 end
 
 -- fn over the lanes that are active now.
@@ -207,6 +220,6 @@ end
 M.WIDTH, M.LOADED = WIDTH, LOADED
 M.to_int, M.as, M.stored = to_int, as, stored
 M.is_value, M.lane_of, M.meet = is_value, lane_of, meet
-M.blank, M.each = blank, each
+M.row, M.blank, M.each = row, blank, each
 
 return M
