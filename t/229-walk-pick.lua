@@ -16,7 +16,7 @@ local H = require "heddle"
 
 local WALKERS = 6
 local SETTINGS = whole.join(whole.SMALL, { ["walk.walkers"] = WALKERS,
-    ["walk.queue"] = 200, ["sim.budget"] = 8000 })
+    ["walk.queue"] = 200, ["sim.budget"] = 3000 })
 local APPS = { "GUP", "ATAX" }
 
 local function open(settings, apps)
