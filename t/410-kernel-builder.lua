@@ -136,6 +136,18 @@ do
 end
 do
     local list = code_of(function(t, b)
+        local x = t:load(b.x, t.gid) + t.lane * 3
+        t:alu(1, { uses = { x + 1 } })    -- the 0 and the 1 fold
+        t:alu(1, { uses = { t.lane * 3 + 1 } })
+    end)
+    local waits = {}
+    for _, ins in ipairs(list) do
+        if ins.op == "ALU" then waits[#waits + 1] = ins.wait end
+    end
+    tap.is(table.concat(waits, " "), "1 0", "and where another constant is added")
+end
+do
+    local list = code_of(function(t, b)
         local v = t:var(0)
         t:loop(4, function(i)
             t:load(b.r, v)

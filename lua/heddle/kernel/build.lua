@@ -306,8 +306,9 @@ local function shortcut(k, op, a, c)
         return k:const(0, "int", a.deps)
     elseif (op == "ADD" or op == "SUB") and a.op == "ADD"
         and a.imm ~= nil and not a.a.var then
+        local more = a.deps ~= a.a.deps and a.deps or nil -- loads in its constant
         return k:binary("ADD", "int", a.a,
-            k:const(a.imm + (op == "ADD" and c or -c)))
+            k:const(a.imm + (op == "ADD" and c or -c), "int", more))
     end
 end
 
