@@ -1,8 +1,9 @@
 /*
  * 405-vm-life.c - the life of a program: launches by list and by host, the
  * arguments and grids of launches, buffers that keep what kernels wrote, the
- * host's state, snapshots in the middle of a block, relaunch, and programs
- * that cannot be built.
+ * host's state, snapshots in the middle of a block, relaunch, programs
+ * that cannot be built, and that a buffer filled with a value is one that has
+ * it everywhere as data.
  *
  * A snapshot is what the simulation makes of it: a copy of the arena and what
  * save() returns.
@@ -493,6 +494,109 @@ static void test_hash(void **state)
     assert_int_not_equal(h[0], h[3]);
 }
 
+/* x: 1,500 elements of data, then -3 everywhere, as data or by a fill. */
+static heddle_program *filled(bool fill)
+{
+    heddle_program *p = heddle_program_new("filled");
+    heddle_data *d = heddle_data_new(HEDDLE_I32, fill ? 1500 : N);
+
+    for (int i = 0; i < (int)d->count; i++)
+        ((int32_t *)d->mem)[i] = i < 1500 ? i : -3;
+    assert_int_equal(heddle_program_buffer(p, "x", HEDDLE_I32, N, 0, d), 0);
+    if (fill)
+        assert_int_equal(
+            heddle_program_fill(p, 0, (union heddle_value){.i = -3}), 0);
+    heddle_data_free(d);
+    scale_kernel();
+    assert_int_equal(kasm_add(&a, p), 0);
+    for (int i = 0; i < 4; i++) /* in the data, at its end, behind it */
+        heddle_program_launch(
+            p, &(struct heddle_launch){
+                   .grid = {2, 1, 1}, .args = 2, .arg = {{i * 700 + 3}, {i}}});
+    return p;
+}
+
+static void test_filled(void **state)
+{
+    struct krig r[2];
+    struct hd_launch l[2];
+    uint64_t hash[2];
+    unsigned char page[2][HD_PAGE_BYTES];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        heddle_program *p = filled(k == 1);
+        heddle_workload *w = heddle_program_workload(p);
+
+        hash[k] = heddle_workload_hash(w);
+        assert_int_equal(krig_open(&r[k], w, 32, 64), 0);
+        heddle_program_free(p);
+    }
+    assert_int_equal(hash[0], hash[1]);
+    for (hd_va va = {0x7f0000000000}; va.v < 0x7f0000000000 + 4 * N;
+         va.v += HD_PAGE_BYTES) {
+        for (int k = 0; k < 2; k++)
+            assert_true(r[k].ops->contents(r[k].self, va, page[k]));
+        assert_memory_equal(page[0], page[1], HD_PAGE_BYTES);
+    }
+    assert_int_equal(x_at(&r[1], 1499), 1499);
+    assert_int_equal(x_at(&r[1], 1500), -3);
+    assert_int_equal(x_at(&r[1], N - 1), -3);
+    for (int launch = 0; launch < 4; launch++) {
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(r[k].ops->launch(r[k].self, &l[k]), 1);
+            run_launch(&r[k], &l[k]);
+        }
+        for (uint64_t i = 0; i < N; i++)
+            assert_int_equal(x_at(&r[0], i), x_at(&r[1], i));
+    }
+    assert_int_equal(x_at(&r[1], 2103), -3 * 3 + 3);
+    r[1].ops->restart(r[1].self);
+    assert_int_equal(x_at(&r[1], 2103), -3);
+    krig_close(&r[0]);
+    krig_close(&r[1]);
+}
+
+/* A buffer without data, of each type; what cannot be filled. */
+static void test_fills(void **state)
+{
+    heddle_program *p = heddle_program_new("fills");
+    heddle_host h = {0};
+    union heddle_value v = {0};
+    struct krig r;
+
+    (void)state;
+    for (int t = 0; t < HEDDLE_TYPES; t++) {
+        bool real = t == HEDDLE_F32 || t == HEDDLE_F64;
+
+        assert_int_equal(
+            heddle_program_buffer(p, "b", (enum heddle_type)t, 5000, 0, NULL),
+            t);
+        v.i = 201;
+        if (real)
+            v.f = 0.5;
+        assert_int_equal(heddle_program_fill(p, t, v), 0);
+    }
+    assert_int_equal(heddle_program_fill(p, HEDDLE_TYPES, v), HEDDLE_EINVAL);
+    assert_text(heddle_program_error(p)->text, "no buffer 7 to fill; it has 7");
+    assert_int_equal(heddle_program_fill(p, -1, v), HEDDLE_EINVAL);
+    kasm_begin(&a, "end", 1, 64, 1, 1);
+    kasm(&a, HD_I_EXIT, NR, NR, NR, 0);
+    assert_int_equal(kasm_add(&a, p), 0);
+    heddle_program_launch(p, &(struct heddle_launch){0});
+    assert_int_equal(krig_open(&r, heddle_program_workload(p), 32, 64), 0);
+    heddle_program_free(p);
+    h = (heddle_host){r.self};
+    for (uint32_t t = 0; t < HEDDLE_TYPES; t++) {
+        assert_int_equal(heddle_host_read(&h, t, 4999, &v), 0);
+        if (t == HEDDLE_F32 || t == HEDDLE_F64)
+            assert_true(v.f == 0.5);
+        else
+            assert_int_equal(v.i, 201);
+    }
+    krig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +609,8 @@ int main(void)
         cmocka_unit_test(test_one_simulation_at_a_time),
         cmocka_unit_test(test_wrong_programs),
         cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_filled),
+        cmocka_unit_test(test_fills),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

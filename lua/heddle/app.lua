@@ -16,9 +16,9 @@ upper end of ETC's.  The 27 programs of these two have R, too: the input that
 comes with their release, which is S for all but HS and LUD.  The six programs
 of Pichai et al. have XL, too: the 1 GB that their TLB miss rates need; building
 one takes seconds and, where contents drive the addresses, as much memory as the
-buffers.  Programs of today but for HASHJOIN have an XL of 4 to 17 GB, for
-machines with less memory; it begins in seconds and takes some 100 MB, since what would
-need memory is computed.  PCHASE, EMBBAG, TRAINCYC, RADIX and KVSWAP have XXL, 100 to
+buffers.  Programs of today have an XL of 4 to 17 GB, for machines
+with less memory; it begins in seconds and takes some 100 MB, since what would need memory
+is computed.  PCHASE, EMBBAG, TRAINCYC, RADIX and KVSWAP have XXL, 100 to
 137 GB, for cards of 80 GB and less, which takes the host no more.  The footprint of a
 size does not depend on where a long run is cut off; a cut is said in words by
 truncated(p).  Papers call some programs by other

@@ -112,6 +112,11 @@ HEDDLE_API int heddle_program_buffer(heddle_program *p, const char *name,
                                      enum heddle_type type, uint64_t count,
                                      uint32_t flags, heddle_data *data);
 
+/* All elements of a buffer for which it has no data begin as `value`; it keeps
+ * real values then.  That takes no memory of the host, whatever the size. */
+HEDDLE_API int heddle_program_fill(heddle_program *p, int buffer,
+                                   union heddle_value value);
+
 /* ---- kernels --------------------------------------------------------------
  *
  * A kernel is a list of instructions over typed registers.  Control flow is

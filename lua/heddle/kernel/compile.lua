@@ -224,14 +224,13 @@ local function packed(b, list, fn)
     return table.concat(out)
 end
 
---- The data of a buffer as bytes, or as heddle.generate made them.
+--- The data of a buffer as bytes, as heddle.generate made them, or as one number.
 local function bytes_of(b)
     local data, kind = b.data, type(b.data)
     if kind == "nil" or kind == "string" or kind == "userdata" then
         return data
     elseif kind == "number" then
-        local one = ("<" .. CODE[b.type]):pack(element(data, b))
-        return one:rep(1024):rep(b.count // 1024) .. one:rep(b.count % 1024)
+        return element(data, b)
     elseif kind == "table" then
         return packed(b, data)
     elseif kind ~= "function" then

@@ -5,8 +5,8 @@
  *     local p = program.new(name)
  *     p:align(bytes)
  *     p:lanes(32 or 64)
- *     p:buffer(name, type, count, contents [, data])   data of heddle.generate
- *                                                      or bytes
+ *     p:buffer(name, type, count, contents [, data])   data of heddle.generate,
+ *                                                      bytes, or one number
  *     p:kernel(bytecode [, files, lines])
  *     p:launch(kernel, grid, args)      kernel from 0, tables of numbers
  *     p:host(fn, text)                  or a host function
@@ -126,6 +126,14 @@ static heddle_data *data_from(lua_State *L, int at, int type, uint64_t count)
     return d;
 }
 
+/* A number as an element of that type. */
+static union heddle_value value_at(lua_State *L, int at, int type)
+{
+    if (type == HEDDLE_F32 || type == HEDDLE_F64)
+        return (union heddle_value){.f = luaL_checknumber(L, at)};
+    return (union heddle_value){.i = luaL_checkinteger(L, at)};
+}
+
 /* What `contents` of a buffer says: true, false or "scratch". */
 static uint32_t buffer_flags(lua_State *L, int at)
 {
@@ -149,12 +157,16 @@ static int program_buffer(lua_State *L)
     int index;
 
     lua_settop(L, 7);
-    if (!lua_isnil(L, 6))
+    if (lua_type(L, 6) != LUA_TNUMBER && !lua_isnil(L, 6))
         d = data_from(L, 6, type, count);
     index = heddle_program_buffer(
         p, name, (enum heddle_type)type, count,
         buffer_flags(L, 5) | (lua_toboolean(L, 7) ? HEDDLE_TEXTURE : 0), d);
-    lua_pushinteger(L, lprogram_check(L, p, index));
+    lprogram_check(L, p, index);
+    if (lua_type(L, 6) == LUA_TNUMBER)
+        lprogram_check(L, p,
+                       heddle_program_fill(p, index, value_at(L, 6, type)));
+    lua_pushinteger(L, index);
     return 1;
 }
 

@@ -10,7 +10,8 @@
  * arena's snapshot and this one are taken together.
  *
  * From the first write on a buffer has a list of where each of its pages is to
- * be read: its own copy, the program's contents, or a page of zeros.
+ * be read: its own copy, the program's contents, a page of what the rest is
+ * filled with, or a page of zeros.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,6 +33,12 @@ static uint64_t page_count(const struct hd_buffer *b)
     return hd_ceil_div(b->def->count << b->def->shift, HD_PAGE_BYTES);
 }
 
+void hd_bufdef_page(const struct hd_bufdef *d, unsigned char *page)
+{
+    for (uint32_t i = 0; i < HD_PAGE_BYTES; i += 1u << d->shift)
+        memcpy(page + i, &d->fill, (size_t)1 << d->shift);
+}
+
 int hd_buffers_open(struct hd_buffers *b, const struct heddle_program *p)
 {
     memset(b, 0, sizeof(*b));
@@ -45,6 +52,14 @@ int hd_buffers_open(struct hd_buffers *b, const struct heddle_program *p)
             b->v[i].first = p->buf[i].data->mem;
             b->v[i].first_bytes = p->buf[i].data->count << p->buf[i].shift;
         }
+        if (p->buf[i].fill == 0)
+            continue;
+        b->v[i].rest = malloc(HD_PAGE_BYTES);
+        if (b->v[i].rest == NULL) {
+            hd_buffers_close(b);
+            return HEDDLE_ENOMEM;
+        }
+        hd_bufdef_page(&p->buf[i], b->v[i].rest);
     }
     return 0;
 }
@@ -82,6 +97,8 @@ void hd_buffers_restart(struct hd_buffers *b)
 void hd_buffers_close(struct hd_buffers *b)
 {
     hd_buffers_restart(b);
+    for (uint32_t i = 0; i < b->n; i++)
+        free(b->v[i].rest);
     free(b->v);
     b->v = NULL;
     b->n = 0;
@@ -96,8 +113,12 @@ const unsigned char *hd_buffer_read(const struct hd_buffer *b, uint64_t offset,
         *room = HD_PAGE_BYTES - offset % HD_PAGE_BYTES;
         return hd_buffer_at(b, offset);
     }
-    *room = offset < b->first_bytes ? b->first_bytes - offset : 0;
-    return *room > 0 ? b->first + offset : NULL;
+    *room = 0;
+    if (offset < b->first_bytes)
+        *room = b->first_bytes - offset;
+    else if (b->rest != NULL)
+        *room = HD_PAGE_BYTES - offset % HD_PAGE_BYTES;
+    return hd_buffer_at(b, offset);
 }
 
 bool hd_buffer_start(const struct hd_buffer *b, hd_va va, unsigned char *out)
@@ -105,9 +126,12 @@ bool hd_buffer_start(const struct hd_buffer *b, hd_va va, unsigned char *out)
     uint64_t at = b->def->va.v, end = at + (b->def->count << b->def->shift);
     uint64_t from = hd_max_u64(at, va.v);
 
-    if (b->def->scratch || from >= hd_min_u64(end, va.v + HD_PAGE_BYTES))
+    end = hd_min_u64(end, va.v + HD_PAGE_BYTES);
+    if (b->def->scratch || from >= end)
         return true;
-    end = hd_min_u64(at + b->first_bytes, va.v + HD_PAGE_BYTES);
+    for (uint64_t i = from; b->rest != NULL && i < end; i++)
+        out[i - va.v] = b->rest[(i - at) % HD_PAGE_BYTES];
+    end = hd_min_u64(at + b->first_bytes, end);
     if (from < end)
         memcpy(out + (from - va.v), b->first + (from - at), end - from);
     return b->def->contents != 0;
@@ -120,7 +144,7 @@ static const unsigned char *unwritten(const struct hd_buffer *b, uint64_t page)
     uint64_t at = page * HD_PAGE_BYTES, size = b->def->count << b->def->shift;
 
     if (at >= b->first_bytes)
-        return zeros;
+        return b->rest != NULL ? b->rest : zeros;
     return hd_min_u64(at + HD_PAGE_BYTES, size) <= b->first_bytes
                ? b->first + at
                : b->tail;
@@ -140,6 +164,8 @@ static bool open_pages(struct hd_buffer *b)
         drop_pages(b);
         return false;
     }
+    if (b->rest != NULL)
+        memcpy(b->tail, b->rest, HD_PAGE_BYTES);
     if (end > 0)
         memcpy(b->tail, b->first + b->first_bytes - end, end);
     for (uint64_t i = 0; i < n; i++)

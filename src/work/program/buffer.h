@@ -24,7 +24,8 @@ struct hd_buffer {
     struct hd_bpage **page; /* written pages; NULL before the first */
     /* where the bytes of each page are, written or not; NULL as `page` */
     const unsigned char **view;
-    unsigned char *tail; /* the page in which `first` ends, and zeros */
+    unsigned char *rest; /* a page of what is behind `first`, or NULL: zeros */
+    unsigned char *tail; /* the page in which `first` ends, and then `rest` */
 };
 
 struct hd_buffers {
@@ -35,6 +36,9 @@ struct hd_buffers {
 
 /* What a snapshot keeps of them. */
 struct hd_buffers_saved;
+
+/* A page of elements as those that have no data begin. */
+void hd_bufdef_page(const struct hd_bufdef *d, unsigned char *page);
 
 /* Buffers as the program describes them.  0 or HEDDLE_ENOMEM. */
 int hd_buffers_open(struct hd_buffers *b, const struct heddle_program *p);
@@ -78,7 +82,9 @@ static inline const unsigned char *hd_buffer_at(const struct hd_buffer *b,
 {
     if (b->view != NULL)
         return b->view[offset / HD_PAGE_BYTES] + offset % HD_PAGE_BYTES;
-    return offset < b->first_bytes ? b->first + offset : NULL;
+    if (offset < b->first_bytes)
+        return b->first + offset;
+    return b->rest != NULL ? b->rest + offset % HD_PAGE_BYTES : NULL;
 }
 
 /* The bytes at `offset` to be written, valid up to the end of their 4 KB page,

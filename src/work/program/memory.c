@@ -250,13 +250,15 @@ static HD_INLINE void load_each(const struct act *c, void *d, bool paged,
     }
 }
 
-/* Loads where the program gives a part of the contents, or nothing. */
+/* Loads where the program gives a part of the contents, a value, or nothing. */
 static void load_scarce(const struct act *c, void *d)
 {
     uint8_t type = c->buf->def->type;
 
     value_clear(d, c->at->vm->lanes, type);
-    for (uint64_t m = c->mask; m != 0 && c->buf->first_bytes > 0; m &= m - 1) {
+    if (c->buf->first_bytes == 0 && c->buf->rest == NULL)
+        return;
+    for (uint64_t m = c->mask; m != 0; m &= m - 1) {
         uint32_t l = hd_bit_first(m);
         const unsigned char *p = hd_buffer_at(c->buf, act_offset(c, l));
 

@@ -16,6 +16,7 @@
 
 #include "kit/bits.h"
 #include "kit/grow.h"
+#include "buffer.h"
 #include "program.h"
 #include "kit/line.h"
 #include "points/source.h"
@@ -184,6 +185,31 @@ int heddle_program_buffer(heddle_program *p, const char *name,
     if (!b->scratch)
         p->next_va = va + count * width;
     return (int)p->nbuf++;
+}
+
+int heddle_program_fill(heddle_program *p, int buffer, union heddle_value value)
+{
+    unsigned char page[HD_PAGE_BYTES];
+    struct hd_bufdef *b;
+    uint64_t left, n;
+
+    if (program_begin(p) != 0)
+        return p->err.code;
+    if (buffer < 0 || (uint32_t)buffer >= p->nbuf)
+        return hd_err_set(&p->err, HEDDLE_EINVAL,
+                          "program %s: it has no buffer %d to fill; it has %u",
+                          p->name, buffer, p->nbuf);
+    b = &p->buf[buffer];
+    b->contents = 1;
+    b->fill = 0;
+    hd_element_set(b->type, (unsigned char *)&b->fill, value);
+    hd_bufdef_page(b, page);
+    left = (b->count - (b->data != NULL ? b->data->count : 0)) << b->shift;
+    for (; left > 0; left -= n) {
+        n = hd_min_u64(left, sizeof page);
+        program_mix(p, page, n);
+    }
+    return 0;
 }
 
 static void drop_lines(heddle_program *p)

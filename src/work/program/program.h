@@ -192,7 +192,8 @@ struct hd_bufdef {
     uint8_t texture; /* loads are texture fetches */
     uint64_t count;
     hd_va va;
-    heddle_data *data; /* or NULL: zeros */
+    heddle_data *data; /* what it begins with, or NULL */
+    uint64_t fill;     /* elements that have no data, as memory has them */
 };
 
 struct heddle_program {
