@@ -19,7 +19,8 @@ A layer is six launches:
   up      Triton's grouped product, blocks of 128 threads, tiles of 64 x 64 x 32 in
           groups of eight rows (16 x 32 x 64 in ones of one where there are no more
           tokens than experts): numbers of its rows and its expert, then rounds of
-          16-byte copies, rows of A wherever their tokens are and rows of the
+          asynchronous 16-byte copies past the L1 (cp.async.cg), `stages` - 1 rounds
+          ahead, rows of A wherever their tokens are and rows of the
           expert's weights: eight rows of 64 bytes, or four of 128, each on a page
           of its own from hidden = 2,048 on.  Tiles beyond the last end at once
   act     silu(gate) up, 16 bytes a thread
@@ -33,18 +34,20 @@ A layer is six launches:
 Addresses are driven by ids, which have contents; sorted and experts are what follows
 from them with ids in order, so the program does the same in every order of its warps.
 
-Approximated: values are not computed; the router is left out; copies are waited for at
-the end of the round that starts them; instructions are guesses (alu_round), those of
+Approximated: values are not computed; the router is left out; a round's copies are
+issued at once; instructions are guesses (alu_round), and so are three stages; those of
 tensor cores follow from the tiles; sum takes four bytes a thread, not two.
 
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local requests = require "heddle.apps.requests"
+local silu = require "heddle.apps.silu"
 local app, kernel, ceil = h.app, h.kernel, h.ceil
 local f32, i32, u32 = h.f32, h.i32, h.u32
 
 local THREADS = 128
+local CG = { vec = 4, l1 = false } -- 16 bytes a lane, past the L1
 
 local function check(p)
     h.check(p.tokens > 0 and p.layers > 0 and p.topk > 0 and p.topk <= p.experts,
@@ -55,6 +58,8 @@ local function check(p)
     h.check(p.hidden > 0 and p.hidden % 64 == 0 and p.ffn > 0 and p.ffn % 64 == 0,
         ("MOE: hidden = %d, ffn = %d: multiples of 64 are possible"):format(
             p.hidden, p.ffn))
+    h.check(p.stages >= 2 and p.stages <= 8,
+        ("MOE: stages = %d: 2 to 8 are possible"):format(p.stages))
 end
 
 -- Rows, columns and depth of a tile, and rows of tiles in a group.
@@ -147,7 +152,7 @@ local function grouped(p, o)
     local _, down = most(p)
     local across = n // bn
     local options = { grid = down * across, block = THREADS, regs = 63,
-        shared = math.min(p.shared << 10, 3 * (bm + bn) * bk * 2) }
+        shared = math.min(p.shared << 10, p.stages * (bm + bn) * bk * 2) }
     return kernel(o.name, options, function(t)
         t:alu(20)
         local first = t.bx // (group * across) * group
@@ -166,22 +171,31 @@ local function grouped(p, o)
         end
         local expert = t:peek(b.expert, y, { uses = { t:load(b.experts, y) } })
         t:alu(8, { uses = { expert } })
-        t:loop(k // bk, function(round)
+        local function copy(round)
             local column = round * (bk // 2) + piece
             for j = 0, copies - 1 do
                 t:when(live[j], function()
-                    t:load(o.A, ids[j] // o.per * (k // 2) + column, { vec = 4 })
+                    t:copy(o.A, ids[j] // o.per * (k // 2) + column, CG)
                 end)
             end
             for j = 0, ceil(bn, step) - 1 do
-                t:load(o.W, (expert * n + x * bn + step * j + row) * (k // 2)
-                    + column, { vec = 4 })
+                t:copy(o.W, (expert * n + x * bn + step * j + row) * (k // 2)
+                    + column, CG)
             end
+        end
+        local rounds, ahead = k // bk, p.stages - 1
+        for round = 0, ahead - 1 do
+            if round < rounds then copy(t:const(round)) end
+            t:copy_commit()
+        end
+        t:loop(rounds, function(round)
+            t:copy_wait(ahead - 1)
+            t:sync()
+            t:when((round + ahead):lt(rounds), function() copy(round + ahead) end)
+            t:copy_commit()
             t:shared((bm + bn) * bk // 2048, { uses = {} })
             t:alu(bm * bn * bk // 8192, { uses = {}, class = "tensor" })
             t:alu(p.alu_round, { uses = {} })
-            t:alu(1)
-            t:sync()
         end)
         -- 16 bytes a lane of rows of bn elements
         local wide = bn * 2 // 16
@@ -198,20 +212,6 @@ local function grouped(p, o)
                     nil, { vec = 4 })
             end)
         end
-    end)
-end
-
-local function activate(p, b)
-    local pieces = p.ffn // 8
-    local all = p.tokens * p.topk * pieces
-    return kernel("act", { grid = ceil(all, 256), block = 256, regs = 24 }, function(t)
-        t:alu(6)
-        t:exit_if(t.gid:ge(all))
-        local at = t.gid // pieces * p.ffn + 4 * (t.gid % pieces)
-        t:load(b.gates, at, { vec = 4 })
-        t:load(b.gates, at + p.ffn // 2, { vec = 4 })
-        t:alu(40)
-        t:store(b.mid, 4 * t.gid, nil, { vec = 4 })
     end)
 end
 
@@ -236,7 +236,7 @@ return app {
     summary = "products grouped by expert; rows of scattered tokens",
     registers = "guess: no machine code was read; 63, the most there can be",
     params = { tokens = 256, experts = 8, topk = 2, hidden = 512, ffn = 1024,
-        layers = 1, skew = 0, shared = 24, seed = 1, alu_round = 30 },
+        layers = 1, skew = 0, shared = 24, stages = 3, seed = 1, alu_round = 30 },
     sizes = {
         T = { tokens = 40, hidden = 128, ffn = 256, shared = 16 },
         S = { hidden = 512, ffn = 1024 },
@@ -279,7 +279,8 @@ return app {
     kernels = function(p, b)
         local out = {}
         local first = { align(p, b), sort(p, b) }
-        local act, last, padded = activate(p, b), sum(p, b), route(p).padded
+        local act = silu("act", b, p.tokens * p.topk, p.ffn)
+        local last, padded = sum(p, b), route(p).padded
         for i = 1, p.layers do
             local of = p.layers > 1 and tostring(i) or ""
             table.move({

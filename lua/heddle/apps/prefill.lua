@@ -46,12 +46,12 @@ the residual sum are left out.
 SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
+local silu = require "heddle.apps.silu"
 local app, kernel, ceil, f32, u32 = h.app, h.kernel, h.ceil, h.f32, h.u32
 
 local HEAD = 128                       -- elements of a head
 local BM, BN, BK = 256, 128, 32        -- tile of a product
 local QUERIES, KEYS = 128, 64          -- tile of attention
-local STREAM = 256                     -- threads of an elementwise block
 local CG = { vec = 4, l1 = false }     -- 16 bytes a lane, past the L1
 
 local function check(p)
@@ -190,22 +190,6 @@ local function flash(p, b, name)
     end)
 end
 
--- mid = silu(gate) up: 16 bytes a thread.
-local function activate(p, b, name)
-    local pieces = p.ffn // 8
-    local all = p.seqs * p.len * pieces
-    local options = { grid = ceil(all, STREAM), block = STREAM, regs = 24 }
-    return kernel(name, options, function(t)
-        t:alu(6)
-        t:exit_if(t.gid:ge(all))
-        local at = t.gid // pieces * p.ffn + 4 * (t.gid % pieces)
-        t:load(b.gates, at, { vec = 4 })
-        t:load(b.gates, at + p.ffn // 2, { vec = 4 })
-        t:alu(40)
-        t:store(b.mid, 4 * t.gid, nil, { vec = 4 })
-    end)
-end
-
 -- Names and numbers of elements of a part: weights of a layer, activations.
 local function weights(p)
     local o = { "o", p.hidden * p.heads * HEAD }
@@ -279,7 +263,8 @@ return app {
         local out, all = {}, p.heads * HEAD
         local x, y = b.x, b.y
         local attention = p.part ~= "product" and flash(p, b, "flash")
-        local activation = p.part == "layer" and activate(p, b, "silu")
+        local activation = p.part == "layer"
+            and silu("silu", b, p.seqs * p.len, p.ffn)
         for i = 1, p.layers do
             local of = p.layers > 1 and tostring(i) or ""
             if attention then
