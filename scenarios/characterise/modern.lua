@@ -8,7 +8,9 @@
 -- sections of a Monte Carlo code (XSBENCH), experts of a language model (MOE), a
 -- sparse matrix times vectors (SPMV), the tensors of training (TRAINCYC), a radix
 -- sort (RADIX), graph search for nearest neighbours (ANNS), a multigrid code (HPCG),
--- forces between atoms (MD), words of a genome in a hash table (KMER).  First table:
+-- forces between atoms (MD), words of a genome in a hash table (KMER).  Where an
+-- application has another program for the same task, it has a row of its own, as
+-- SPMV:merge, RADIX:onesweep and ANNS:ivf.  First table:
 -- what the program's instructions touch, counted without time, beside what follows
 -- from its text (heddle explain NAME).
 -- Second: what the TLBs of a machine miss of them, with warps of 32 lanes, for which
@@ -175,6 +177,47 @@ CLOSED.ANNS = { order = "four vectors a load, four lines and pages (cuVS)",
             + (1 + p.iterations) * p.degree // 4 * (p.dim // 32)), nil,
             2 * p.queries
     end }
+CLOSED["SPMV:merge"] = { order = "as many elements a load whatever the rows (SC 2016)",
+    function(p) -- band and random, whose rows are of one length
+        if p.matrix == "rmat" then return nil end
+        local all, x, loads, stores = p.n * (p.each + 1), {}, 0, 0
+        local tiles = ceil(all, 896)
+        for tile = 0, tiles do -- row i is number i (each + 1) + each of the list
+            x[tile] = math.min(896 * tile, all) // (p.each + 1)
+        end
+        for first = 0, tiles, 32 do
+            local most = 0
+            for tile = first, math.min(first + 31, tiles) do
+                local at, steps = math.min(896 * tile, all), 0
+                local low, high = math.max(at - p.n * p.each, 0), math.min(at, p.n)
+                while low < high do
+                    local middle = (low + high) // 2
+                    if middle < x[tile] then low = middle + 1 else high = middle end
+                    steps = steps + 1
+                end
+                most = math.max(most, steps)
+            end
+            loads, stores = loads + most, stores + 1
+        end
+        for tile = 0, tiles - 1 do
+            local rows = x[tile + 1] - x[tile]
+            local k = math.min(896, all - 896 * tile) - rows
+            loads = loads + 8 + 3 * ceil(k, 32) + ceil(rows + 7, 32)
+            stores = stores + ceil(rows, 32) + 1
+        end
+        return loads + ceil(tiles, 32), nil, stores
+    end }
+CLOSED["RADIX:onesweep"] = { order = "keys once more than passes; a look a tile and bin",
+    function(p)
+        local tiles, bins = p.n // 4096, 1 << p.bits
+        local row = ceil(bins, 32)
+        return 32 * tiles + p.passes * (row + 64 * tiles + (2 * tiles - 1) * row), nil,
+            p.passes * (row + 256 * tiles + (2 * tiles - 1) * row)
+    end }
+CLOSED["ANNS:ivf"] = { order = "a list is a stream; ten ids in ten pages (cuVS)",
+    function(p) -- vectors of lists that a query probes are not closed
+        return nil, nil, p.queries * (ceil(p.probes, 32) + p.probes + 2)
+    end }
 CLOSED.MD = { order = "a page a lane, unsorted (SHOC)",
     function(p)
         local warps = p.n // 32
@@ -188,18 +231,25 @@ CLOSED.MOE = { order = "8 pages a copy from hidden = 2,048 on (vLLM)" }
 CLOSED.HPCG = { order = "one page a gather with eight colours (SC 2021: HPC codes)" }
 CLOSED.KMER = { order = "a page of the table a lane (Gerbil)" }
 local NAMES = { "PAGEDATTN", "EMBBAG", "GRAPHX", "HASHJOIN", "PCHASE",
-    "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV",
-    "TRAINCYC", "RADIX", "ANNS", "HPCG", "MD", "KMER" }
+    "PREFILL", "GNN", "KVSWAP", "XSBENCH", "MOE", "SPMV", "SPMV:merge",
+    "TRAINCYC", "RADIX", "RADIX:onesweep", "ANNS", "ANNS:ivf", "HPCG", "MD", "KMER" }
 
 local names = {}
 for name in (arg.apps == "" and table.concat(NAMES, ",") or arg.apps)
     :gmatch "[^,]+" do
-    local known = app.get(name).name
+    local of, kernel = name:match "^(.-):(.*)$"
+    local known = app.get(of or name).name .. (kernel and ":" .. kernel or "")
     if not CLOSED[known] then
         error({ usage = ("apps=%s: no closed form of %s here; there are %s"):format(
             arg.apps, known, table.concat(NAMES, ", ")) }, 0)
     end
     names[#names + 1] = known
+end
+
+-- An application and its parameters by a row's name.
+local function program(name)
+    local of, kernel = name:match "^(.-):(.*)$"
+    return of or name, { kernel = kernel }
 end
 
 local machines = {}
@@ -212,7 +262,8 @@ local list = {}
 for _, name in ipairs(names) do
     for i, m in ipairs(machines) do
         list[#list + 1] = function()
-            return H.characterise.measure(name, { size = arg.size,
+            local of, params = program(name)
+            return H.characterise.measure(of, { size = arg.size, params = params,
                 machine = m.machine, survey = i == 1, budget = arg.budget })
         end
     end
@@ -225,8 +276,10 @@ local missed = { { "program", "machine", "L1 TLB misses", "L2 TLB misses",
     "walks a kilo-instruction", "IPC" } }
 local wrong = {}
 for _, name in ipairs(names) do
-    local a = app.get(name)
-    local instance = a:instance(arg.size)
+    local of, params = program(name)
+    local a = app.get(of)
+    params.size = arg.size
+    local instance = a:instance(params)
     local buffers = {}
     for _, b in ipairs(instance.buffers) do
         buffers[b.name] = b.data

@@ -17,7 +17,8 @@ local function mix(x)
 end
 
 local function lists(p)
-    return p.lists > 0 and p.lists or 1 << math.floor(math.log(p.n, 2) / 2 + 1e-9)
+    local log = math.log(p.n, 2) + 1e-9
+    return p.lists > 0 and p.lists or 1 << math.floor(math.min(log / 2, log - 6))
 end
 
 -- Groups of 32 vectors of each list.
@@ -103,7 +104,7 @@ return {
     others = {
         { dim = 96, degree = 40, far = 0 },
         { dim = 160, degree = 8, far = 100, iterations = 2, seed = 3 },
-        { kernel = "ivf", n = 1024, probes = 5, lists = 8 },
+        { kernel = "ivf" },
         { kernel = "ivf", n = 2048 + 96, dim = 96, probes = 32, uneven = 90, seed = 4,
             queries = 2 },
     },

@@ -26,7 +26,7 @@ kernel = ivf is three launches:
   choose   a block of 128 a query: pairs of all its lists, then the ids of the ten best,
            each of a page of its own
 
-    lists   0: the power of two that is not above the root of n
+    lists   0: the power of two that is not above the root of n, nor n / 64
     probes  lists of a query, all different, spread evenly over all (guess)
     uneven  percent: of two neighbouring lists the first is up to so much of the mean
             longer, by a hash, and the other shorter (guess)
@@ -58,7 +58,7 @@ local GROUP = 32 -- vectors whose elements are interleaved
 local function lists(p)
     if p.lists > 0 then return p.lists end
     local n = 1
-    while 4 * n * n <= p.n do n = 2 * n end
+    while 4 * n * n <= p.n and 4 * GROUP * n <= p.n do n = 2 * n end
     return n
 end
 
@@ -263,7 +263,7 @@ return app {
         kernel = "graph", far = 50, lists = 0, probes = 32, uneven = 50, seed = 1,
         alu_vector = 60, alu_sort = 200 },
     sizes = {
-        T = { n = 1 << 10, queries = 4, iterations = 6 },
+        T = { n = 1 << 10, queries = 4, iterations = 6, probes = 8 },
         S = { n = 1 << 14 },
         M = { n = 1 << 17, queries = 256 },
         L = { n = 1300000, queries = 1024 },
