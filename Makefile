@@ -450,8 +450,8 @@ uninstall:
 	    rm -f $(call at,$(MANDIR))/man$${m##*.}/$$m; done
 
 # ---- the manual, for browsers ------------------------------------------
-html:
-	@src/dev/html/make build/html
+html: $(BIN)
+	@HEDDLE=$(BIN) src/dev/html/make build/html
 	$(call say,HTML,build/html/index.html)
 
 # ---- packages ---------------------------------------------------------

@@ -7,6 +7,11 @@
 # is no wider than the window, nothing reaches beyond it but in a box that scrolls, no
 # text of a chart is outside of it, and each chart with an axis has its title.
 #
+# Of the manual also: a side bar with all pages, the own headings and the one that is
+# read; the search finds names before texts, marks what it found, is used with the
+# keyboard and opens the place; at a telephone's width the side bar is a menu, and what
+# is found fits; a link to a point shows it.
+#
 # SPDX-License-Identifier: MIT
 . t/lib/expect.sh
 . t/lib/browser.sh
@@ -112,7 +117,8 @@ fits() { # fits PAGE KIND
 }
 fits view.html view
 fits reproduce.html page
-for page in index.html heddle.1.html heddle_results.5.html heddle_policy.7.html; do
+for page in index.html heddle.1.html heddle_results.5.html heddle_policy.7.html \
+    settings.html; do
     [ ! -d "$dir/manual" ] || fits "manual/$page" manual
 done
 
@@ -186,7 +192,123 @@ look() { # look PAGE LEAST: it, at both widths; the least number of charts
 look view.html "[4-9]|[1-9][0-9]"
 look reproduce.html "[2-9]"
 for page in index.html heddle.1.html heddle_results.5.html heddle_policy.7.html \
-    heddle_model.7.html heddle_tutorial.7.html; do
+    heddle_model.7.html heddle_tutorial.7.html settings.html machines.html; do
     [ ! -d "$dir/manual" ] || look "manual/$page" "[0-9]+"
 done
+
+# ---- the manual's side bar and search ------------------------------------------------
+[ -d "$dir/manual" ] || { plan; exit 0; }
+cat >"$dir/use.js" <<'J'
+"use strict";
+setTimeout(() => {
+  const root = document.documentElement, say = (name, v) => { root.dataset[name] = v; };
+  const $ = q => document.querySelector(q), all = q => [...document.querySelectorAll(q)];
+  const seen = e => e && e.getBoundingClientRect().width > 0;
+  const side = $("#page-side"), menu = $("a.menu"), input = $("#page-search input");
+  const key = (name, to = document.activeElement) => to.dispatchEvent(
+    new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+  const type = text => { input.value = text;
+    input.dispatchEvent(new Event("input", { bubbles: true })); };
+  const found = () => all("#page-found [role=option]");
+  const titles = () => found().slice(0, 3).map(e => e.querySelector("b").textContent
+    + ":" + e.querySelector("i").textContent.split(",")[0]).join(" ");
+
+  say("pages", all("#page-side > ul > li > a").length);
+  say("here", $("#page-side [aria-current=page]").textContent);
+  say("own", all("#page-side .own a").map(a => a.textContent).slice(0, 2).join("|"));
+  say("side", seen(side));
+  say("menu", seen(menu));
+  if (seen(menu)) {
+    menu.click();
+    say("opened", seen(side) + " " + menu.getAttribute("aria-expanded"));
+    menu.click();
+    say("closed", seen(side) + " " + menu.getAttribute("aria-expanded"));
+  }
+  key("/", document.body);
+  say("focus", document.activeElement === input);
+  setTimeout(() => {
+    type("tlb_fill"); say("point", titles());
+    say("bar", $("#page-found").getBoundingClientRect().right <= innerWidth
+      && root.scrollWidth <= innerWidth);
+    type("L2TLB.Entries"); say("setting", titles());
+    type("walk latency"); say("words", titles());
+    say("marks", new Set(all("#page-found mark").map(e =>
+      e.textContent.toLowerCase())).size);
+    type("blind cave fish"); say("none", found().length + " "
+      + $("#page-search .count").textContent);
+    type("<img src=x onerror=alert(1)>"); say("safe", all("#page-found img").length);
+    type("walks"); key("ArrowDown"); key("ArrowDown"); key("ArrowUp");
+    say("chosen", found().findIndex(e => e.getAttribute("aria-selected") === "true")
+      + " " + (input.getAttribute("aria-activedescendant") === found()[1].id));
+    key("Escape"); say("left", $("#page-found").hidden
+      && document.activeElement !== input);
+    input.focus(); type("heddle_policy");
+    say("page", titles());
+    type("vm.paging");
+    $("#page-search").requestSubmit();
+    setTimeout(() => {
+      const target = $(":target");
+      say("went", location.pathname.replace(/.*[/]/, "") + location.hash);
+      say("shown", target && target.getBoundingClientRect().top < innerHeight
+        && target.getBoundingClientRect().top >= 0);
+      scrollTo(0, document.getElementById("settings.vm").offsetTop - 20);
+      setTimeout(() => {
+        say("reads", all("#page-side .own [aria-current]").map(a => a.textContent)
+          .join());
+        say("done", "yes");
+      }, 200);
+    }, 400);
+  }, 800);
+}, 300);
+J
+probe "$dir/manual/settings.html" "$dir/manual/probe.html" <"$dir/use.js"
+# The page probed is a copy: a result that is in settings.html opens there.
+sed -i 's/"settings\.html"/"probe.html"/' "$dir/manual/search-index.js"
+for width in $narrow 1280; do
+    browse "$width" "file://$dir/manual/probe.html"
+    grep -o '<html[^>]*>' "$dir/dom" >"$dir/html"
+    shows done yes "the manual at $width pixels is used"
+    shows pages 2[0-9] "all pages are in its side bar"
+    shows here Settings "the one that is shown is marked"
+    shows own "sim[|]clock" "with its headings"
+    if [ "$width" = 1280 ]; then
+        shows side true "which is there"
+    else
+        shows side false "which is folded"
+        shows menu true "below a menu"
+        shows opened "true true" "that opens it"
+        shows closed "false false" "and folds it"
+    fi
+    shows focus true "/ goes to the search"
+    shows point "tlb_fill:point .*" "which finds a point first"
+    shows setting "l2tlb.entries:setting .*" "a setting, in any case"
+    shows words "walk_latency:metric .*" "a name of several words"
+    shows marks 2 "and marks these"
+    shows bar true "what is found fits"
+    shows none "0 nothing found" "or it says so"
+    shows safe 0 "what is typed is text"
+    shows chosen "1 true" "arrows choose"
+    shows left true "Escape leaves"
+    shows page "heddle_policy.7.:page.*" "a page by its name"
+    shows went "probe.html#vm.paging" "Enter opens the place"
+    shows shown true "which is seen"
+    shows reads vm "the side bar marks the heading that is read"
+    ! grep -q data-error "$dir/html"
+    told $? "no script fails" "$dir/html"
+done
+{
+    sed 's/<script src="manual.js" defer><.script>//; /^<\/body>$/,$d' \
+        "$dir/manual/settings.html"
+    cat <<'J'
+<script>
+setTimeout(() => {
+  document.documentElement.dataset.plain = [...document.querySelectorAll(
+    "#page-search, #page-side")].map(e => e.getBoundingClientRect().width > 0).join();
+}, 300);
+</script></body></html>
+J
+} >"$dir/manual/plain.html"
+browse "$narrow" "file://$dir/manual/plain.html#page-side"
+grep -o '<html[^>]*>' "$dir/dom" >"$dir/html"
+shows plain false,true "without its script the menu is a link, and no field is shown"
 plan

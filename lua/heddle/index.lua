@@ -67,7 +67,11 @@ end
 local KIND = { [0] = "sum", "maximum since the last reset", "histogram",
     "series: the value reported last" }
 
+local own -- asked once: nothing adds to them
 local function own_counters()
+    if own then
+        return own
+    end
     local out = {}
     for _, p in ipairs(require("heddle.policy").list()) do
         for _, c in ipairs(p.own or {}) do
@@ -76,6 +80,7 @@ local function own_counters()
                 policy = p.name }
         end
     end
+    own = out
     return out
 end
 
@@ -533,6 +538,11 @@ for _, kind in ipairs { "app", "suites", "machines" } do
     explain[kind == "app" and "apps" or kind] = function(name)
         return require("heddle." .. kind).explain(name)
     end
+end
+
+--- Explains a name as one of a kind: a list of lines, or nil.
+function index.explain_as(kind, name)
+    return explain[kind](name)
 end
 
 --- Explains a name: a list of lines, or nil.
