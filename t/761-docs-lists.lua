@@ -2,7 +2,8 @@
 761-docs-lists.lua - what the manual lists is what there is.
 
 Pinned: the metrics of heddle_results(5) are those of metrics.lua; the latencies
-of heddle_model(7) those of scenarios/characterise/latencies.lua; everything
+of heddle_model(7) those of scenarios/characterise/latencies.lua, and each preset is
+once where it says which machine to choose; everything
 that has a name (setting, counter, point, note, policy, application, machine) is
 explained with unit, meaning and source as its kind has them; every point is in
 the picture of the README; every kind of heddle list, every command,
@@ -48,6 +49,22 @@ held = read("man/heddle_model.7"):match(
 tap.is(held, output(HEDDLE .. " run scenarios/characterise/latencies.lua man=1"),
     "latencies of the presets are those that are measured")
 
+do -- Which machine do I want: an item for each
+    local section = read("man/heddle_model.7"):match(
+        "\n%.Ss Which machine do I want\n(.-)\n%.Ss ")
+    local found = {}
+    for name in section:gmatch "\n%.It Li ([^\n]+)" do
+        found[#found + 1] = name
+    end
+    local machines = {}
+    for i, row in ipairs(index.rows "machines") do
+        machines[i] = row[1]
+    end
+    table.sort(found)
+    table.sort(machines)
+    tap.is(table.concat(found, " "), table.concat(machines, " "),
+        "heddle_model(7) says of each preset once who wants it")
+end
 do
     local seen = {}
     for _, m in ipairs(require("heddle.metrics").list()) do
