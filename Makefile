@@ -341,14 +341,14 @@ path:
 	@src/dev/path build/coverage
 
 SPDX = $(wildcard $(foreach d,src/* src/*/* src/*/*/*,$d/*.[ch] $d/*.def) src/dev/* \
-    src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] \
+    src/dev/*/* t/*.[ch] t/*/*.h t/*.t t/run bench/*.[ch] man/*.[1-9] man/gallery/*.lua \
     $(foreach d,lua/heddle t bench policies scenarios,$(d)/*.lua $(d)/*/*.lua) \
     lua/heddle/*/*/*.lua lua/heddle/*/*/*.css lua/heddle/*/*/*.js) \
     $(wildcard src/shell/python/*.* src/shell/python/*/*.py t/python/*.py)
 lint:
 	@if grep -L -d skip 'SPDX-License-Identifier: MIT' $(SPDX) | grep .; \
 	    then echo "lint: no licence line" >&2; exit 1; fi
-	luacheck -q $(wildcard lua/heddle scenarios policies t bench)
+	luacheck -q $(wildcard lua/heddle scenarios policies t bench man/gallery src/dev/html)
 	@if command -v shellcheck >/dev/null; then \
 	    shellcheck .ci/run .ci/container .ci/chroot src/dev/deps src/dev/embed src/dev/points-header src/dev/slurm src/dev/environment \
 	    src/dev/html/make src/dev/package/chroot src/dev/release-notes t/run src/shell/command/completion/*.bash; fi

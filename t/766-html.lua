@@ -185,6 +185,14 @@ for page, text in pairs(source) do
     end
 end
 none("files have their names over them", bad)
+for _, chart in ipairs(dofile "man/gallery/list.lua") do
+    if not html["gallery.html"]:find(('<img src="%s.svg"'):format(chart.name), 1, true)
+        or not html["gallery.html"]:find("<pre>$ " .. chart.command .. "</pre>", 1, true)
+        or not html[chart.name .. ".svg"] then
+        bad[#bad + 1] = chart.name
+    end
+end
+none("each chart of the gallery is shown with its command", bad)
 tap.ok(count > 10, "there are some", count)
 
 -- ---- the search ----------------------------------------------------------------------

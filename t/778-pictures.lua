@@ -1,7 +1,8 @@
 -- 778-pictures.lua - pins how pictures look, as far as their text says it: in those of
--- the manual and in charts of every kind no text is outside, on another text, over
+-- the manual, in the gallery and in charts of every kind no text is outside, on another text, over
 -- the edge of a box or under an arrow; charts have titles of their axes; all bars
--- have their value on them, or none has; sections are apart.
+-- have their value on them, or none has; sections are apart; the gallery's charts are
+-- what their commands draw.
 --
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
@@ -143,6 +144,41 @@ chart("lines", H.svg.lines { title = "t", unit = "us", xlabel = "rounds", series
 chart("a map", H.svg.map { title = "t", columns = 2, rows = 2, width = 2, height = 2,
     cell = function(c, r) return c * r end, xlabel = "time", ylabel = "pages" },
     { "time", "pages" })
+
+-- ---- the gallery ------------------------------------------------------------------------
+
+-- Its charts are drawn well, too; those that take a second are drawn again: each has the
+-- words, and the numbers of axes, that the command draws.
+do
+    local again = files.folder()
+    local function words(text)
+        local out = {}
+        for word in text:gmatch "<text[^>]*>([^<]*)<" do
+            out[#out + 1] = word
+        end
+        return table.concat(out, "\n")
+    end
+    local TITLES = { ["tlb-size"] = { "warp instructions a cycle",
+        "entries of the L2 TLB" }, waits = { "% of their time",
+        "page size, and the cycles of the run" }, ATAX = { "page" },
+        fig03 = { "pages" }, ["tlb-contention"] = {} }
+    for _, g in ipairs(dofile "man/gallery/list.lua") do
+        local path = (g.from or "man/gallery") .. "/" .. g.name .. ".svg"
+        local kept = files.read(path)
+        tap.ok(kept and #kept < 20000, path .. " is there, and small")
+        chart(path, kept, TITLES[g.name])
+        tap.ok(not g.script or g.command:find(g.script, 1, true)
+            and files.read("man/gallery/" .. g.script), "with its script")
+        if g.name == "waits" or g.name == "ATAX" then
+            local ok, said = files.command(("%s run src/dev/html/draw.lua only=%s out=%s")
+                :format(files.HEDDLE, g.name, files.quote(again)))
+            tap.ok(ok, "its command draws it", said)
+            tap.is(words(files.read(again .. "/" .. g.name .. ".svg") or ""), words(kept),
+                "as it is kept (heddle run src/dev/html/draw.lua)")
+        end
+    end
+    os.execute("rm -rf " .. files.quote(again))
+end
 
 -- ---- charts of the experiments ----------------------------------------------------------
 

@@ -192,7 +192,7 @@ look() { # look PAGE LEAST: it, at both widths; the least number of charts
 look view.html "[4-9]|[1-9][0-9]"
 look reproduce.html "[2-9]"
 for page in index.html heddle.1.html heddle_results.5.html heddle_policy.7.html \
-    heddle_model.7.html heddle_tutorial.7.html settings.html machines.html; do
+    heddle_model.7.html heddle_tutorial.7.html settings.html machines.html gallery.html; do
     [ ! -d "$dir/manual" ] || look "manual/$page" "[0-9]+"
 done
 

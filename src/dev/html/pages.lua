@@ -189,6 +189,26 @@ list("apps.html", "Applications and suites", "programs of the library, with size
     .. "and sources; the sets that the papers form of them",
     { { "apps" }, { "suites" } })
 
+-- ---- the gallery -------------------------------------------------------------------
+
+do
+    local out = { "<h1>Gallery</h1>\n<p>Charts, each with the command that draws it. "
+        .. "<code>H.svg</code> in <a href=\"heddle_lua.3.html#H.svg.bars\">heddle_lua(3)"
+        .. "</a> draws bars, lines and maps of whatever a script has measured.</p>" }
+    for _, chart in ipairs(dofile "man/gallery/list.lua") do
+        out[#out + 1] = ('<h2 id="%s"><a class="permalink" href="#%s">%s</a></h2>\n'
+            .. '<p>%s</p>\n<p><a href="%s.svg"><img src="%s.svg" alt="%s"/></a></p>\n'
+            .. "<pre>$ %s</pre>"):format(chart.name, chart.name, escaped(chart.title),
+            escaped(chart.about), chart.name, chart.name, escaped(chart.title),
+            escaped(chart.command))
+        out[#out + 1] = chart.script and ('<p class="file"><code>%s</code></p><pre>%s'
+            .. "</pre>"):format(chart.script, escaped(read("man/gallery/"
+            .. chart.script):gsub("^%-%- SPDX[^\n]*\n", ""))) or nil
+    end
+    add { file = "gallery.html", title = "Gallery", about = "charts, each with the "
+        .. "command that draws it", section = "start", body = concat(out, "\n") }
+end
+
 -- ---- anchors -------------------------------------------------------------------------
 
 local where, kinds_of = {}, {} -- by name: "page#anchor" of a kind, and its kinds
@@ -382,8 +402,8 @@ local function group(title, list_of, current)
 end
 
 local function bar(current)
-    local out = { group("Start", { { file = "index.html", title = "Overview" } },
-        current) }
+    local out = { group("Start", { { file = "index.html", title = "Overview" },
+        by_file["gallery.html"] }, current) }
     local groups = { { "lists", "Lists" } }
     table.move(SECTIONS, 1, #SECTIONS, 2, groups)
     table.insert(groups, table.remove(groups, 1))
@@ -448,7 +468,9 @@ end
 local overview = { ([[
 <h1>heddle %s</h1>
 <p>A simulator of the virtual memory of a GPU, with policies and scenarios in Lua.
-<a href="heddle_tutorial.7.html">heddle_tutorial(7)</a> begins with a first scenario.</p>]])
+<a href="heddle_tutorial.7.html">heddle_tutorial(7)</a> begins with a first scenario,
+<a href="heddle_model.7.html#Which_machine_do_I_want">heddle_model(7)</a> says which
+machine to choose, and the <a href="gallery.html">gallery</a> has charts.</p>]])
     :format(VERSION) }
 for _, s in ipairs(SECTIONS) do
     overview[#overview + 1] = ('<h2>%s</h2>\n<table class="index">\n%s\n</table>')
