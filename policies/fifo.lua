@@ -1,7 +1,7 @@
 -- fifo.lua - replaces the entry that was brought the longest ago.
 --
 -- As lru.lua, without repl_touch: a hit changes nothing, so the stamps are
--- those of the fills.  A newcomer with q.last = 1 goes below the others.
+-- those of the fills.  A newcomer with n.last = 1 goes below the others.
 --
 -- SPDX-License-Identifier: MIT
 
@@ -22,26 +22,27 @@ return {
         end
     end,
 
-    repl_fill = function(q, s)
-        local base, way, least = first(s, q), q.way, nil
-        if q.last == 1 then
-            for w = 0, q.ways - 1 do
-                local v = s.stamp[base + w]
-                if w ~= way and v ~= 0 and (not least or v < least) then
-                    least = v
+    watch = {
+        repl_fill = function(n, s)
+            local base, way, least = first(s, n), n.way, nil
+            if n.last == 1 then
+                for w = 0, n.ways - 1 do
+                    local v = s.stamp[base + w]
+                    if w ~= way and v ~= 0 and (not least or v < least) then
+                        least = v
+                    end
                 end
             end
-        end
-        if not least then
-            s.count = s.count + 1
-            least = s.count + 1
-        end
-        s.stamp[base + way] = least - 1
-    end,
-
-    repl_gone = function(q, s)
-        s.stamp[first(s, q) + q.way] = 0
-    end,
+            if not least then
+                s.count = s.count + 1
+                least = s.count + 1
+            end
+            s.stamp[base + way] = least - 1
+        end,
+        repl_gone = function(n, s)
+            s.stamp[first(s, n) + n.way] = 0
+        end,
+    },
 
     repl_victim = function(q, s)
         local base, best = first(s, q), q.from

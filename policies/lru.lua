@@ -1,14 +1,14 @@
 -- lru.lua - replaces the entry whose last use is the longest ago.
 --
 -- The default of every TLB and cache, written out as a policy to start from.
--- Replacement is four points that work together: repl_touch (an entry was
--- hit), repl_fill (an entry was brought), repl_victim (the set is full: which
--- way goes?) and repl_gone (an entry left).  Each use stamps the way with a
+-- Replacement is a point, repl_victim (the set is full: which way goes?), and
+-- three notes: repl_touch (an entry was hit), repl_fill (one was filled) and
+-- repl_gone (one was evicted or invalidated).  Each use stamps the way with a
 -- counter; the victim is the way with the least stamp.
 --
 -- The state holds one stamp for each entry, at
 -- (instance * sets + set) * ways + way + 1; a policy that is bound everywhere
--- gets a state for each structure.  A newcomer with q.last = 1 is to be the
+-- gets a state for each structure.  A newcomer with n.last = 1 is to be the
 -- next victim: it goes below the least stamp of the others.  The victim is one
 -- of the ways q.from to q.to: all of them, unless they are shared out among
 -- applications (l2cache.partition).
@@ -39,30 +39,30 @@ return {
         end
     end,
 
-    repl_touch = function(q, s)
-        stamp(s, first(s, q) + q.way)
-    end,
-
-    repl_fill = function(q, s)
-        local base, way, least = first(s, q), q.way, nil
-        if q.last == 1 then
-            for w = 0, q.ways - 1 do
-                local v = s.stamp[base + w]
-                if w ~= way and v ~= 0 and (not least or v < least) then
-                    least = v
+    watch = {
+        repl_touch = function(n, s)
+            stamp(s, first(s, n) + n.way)
+        end,
+        repl_fill = function(n, s)
+            local base, way, least = first(s, n), n.way, nil
+            if n.last == 1 then
+                for w = 0, n.ways - 1 do
+                    local v = s.stamp[base + w]
+                    if w ~= way and v ~= 0 and (not least or v < least) then
+                        least = v
+                    end
                 end
             end
-        end
-        if least then
-            s.stamp[base + way] = least - 1
-        else
-            stamp(s, base + way)
-        end
-    end,
-
-    repl_gone = function(q, s)
-        s.stamp[first(s, q) + q.way] = 0
-    end,
+            if least then
+                s.stamp[base + way] = least - 1
+            else
+                stamp(s, base + way)
+            end
+        end,
+        repl_gone = function(n, s)
+            s.stamp[first(s, n) + n.way] = 0
+        end,
+    },
 
     repl_victim = function(q, s)
         local base, best = first(s, q), q.from

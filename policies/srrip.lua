@@ -32,17 +32,17 @@ return {
         end
     end,
 
-    repl_touch = function(q, s)
-        s.value[first(s, q) + q.way] = 0
-    end,
-
-    repl_fill = function(q, s)
-        s.value[first(s, q) + q.way] = s.most - 1 + q.last
-    end,
-
-    repl_gone = function(q, s)
-        s.value[first(s, q) + q.way] = s.most
-    end,
+    watch = {
+        repl_touch = function(n, s)
+            s.value[first(s, n) + n.way] = 0
+        end,
+        repl_fill = function(n, s)
+            s.value[first(s, n) + n.way] = s.most - 1 + n.last
+        end,
+        repl_gone = function(n, s)
+            s.value[first(s, n) + n.way] = s.most
+        end,
+    },
 
     repl_victim = function(q, s)
         local v, base, best = s.value, first(s, q), q.from

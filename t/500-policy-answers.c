@@ -144,14 +144,12 @@ static void good_answers_come_through(void **state)
     for (uint32_t p = 0; p < HEDDLE_POINT_COUNT; p++) {
         struct heddle_policy policy = policy_for(p);
         struct fake *f = fake_open();
-        bool none = heddle_point_info(p)->kind == HEDDLE_NONE;
 
         fill(p, q);
         assert_int_equal(bind(f, &policy, (uint64_t)largest(p), 0), 0);
         assert_int_equal(fake_ask(f, (enum heddle_point)p, q), largest(p));
         assert_int_equal(f->err.code, 0);
-        /* where nothing is decided, the default's bookkeeping goes on */
-        assert_int_equal(f->defaults[p], none ? 1 : 0);
+        assert_int_equal(f->defaults[p], 0);
         fake_close(f);
     }
 }
@@ -166,8 +164,6 @@ static void bad_answers_stop_with_words(void **state)
         struct heddle_policy policy = policy_for(p);
         uint64_t wrong[2] = {(uint64_t)largest(p) + 1, UINT64_MAX};
 
-        if (info->kind == HEDDLE_NONE)
-            continue;
         for (int k = 0; k < 2; k++) {
             struct fake *f = fake_open();
             fill(p, q);
@@ -213,8 +209,7 @@ static void passing_asks_the_default(void **state)
             assert_int_equal(fake_ask(f, (enum heddle_point)p, q), 0);
         assert_int_equal(f->defaults[p], 3);
         assert_int_equal(fake_counter(f, (enum heddle_point)p, 0, row), 3);
-        assert_int_equal(fake_counter(f, (enum heddle_point)p, 1, row),
-                         info->kind == HEDDLE_NONE ? 0 : 3);
+        assert_int_equal(fake_counter(f, (enum heddle_point)p, 1, row), 3);
         fake_close(f);
     }
 }

@@ -365,7 +365,6 @@ static void quiet_but_for_notes_and_tables(void **state)
 
         alone.watch[i] = watch;
         assert_int_equal(use(f, &alone, "", 0), 0);
-        assert_true(n->at[0] != '\0');
         only(f, n->at, "");
         heddle_unuse(fake_sim(f), "alone", NULL);
         only(f, "", "");
@@ -390,13 +389,14 @@ static uint64_t no_period(const void *state)
 }
 
 /* What a policy alone has in time, if these points have not; NULL: nothing. */
-static const char *timed(const struct heddle_policy *p, uint64_t timeless)
+static const char *timed(const struct heddle_policy *p, uint64_t points,
+                         uint64_t notes)
 {
     struct fake *f = fake_open();
     const char *what = NULL, *name;
 
     assert_int_equal(use(f, p, "", 0), 0);
-    name = hd_slots_timed(&f->slots, timeless, &what);
+    name = hd_slots_timed(&f->slots, points, notes, &what);
     if (name != NULL)
         assert_string_equal(name, p->name);
     else
@@ -414,24 +414,27 @@ static void state_in_time(void **state)
     const char *what;
 
     (void)state;
-    assert_null(hd_slots_timed(&f->slots, 0, &what));
+    assert_null(hd_slots_timed(&f->slots, 0, 0, &what));
     fake_close(f);
-    assert_string_equal(timed(&tokens, 0), "tlb_fill");
-    assert_string_equal(timed(&tokens, fill), "l2_bypass");
-    assert_string_equal(timed(&tokens, bypass), "tlb_fill");
-    assert_null(timed(&tokens, fill | bypass));
-    assert_null(timed(&tokens, UINT64_MAX));
-    assert_string_equal(timed(&none, UINT64_MAX), "epochs");
+    assert_string_equal(timed(&tokens, 0, 0), "tlb_fill");
+    assert_string_equal(timed(&tokens, fill, 0), "l2_bypass");
+    assert_string_equal(timed(&tokens, bypass, 0), "tlb_fill");
+    assert_null(timed(&tokens, fill | bypass, 0));
+    assert_null(timed(&tokens, UINT64_MAX, 0));
+    assert_string_equal(timed(&none, UINT64_MAX, UINT64_MAX), "epochs");
     seldom.period = no_period;
-    assert_null(timed(&seldom, 0));
+    assert_null(timed(&seldom, 0, 0));
     sees.period = no_period;
     sees.watch[HEDDLE_NOTE_tlb_hit] = watch;
-    assert_string_equal(timed(&sees, UINT64_MAX), "tlb_hit");
+    assert_string_equal(timed(&sees, UINT64_MAX, 0), "tlb_hit");
+    assert_string_equal(
+        timed(&sees, UINT64_MAX, ~(1ull << HEDDLE_NOTE_tlb_hit)), "tlb_hit");
+    assert_null(timed(&sees, 0, 1ull << HEDDLE_NOTE_tlb_hit));
     /* the first that has, not the first */
     f = fake_open();
     assert_int_equal(use(f, &seldom, "", 0), 0);
     assert_int_equal(use(f, &tokens, "", 0), 0);
-    assert_string_equal(hd_slots_timed(&f->slots, fill, &what), "tokens");
+    assert_string_equal(hd_slots_timed(&f->slots, fill, 0, &what), "tokens");
     assert_string_equal(what, "l2_bypass");
     fake_close(f);
 }

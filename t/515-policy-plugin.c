@@ -1,8 +1,8 @@
 /*
  * Plug-ins: policies/plugin.c compiled as a shared object is loaded, checked
  * and bound, answers like its Lua twin, and every way to be no plug-in (no
- * file, no path, no entry, a later or too old interface, a bad name, a built-in's name,
- * nothing to do) is told in words.
+ * file, no path, no entry, a later or too old interface, a bad name, a
+ * built-in's name, nothing to do) is told in words.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,8 +38,8 @@ static void build(const char *name, const char *source, const char *flags)
         fclose(f);
     }
     snprintf(command, sizeof command,
-             "%s -shared -fPIC -Isrc/engine %s -o %s/%s.so %s", cc && *cc ? cc : "cc",
-             flags, dir, name, file);
+             "%s -shared -fPIC -Isrc/engine %s -o %s/%s.so %s",
+             cc && *cc ? cc : "cc", flags, dir, name, file);
     assert_int_equal(system(command), 0);
 }
 
@@ -95,14 +95,17 @@ static void what_is_no_plugin(void **state)
          "const void *heddle_policy_entry(void) { return (void *)0; }\n",
          "returned NULL"},
         {"late", POLICY ".abi = 99, .name = \"late\"" TAIL,
-         "for interface 99 of policy.h, and this heddle has 4: it needs a "
+         "for interface 99 of policy.h, and this heddle has 5: it needs a "
          "later heddle"},
         {"old", POLICY ".abi = 3, .name = \"old\"" TAIL,
          "for interface 3 of policy.h, and this heddle takes none before "
-         "4: build it again"},
+         "5: build it again"},
         {"nameless", POLICY ".abi = HEDDLE_POLICY_ABI" TAIL, "needs a name"},
-        {"blank", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"a b\"" TAIL, "holds a blank"},
-        {"taken", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"lru\", .answer = {one}" TAIL,
+        {"blank", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"a b\"" TAIL,
+         "holds a blank"},
+        {"taken",
+         POLICY
+         ".abi = HEDDLE_POLICY_ABI, .name = \"lru\", .answer = {one}" TAIL,
          "the name of a built-in one"},
         {"idle", POLICY ".abi = HEDDLE_POLICY_ABI, .name = \"idle\"" TAIL,
          "answers no point, watches no note"},

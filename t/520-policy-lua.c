@@ -71,6 +71,7 @@ static void answers(void **state)
         .n = 3, .app = three, .vpn = three, .requesters = three, .age = three,
         .choices = 3};
     struct heddle_q_repl_victim victim = {.ways = 4};
+    struct heddle_n_repl_touch touch = {.ways = 4, .way = 2};
     struct heddle_q_warp_pick warp = {.ready = 0x8, .n = 4, .age = three};
     struct heddle_q_warp_limit limit = {.n = 4, .age = three};
     lua_State *L = lua_machine();
@@ -81,7 +82,8 @@ static void answers(void **state)
                          "walk_pick = function(q) return #q.vpn end,"
                          "repl_victim = function(q) return q.ways - 1 end,"
                          "warp_pick = function(q) return 3, true end,"
-                         "repl_touch = function(q) end,"
+                         "watch = { repl_touch = function(n)"
+                         " assert(n.way == 2 and n.cycle == 0) end },"
                          "warp_limit = function(q) return 5 end"));
     assert_int_equal(ask_fill(), 2);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_l2_bypass, &bypass), 1);
@@ -90,7 +92,7 @@ static void answers(void **state)
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_warp_pick, &warp),
                      3 | HEDDLE_ONCE);
     assert_int_equal(fake_ask(fake, HEDDLE_POINT_warp_limit, &limit), 5);
-    fake_ask(fake, HEDDLE_POINT_repl_touch, &victim);
+    fake_tell(fake, HEDDLE_NOTE_repl_touch, "l2cache", &touch);
     assert_int_equal(fake->err.code, 0);
     lua_end(L);
 }

@@ -83,28 +83,24 @@ struct cache {
     uint64_t key[FAKE_SETS][FAKE_WAYS]; /* 0: invalid */
 };
 
-static void tell(enum heddle_point p, uint64_t set, uint64_t way, uint64_t key,
-                 uint64_t last)
+static void tell(enum heddle_note note, uint64_t set, uint64_t way,
+                 uint64_t key, uint64_t last)
 {
-    struct heddle_q_repl_touch q = {.set = set,
+    struct heddle_n_repl_touch n = {.set = set,
                                     .way = way,
                                     .ways = FAKE_WAYS,
                                     .key = key,
                                     .app = key & 1,
                                     .warp = 3,
-                                    .last = last,
-                                    .to = FAKE_WAYS - 1};
+                                    .last = last};
 
-    fake_ask(fake, p, &q);
+    fake_tell(fake, note, "l1tlb", &n);
 }
 
 static uint64_t find_way(struct cache *c, uint64_t set, struct log *l)
 {
-    struct heddle_q_repl_victim q = {.set = set,
-                                     .way = FAKE_WAYS,
-                                     .ways = FAKE_WAYS,
-                                     .key = 99,
-                                     .to = FAKE_WAYS - 1};
+    struct heddle_q_repl_victim q = {
+        .set = set, .ways = FAKE_WAYS, .key = 99, .to = FAKE_WAYS - 1};
     uint64_t w;
 
     for (w = 0; w < FAKE_WAYS; w++)
@@ -112,7 +108,7 @@ static uint64_t find_way(struct cache *c, uint64_t set, struct log *l)
             return w;
     w = (uint64_t)fake_ask(fake, HEDDLE_POINT_repl_victim, &q);
     keep(l, (int64_t)w);
-    tell(HEDDLE_POINT_repl_gone, set, w, c->key[set][w], 0);
+    tell(HEDDLE_NOTE_repl_gone, set, w, c->key[set][w], 0);
     return w;
 }
 
@@ -131,13 +127,13 @@ static void replacement(struct log *l)
             ;
         if (w < FAKE_WAYS && dice < 5) {
             c.key[set][w] = 0;
-            tell(HEDDLE_POINT_repl_gone, set, w, key, 0);
+            tell(HEDDLE_NOTE_repl_gone, set, w, key, 0);
         } else if (w < FAKE_WAYS) {
-            tell(HEDDLE_POINT_repl_touch, set, w, key, 0);
+            tell(HEDDLE_NOTE_repl_touch, set, w, key, 0);
         } else {
             w = find_way(&c, set, l);
             c.key[set][w] = key;
-            tell(HEDDLE_POINT_repl_fill, set, w, key, dice < 15);
+            tell(HEDDLE_NOTE_repl_fill, set, w, key, dice < 15);
         }
     }
 }

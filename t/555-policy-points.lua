@@ -50,9 +50,7 @@ local function chaos()
     for _, p in ipairs(core.points()) do
         local limit, last = p.limit, (words[p.name] or 1) - 1
         local by_position = p.by_position
-        if p.answer == "NONE" then
-            policy[p.name] = function() end
-        elseif p.answer == "BOOL" then
+        if p.answer == "BOOL" then
             policy[p.name] = function() return math.random(2) == 1 end
         elseif p.name == "thrash" then -- of the GPU's touches alone
             policy[p.name] = function(q)
@@ -364,9 +362,48 @@ listen_to(whole.any(20, 1, 12), {}, "host_call")
 listen_to(whole.any(20, 1, 12), { ["utlb1.entries"] = 4 }, "utlb_lookup")
 listen_to(whole.to_and_fro(2, 60), { ["fault.thrashing"] = "driver",
     ["uvm.perf_thrashing_lapse_usec"] = 50 }, "page_throttled", "page_remote")
+listen_to(whole.freer(40, 4, "y"), {}, "free")
 for _, n in ipairs(core.notes()) do
     tap.ok(told[n.name], "note " .. n.name .. " is told")
 end
+
+-- Notes of replacement are told of the structure at which a policy is bound, next to
+-- one that answers repl_victim there; bound to none, it has a state for each.
+do
+    local sim <close> = H.sim { machine = "maxwell", check = true,
+        settings = { ["core.count"] = 4, ["l1tlb.entries"] = 4 },
+        apps = { H.app("ATAX", { size = "T" }) } }
+    local function counts(name)
+        return { name = name, state = { touch = 0, fill = 0, gone = 0 }, watch = {
+            repl_touch = function(_, s) s.touch = s.touch + 1 end,
+            repl_fill = function(_, s) s.fill = s.fill + 1 end,
+            repl_gone = function(_, s) s.gone = s.gone + 1 end } }
+    end
+    sim:use("lru", { at = "l2tlb" })
+    sim:use(counts "there", { at = "l2tlb" })
+    sim:use(counts "everywhere")
+    sim:run()
+    local c, used = sim:counters(), sim:used()
+    local there, all = used[2].states.l2tlb, used[3].states
+    tap.ok(there.touch > 0 and there.touch == c.l2tlb.hits,
+        "touches of the L2 TLB are its hits", ("%d %d"):format(there.touch, c.l2tlb.hits))
+    tap.ok(there.fill > 0 and there.fill == c.l2tlb.fills, "and fills its fills",
+        ("%d %d"):format(there.fill, c.l2tlb.fills))
+    tap.is(all.l1tlb.fill, c.l1tlb.fills, "bound to none, a policy is told of each")
+    tap.ok(all.l1tlb.gone > 1000 and all.l1tlb.fill - all.l1tlb.gone <= 4 * 4
+        and all.l1tlb.fill - all.l1tlb.gone > 0, "what is not gone is there",
+        ("%d %d"):format(all.l1tlb.fill, all.l1tlb.gone))
+    tap.ok(all.l2tlb.touch == there.touch and all.l2tlb.fill == there.fill
+        and all.l2tlb.gone == there.gone, "the same of the one")
+end
+tap.raises(function()
+    local sim <close> = machine({ ["sim.budget"] = 3000 }, true)
+    sim:use({ name = "old", repl_touch = function() end })
+end, "repl_touch is a note", "a note where points are: it is said")
+tap.raises(function()
+    local sim <close> = machine({ ["sim.budget"] = 3000 }, true)
+    sim:use({ name = "walks", watch = { walk_done = function() end } }, { at = "l2tlb" })
+end, "answers no point, so it cannot be bound at", "other notes are told of all")
 
 -- What notes say adds up to what is counted.
 local adding = machine({ ["vm.paging"] = "fault", ["link.latency"] = 500,

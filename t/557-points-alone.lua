@@ -54,7 +54,7 @@ local packed = { apps = { "GUP" }, settings = { ["compress.enable"] = true,
     ["sim.budget"] = 400 } }
 
 local ROWS = {
-    page_size = {}, free = MEMORY, frame_place = {}, shootdown = MEMORY,
+    page_size = {}, frame_place = {}, shootdown = MEMORY,
     region_coalesce = memory { frame_place = in_order },
     region_split = memory { frame_place = in_order,
         region_coalesce = function() return true end },
@@ -77,8 +77,7 @@ local ROWS = {
     evict_trigger = few_frames, evict_victim = few_frames,
     page_prefetch = { apps = { "GUP" }, settings = { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["sim.budget"] = 400 } },
-    repl_touch = replacing, repl_fill = replacing, repl_victim = replacing,
-    repl_gone = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {},
+    repl_victim = replacing, cache_insert = {}, l2_bypass = {}, dram_class = {},
     dram_pick = {},
     dram_turn = { with = { dram_class = function() return "silver" end } },
     warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},

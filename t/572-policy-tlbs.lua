@@ -174,8 +174,11 @@ local function counted(settings)
         s.n[name] = (s.n[name] or 0) + (pc ~= 0 and 1 or 0)
     end
     for _, name in ipairs { "tlb_fill", "tlb_merge", "tlb_insert", "l2_bypass",
-        "repl_touch", "repl_fill", "cache_insert" } do
+        "cache_insert" } do
         p[name] = function(q, s) see(s, name, q.pc) end
+    end
+    for _, name in ipairs { "repl_touch", "repl_fill" } do
+        p.watch[name] = function(n, s) see(s, name, n.pc) end
     end
     function p.walk_step(q, s)
         see(s, "walk_step", q.pc)

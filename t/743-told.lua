@@ -55,10 +55,10 @@ end
 -- ---- policies -----------------------------------------------------------------
 
 local function pass() end
-tap.is(told { policies = { { name = "own", free = pass, region_split = pass } } },
-    "policy own was never asked (it answers free, region_split)",
+tap.is(told { policies = { { name = "own", region_coalesce = pass, region_split = pass } } },
+    "policy own was never asked (it answers region_coalesce, region_split)",
     "a policy that was never asked")
-tap.is(told { policies = { { name = "own", free = pass, tlb_fill = pass } } }, "",
+tap.is(told { policies = { { name = "own", region_split = pass, tlb_fill = pass } } }, "",
     "one that was asked something")
 tap.is(told { policies = { { name = "own", tlb_fill = pass,
     page_prefetch = pass, page_compress = pass } } }, "policy own answers "
@@ -205,7 +205,7 @@ do
         for i = 1, 9 do
             list[i] = { machine = "maxwell", apps = o.apps,
                 stop_cycles = 20000, policies = { { name = "p" .. i,
-                free = function() end } } }
+                region_split = function() end } } }
         end
         H.run(list)]]:find("^heddle: ATAX was cut in its first [^\n]*\n"
         .. "heddle: policies that were never asked: p1, p2, p3, p4, p5, p6, "

@@ -60,7 +60,7 @@ do
             s.live[q.index + 1] = (q.vpn + q.pages + 15) // 16 * 16
                 - q.vpn // 16 * 16
         end,
-        free = function(q, s) s.live[q.index + 1] = 0 end,
+        watch = { free = function(n, s) s.live[n.index + 1] = 0 end },
         core_throttle = function(q, s)
             local sum = 0
             for i = 1, 4 do

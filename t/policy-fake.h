@@ -62,10 +62,7 @@ static inline int64_t fake_default(void *self, const void *q)
 static inline const char *fake_at(uint32_t p)
 {
     switch (p) {
-    case HEDDLE_POINT_repl_touch:
-    case HEDDLE_POINT_repl_fill:
     case HEDDLE_POINT_repl_victim:
-    case HEDDLE_POINT_repl_gone:
         return "l1tlb";
     case HEDDLE_POINT_dram_pick:
     case HEDDLE_POINT_dram_class:
@@ -135,6 +132,15 @@ static inline int64_t fake_ask(struct fake *f, enum heddle_point p,
                                const void *q)
 {
     return f->slot[p].fn(f->slot[p].self, q);
+}
+
+/* Tells a note of replacement, with the fields that all three have. */
+static inline void fake_tell(struct fake *f, enum heddle_note n, const char *at,
+                             struct heddle_n_repl_touch *fields)
+{
+    hd_slots_note_at(&f->slots, n,
+                     hd_slots_shape(&f->slots, at, 0, FAKE_SETS, FAKE_WAYS),
+                     fields);
 }
 
 static inline uint64_t fake_counter(struct fake *f, enum heddle_point p,

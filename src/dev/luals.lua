@@ -260,7 +260,7 @@ for _, group in ipairs(sorted(groups)) do
 end
 
 local ANSWERS = { INDEX = "integer", BOOL = "boolean", VALUE = "integer",
-    SUBSET = "integer", MEMBER = "integer", NONE = "nil" }
+    SUBSET = "integer", MEMBER = "integer" }
 local function question(prefix, p)
     class(prefix .. p.name, p.when)
     for _, f in ipairs(p.fields) do

@@ -99,9 +99,7 @@ for _, p in ipairs(core.points()) do
     if p.by_position then
         answer = "a position, from 1 to Va %s"
     end
-    if p.answer == "NONE" then
-        add "Nothing is decided."
-    elseif p.answer == "CHOICE" then
+    if p.answer == "CHOICE" then
         add "Answer:"
         add(".Li %s :", (p.limit:gsub("|", " , ")))
     elseif answer:find "Va" then
@@ -110,9 +108,7 @@ for _, p in ipairs(core.points()) do
     else
         add("Answer: %s:", answer)
     end
-    if p.answer ~= "NONE" then
-        text(p.meaning .. ".")
-    end
+    text(p.meaning .. ".")
     if p.answer == "CHOICE" then
         in_c(ANSWER_OF["q_" .. p.name])
     end

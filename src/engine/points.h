@@ -210,7 +210,6 @@ enum heddle_utlb_found {
 
 enum heddle_point {
     HEDDLE_POINT_page_size,
-    HEDDLE_POINT_free,
     HEDDLE_POINT_frame_place,
     HEDDLE_POINT_region_coalesce,
     HEDDLE_POINT_region_split,
@@ -228,10 +227,7 @@ enum heddle_point {
     HEDDLE_POINT_walk_pick,
     HEDDLE_POINT_walk_reference,
     HEDDLE_POINT_fault_batch,
-    HEDDLE_POINT_repl_touch,
-    HEDDLE_POINT_repl_fill,
     HEDDLE_POINT_repl_victim,
-    HEDDLE_POINT_repl_gone,
     HEDDLE_POINT_cache_insert,
     HEDDLE_POINT_l2_bypass,
     HEDDLE_POINT_dram_class,
@@ -262,15 +258,6 @@ struct heddle_q_page_size {
     uint64_t vpn; /* first virtual page */
     uint64_t pages; /* base pages of 4 KB */
     uint64_t free_frames; /* base frames not in use */
-};
-
-/* free (cold, memory): asked when an allocation is freed. Nothing is
- * decided. */
-struct heddle_q_free {
-    uint64_t app; /* application */
-    uint64_t index; /* allocation */
-    uint64_t vpn; /* first virtual page */
-    uint64_t pages; /* base pages */
 };
 
 /* frame_place (warm, memory): asked when a page needs a frame. Answer
@@ -526,70 +513,16 @@ struct heddle_q_fault_batch {
     const uint64_t *age; /* [n]: core cycles that each has waited */
 };
 
-/* repl_touch (hot): asked when an entry was hit. Nothing is decided. */
-struct heddle_q_repl_touch {
-    uint64_t instance; /* instance of the structure: core, slice, or 0 */
-    uint64_t set; /* set */
-    uint64_t way; /* way; for repl_victim the number of ways */
-    uint64_t ways; /* ways of a set */
-    uint64_t key; /* page or line number of the entry or the newcomer */
-    uint64_t app; /* application */
-    uint64_t warp; /* warp in its core, 0xffff if unknown */
-    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
-    /* first way that the application may fill: 0, unless ways are
-     * partitioned (l2cache.partition) */
-    uint64_t from;
-    uint64_t to; /* last way that it may fill: ways - 1, unless partitioned */
-    uint64_t pc; /* program counter of the instruction; 0 where none is known */
-};
-
-/* repl_fill (warm): asked when an entry was filled. Nothing is decided. */
-struct heddle_q_repl_fill {
-    uint64_t instance; /* instance of the structure: core, slice, or 0 */
-    uint64_t set; /* set */
-    uint64_t way; /* way; for repl_victim the number of ways */
-    uint64_t ways; /* ways of a set */
-    uint64_t key; /* page or line number of the entry or the newcomer */
-    uint64_t app; /* application */
-    uint64_t warp; /* warp in its core, 0xffff if unknown */
-    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
-    /* first way that the application may fill: 0, unless ways are
-     * partitioned (l2cache.partition) */
-    uint64_t from;
-    uint64_t to; /* last way that it may fill: ways - 1, unless partitioned */
-    uint64_t pc; /* program counter of the instruction; 0 where none is known */
-};
-
 /* repl_victim (warm): asked when a set, or the application's share of it, is
  * full and an entry must be evicted. Answer (INDEX, 0 to ways - 1): way to
  * evict, from `from` to `to`. */
 struct heddle_q_repl_victim {
     uint64_t instance; /* instance of the structure: core, slice, or 0 */
     uint64_t set; /* set */
-    uint64_t way; /* way; for repl_victim the number of ways */
     uint64_t ways; /* ways of a set */
-    uint64_t key; /* page or line number of the entry or the newcomer */
+    uint64_t key; /* page or line number of the newcomer */
     uint64_t app; /* application */
     uint64_t warp; /* warp in its core, 0xffff if unknown */
-    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
-    /* first way that the application may fill: 0, unless ways are
-     * partitioned (l2cache.partition) */
-    uint64_t from;
-    uint64_t to; /* last way that it may fill: ways - 1, unless partitioned */
-    uint64_t pc; /* program counter of the instruction; 0 where none is known */
-};
-
-/* repl_gone (warm): asked when an entry was evicted or invalidated. Nothing
- * is decided. */
-struct heddle_q_repl_gone {
-    uint64_t instance; /* instance of the structure: core, slice, or 0 */
-    uint64_t set; /* set */
-    uint64_t way; /* way; for repl_victim the number of ways */
-    uint64_t ways; /* ways of a set */
-    uint64_t key; /* page or line number of the entry or the newcomer */
-    uint64_t app; /* application */
-    uint64_t warp; /* warp in its core, 0xffff if unknown */
-    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
     /* first way that the application may fill: 0, unless ways are
      * partitioned (l2cache.partition) */
     uint64_t from;
@@ -963,6 +896,10 @@ enum heddle_note {
     HEDDLE_NOTE_utlb_lookup,
     HEDDLE_NOTE_walk_start,
     HEDDLE_NOTE_walker_idle,
+    HEDDLE_NOTE_free,
+    HEDDLE_NOTE_repl_touch,
+    HEDDLE_NOTE_repl_fill,
+    HEDDLE_NOTE_repl_gone,
     HEDDLE_NOTE_COUNT
 };
 
@@ -1374,6 +1311,62 @@ struct heddle_n_walker_idle {
     uint64_t instance; /* core whose walker it is; 0 where cores share them */
     uint64_t walker; /* walker */
     uint64_t waiting; /* walks that wait all the same (walk_pick, walk_quota) */
+};
+
+/* free (memory): an allocation is about to be freed. */
+struct heddle_n_free {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t app; /* application */
+    uint64_t index; /* allocation, in the application's order */
+    uint64_t vpn; /* first virtual page */
+    uint64_t pages; /* base pages */
+};
+
+/* repl_touch (): an entry of a TLB or cache was hit. */
+struct heddle_n_repl_touch {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* instance of the structure: core, slice, or 0 */
+    uint64_t set; /* set */
+    uint64_t way; /* way */
+    uint64_t ways; /* ways of a set */
+    uint64_t key; /* page or line number of the entry */
+    uint64_t app; /* application */
+    uint64_t warp; /* warp in its core, 0xffff if unknown */
+    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
+    uint64_t pc; /* program counter of the instruction; 0 where none is known */
+};
+
+/* repl_fill (): an entry of a TLB or cache was filled. */
+struct heddle_n_repl_fill {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* instance of the structure: core, slice, or 0 */
+    uint64_t set; /* set */
+    uint64_t way; /* way */
+    uint64_t ways; /* ways of a set */
+    uint64_t key; /* page or line number of the entry */
+    uint64_t app; /* application */
+    uint64_t warp; /* warp in its core, 0xffff if unknown */
+    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
+    uint64_t pc; /* program counter of the instruction; 0 where none is known */
+};
+
+/* repl_gone (): an entry of a TLB or cache was evicted, before what takes
+ * its place is filled, or invalidated. */
+struct heddle_n_repl_gone {
+    uint64_t cycle;  /* core cycle at which it happens */
+    heddle_sim *sim; /* that tells it, for the calls of policy.h */
+    uint64_t instance; /* instance of the structure: core, slice, or 0 */
+    uint64_t set; /* set */
+    uint64_t way; /* way */
+    uint64_t ways; /* ways of a set */
+    uint64_t key; /* page or line number of the entry */
+    uint64_t app; /* application */
+    uint64_t warp; /* warp in its core, 0xffff if unknown */
+    uint64_t last; /* repl_fill: 1 when the newcomer is to be the next victim */
+    uint64_t pc; /* program counter of the instruction; 0 where none is known */
 };
 
 #ifdef __cplusplus

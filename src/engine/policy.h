@@ -13,10 +13,9 @@
  * A policy whose state cannot be there (a script) gives open() instead.
  *
  * A policy is bound to a whole machine or to one structure of it (heddle_use).
- * One that only replaces (answers nothing but repl_ points) gets a state for
- * each structure; any other policy has one state, whatever it answers.  Where
- * a point's answer is NONE, the default's bookkeeping is kept up next to the
- * policy's, so that a policy may always pass.
+ * One that only replaces (answers and watches nothing but what is called
+ * repl_...) gets a state for each structure, and with it the notes of that
+ * structure; any other policy has one state, whatever it answers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,8 +37,8 @@ extern "C" {
  * heddle_place or heddle_policy comes after the rest.  A policy answers nothing
  * that was added after it was compiled.
  */
-#define HEDDLE_POLICY_ABI        4
-#define HEDDLE_POLICY_ABI_OLDEST 4
+#define HEDDLE_POLICY_ABI        5
+#define HEDDLE_POLICY_ABI_OLDEST 5
 
 #define HEDDLE_PASS INT64_MIN
 #define HEDDLE_ONCE       64 /* in an answer of a MEMBER: it holds once */
@@ -264,7 +263,6 @@ HEDDLE_API uint64_t heddle_draw(uint64_t seed, uint64_t k, uint64_t n);
 /* ---- what can be asked and told -------------------------------------- */
 
 enum heddle_answer_kind {
-    HEDDLE_NONE,
     HEDDLE_INDEX,
     HEDDLE_BOOL,
     HEDDLE_CHOICE,
@@ -295,7 +293,8 @@ struct heddle_point_info {
 
 struct heddle_note_info {
     const char *name;
-    const char *at; /* structures that tell it: "l1tlb|l2tlb" */
+    const char *at; /* structures that tell it: "l1tlb|l2tlb"; "": each that
+                       replaces entries, to who is bound to it */
     const char *when;
     uint32_t fields;
     const struct heddle_field_info *field;

@@ -355,30 +355,39 @@ static int refuse(heddle_sim *s, const char *what, const char *why)
                       s->m.sample.every != 0 ? "every" : "launches", what, why);
 }
 
-/* Policies that are asked about what is warmed too, or before cycle 0. */
-static uint64_t timeless(void)
+/* Points and notes of what is warmed too, or before cycle 0. */
+static uint64_t sample_set(const uint8_t *list, size_t n)
 {
-    static const uint8_t points[] = {
-        HEDDLE_POINT_page_size,       HEDDLE_POINT_free,
-        HEDDLE_POINT_frame_place,     HEDDLE_POINT_region_coalesce,
-        HEDDLE_POINT_region_split,    HEDDLE_POINT_shootdown,
-        HEDDLE_POINT_tlb_fill,        HEDDLE_POINT_tlb_merge,
-        HEDDLE_POINT_tlb_insert,      HEDDLE_POINT_tlb_keep,
-        HEDDLE_POINT_walk_step,       HEDDLE_POINT_repl_touch,
-        HEDDLE_POINT_repl_fill,       HEDDLE_POINT_repl_victim,
-        HEDDLE_POINT_repl_gone,       HEDDLE_POINT_cache_insert,
-        HEDDLE_POINT_l2_bypass,       HEDDLE_POINT_block_place,
-        HEDDLE_POINT_core_partition};
     uint64_t set = 0;
 
-    for (size_t i = 0; i < HD_LEN(points); i++)
-        set |= 1ull << points[i];
+    for (size_t i = 0; i < n; i++)
+        set |= 1ull << list[i];
     return set;
+}
+
+/* A policy with state in time, or NULL. */
+static const char *sample_timed(const heddle_sim *s, const char **what)
+{
+    static const uint8_t points[] = {
+        HEDDLE_POINT_page_size,     HEDDLE_POINT_frame_place,
+        HEDDLE_POINT_region_coalesce, HEDDLE_POINT_region_split,
+        HEDDLE_POINT_shootdown,     HEDDLE_POINT_tlb_fill,
+        HEDDLE_POINT_tlb_merge,     HEDDLE_POINT_tlb_insert,
+        HEDDLE_POINT_tlb_keep,      HEDDLE_POINT_walk_step,
+        HEDDLE_POINT_repl_victim,   HEDDLE_POINT_cache_insert,
+        HEDDLE_POINT_l2_bypass,     HEDDLE_POINT_block_place,
+        HEDDLE_POINT_core_partition};
+    static const uint8_t notes[] = {
+        HEDDLE_NOTE_free, HEDDLE_NOTE_repl_touch, HEDDLE_NOTE_repl_fill,
+        HEDDLE_NOTE_repl_gone};
+
+    return hd_slots_timed(&s->slots, sample_set(points, HD_LEN(points)),
+                          sample_set(notes, HD_LEN(notes)), what);
 }
 
 int hd_sample_check(heddle_sim *s)
 {
-    const char *what, *name = hd_slots_timed(&s->slots, timeless(), &what);
+    const char *what, *name = sample_timed(s, &what);
 
     if (s->m.sample.timed || s->m.sample.every == 0)
         return 0;

@@ -1,11 +1,11 @@
 /*
  * repl.c - replacement policies in C: lru, fifo, random, srrip.
  *
- * Each serves every TLB and cache through the four points of replacement:
- * repl_touch, repl_fill, repl_victim (asked only when the set is full) and
- * repl_gone.  The state is one cell for each entry, at index
- * (instance * sets + set) * ways + way, in the arena.  A twin of each is in
- * policies/; these definitions are exact so that both decide alike:
+ * Each serves every TLB and cache by the point repl_victim (asked only when the
+ * set is full) and the notes repl_touch, repl_fill and repl_gone.  The state is
+ * one cell for each entry, at index (instance * sets + set) * ways + way, in
+ * the arena.  A twin of each is in policies/; these definitions are exact so
+ * that both decide alike:
  *
  *   lru     A counter starts at 2^32.  A touch or a fill adds 1 and stamps
  *           the way with it.  A fill with `last` stamps it with one less than
@@ -42,12 +42,10 @@ static size_t repl_cells(const struct heddle_place *p)
     return (size_t)p->instances * p->sets * p->ways;
 }
 
-/* The four questions have the same fields; `q` is any of them. */
-static size_t first_cell(uint64_t sets, uint64_t ways, const void *question)
+static size_t first_cell(uint64_t sets, uint64_t ways, uint64_t instance,
+                         uint64_t set)
 {
-    const struct heddle_q_repl_touch *q = question;
-
-    return (size_t)((q->instance * sets + q->set) * ways);
+    return (size_t)((instance * sets + set) * ways);
 }
 
 /* ---- lru and fifo ----------------------------------------------------- */
@@ -75,45 +73,44 @@ static int stamps_init(void *state, const struct heddle_place *p,
     return 0;
 }
 
-static int64_t stamps_touch(void *state, const void *question)
+static void stamps_touch(void *state, const void *note)
 {
-    const struct heddle_q_repl_touch *q = question;
+    const struct heddle_n_repl_touch *n = note;
     struct stamps *s = state;
 
-    s->v[first_cell(s->sets, s->ways, q) + q->way] = ++s->count;
-    return 0;
+    s->v[first_cell(s->sets, s->ways, n->instance, n->set) + n->way] =
+        ++s->count;
 }
 
-static int64_t stamps_fill(void *state, const void *question)
+static void stamps_fill(void *state, const void *note)
 {
-    const struct heddle_q_repl_fill *q = question;
+    const struct heddle_n_repl_fill *n = note;
     struct stamps *s = state;
-    uint64_t *v = &s->v[first_cell(s->sets, s->ways, q)];
+    uint64_t *v = &s->v[first_cell(s->sets, s->ways, n->instance, n->set)];
     uint64_t least = UINT64_MAX;
 
-    if (q->last) {
-        for (uint64_t w = 0; w < q->ways; w++)
-            if (w != q->way && v[w] != 0 && v[w] < least)
+    if (n->last) {
+        for (uint64_t w = 0; w < n->ways; w++)
+            if (w != n->way && v[w] != 0 && v[w] < least)
                 least = v[w];
     }
-    v[q->way] = least != UINT64_MAX ? least - 1 : ++s->count;
-    return 0;
+    v[n->way] = least != UINT64_MAX ? least - 1 : ++s->count;
 }
 
-static int64_t stamps_gone(void *state, const void *question)
+static void stamps_gone(void *state, const void *note)
 {
-    const struct heddle_q_repl_gone *q = question;
+    const struct heddle_n_repl_gone *n = note;
     struct stamps *s = state;
 
-    s->v[first_cell(s->sets, s->ways, q) + q->way] = 0;
-    return 0;
+    s->v[first_cell(s->sets, s->ways, n->instance, n->set) + n->way] = 0;
 }
 
 static int64_t stamps_victim(void *state, const void *question)
 {
     const struct heddle_q_repl_victim *q = question;
     struct stamps *s = state;
-    const uint64_t *v = &s->v[first_cell(s->sets, s->ways, q)];
+    const uint64_t *v =
+        &s->v[first_cell(s->sets, s->ways, q->instance, q->set)];
     uint64_t best = q->from;
 
     for (uint64_t w = best + 1; w <= q->to; w++)
@@ -132,10 +129,10 @@ const struct heddle_policy hd_policy_lru = {
     .params = none,
     .state_bytes = stamps_bytes,
     .init = stamps_init,
-    .answer = {[HEDDLE_POINT_repl_touch] = stamps_touch,
-               [HEDDLE_POINT_repl_fill] = stamps_fill,
-               [HEDDLE_POINT_repl_victim] = stamps_victim,
-               [HEDDLE_POINT_repl_gone] = stamps_gone},
+    .answer = {[HEDDLE_POINT_repl_victim] = stamps_victim},
+    .watch = {[HEDDLE_NOTE_repl_touch] = stamps_touch,
+              [HEDDLE_NOTE_repl_fill] = stamps_fill,
+              [HEDDLE_NOTE_repl_gone] = stamps_gone},
 };
 
 const struct heddle_policy hd_policy_fifo = {
@@ -146,9 +143,9 @@ const struct heddle_policy hd_policy_fifo = {
     .params = none,
     .state_bytes = stamps_bytes,
     .init = stamps_init,
-    .answer = {[HEDDLE_POINT_repl_fill] = stamps_fill,
-               [HEDDLE_POINT_repl_victim] = stamps_victim,
-               [HEDDLE_POINT_repl_gone] = stamps_gone},
+    .answer = {[HEDDLE_POINT_repl_victim] = stamps_victim},
+    .watch = {[HEDDLE_NOTE_repl_fill] = stamps_fill,
+              [HEDDLE_NOTE_repl_gone] = stamps_gone},
 };
 
 /* ---- random ----------------------------------------------------------- */
@@ -220,39 +217,37 @@ static int rrpvs_init(void *state, const struct heddle_place *p,
     return 0;
 }
 
-static int64_t rrpvs_touch(void *state, const void *question)
+static void rrpvs_touch(void *state, const void *note)
 {
-    const struct heddle_q_repl_touch *q = question;
+    const struct heddle_n_repl_touch *n = note;
     struct rrpvs *s = state;
 
-    s->v[first_cell(s->sets, s->ways, q) + q->way] = 0;
-    return 0;
+    s->v[first_cell(s->sets, s->ways, n->instance, n->set) + n->way] = 0;
 }
 
-static int64_t rrpvs_fill(void *state, const void *question)
+static void rrpvs_fill(void *state, const void *note)
 {
-    const struct heddle_q_repl_fill *q = question;
+    const struct heddle_n_repl_fill *n = note;
     struct rrpvs *s = state;
 
-    s->v[first_cell(s->sets, s->ways, q) + q->way] =
-        (uint8_t)(q->last ? s->most : s->most - 1);
-    return 0;
+    s->v[first_cell(s->sets, s->ways, n->instance, n->set) + n->way] =
+        (uint8_t)(n->last ? s->most : s->most - 1);
 }
 
-static int64_t rrpvs_gone(void *state, const void *question)
+static void rrpvs_gone(void *state, const void *note)
 {
-    const struct heddle_q_repl_gone *q = question;
+    const struct heddle_n_repl_gone *n = note;
     struct rrpvs *s = state;
 
-    s->v[first_cell(s->sets, s->ways, q) + q->way] = (uint8_t)s->most;
-    return 0;
+    s->v[first_cell(s->sets, s->ways, n->instance, n->set) + n->way] =
+        (uint8_t)s->most;
 }
 
 static int64_t rrpvs_victim(void *state, const void *question)
 {
     const struct heddle_q_repl_victim *q = question;
     struct rrpvs *s = state;
-    uint8_t *v = &s->v[first_cell(s->sets, s->ways, q)];
+    uint8_t *v = &s->v[first_cell(s->sets, s->ways, q->instance, q->set)];
     uint64_t best = q->from;
     uint8_t short_by;
 
@@ -279,8 +274,8 @@ const struct heddle_policy hd_policy_srrip = {
     .params = rrpvs_params,
     .state_bytes = rrpvs_bytes,
     .init = rrpvs_init,
-    .answer = {[HEDDLE_POINT_repl_touch] = rrpvs_touch,
-               [HEDDLE_POINT_repl_fill] = rrpvs_fill,
-               [HEDDLE_POINT_repl_victim] = rrpvs_victim,
-               [HEDDLE_POINT_repl_gone] = rrpvs_gone},
+    .answer = {[HEDDLE_POINT_repl_victim] = rrpvs_victim},
+    .watch = {[HEDDLE_NOTE_repl_touch] = rrpvs_touch,
+              [HEDDLE_NOTE_repl_fill] = rrpvs_fill,
+              [HEDDLE_NOTE_repl_gone] = rrpvs_gone},
 };

@@ -78,7 +78,7 @@ return function(seed, skip, only)
         local fn = SPECIAL[p.name]
         if not fn then
             fn = function(q, s)
-                if draw(s, 4) == 0 and kind ~= "NONE" then
+                if draw(s, 4) == 0 then
                     return nil
                 elseif kind == "BOOL" then
                     return draw(s, 2) == 1

@@ -51,8 +51,6 @@ local function word_of(name, answer)
         return answer ~= 0 and "yes" or "no"
     elseif info.answer == "SUBSET" then
         return ("0x%x"):format(answer)
-    elseif info.answer == "NONE" then
-        return "(no answer)"
     elseif info.answer == "MEMBER" then
         return ("%d%s"):format(answer & ~64, answer & 64 ~= 0 and ", once" or "")
     elseif info.by_position then -- of candidates

@@ -24,10 +24,10 @@
  * date even when another policy is bound, because that policy may pass, and
  * because hd_assoc_depth is a fact that notes report.
  *
- * The replacement policy, if one is bound, is notified in this order:
+ * A replacement policy is asked repl_victim, and told, in this order:
  * repl_victim (only when the set is full), repl_gone for the evicted entry,
- * repl_fill for the newcomer.  It is never asked while the set has an invalid
- * way.
+ * repl_fill for the newcomer; repl_touch for each hit.  It is never asked while
+ * the set has an invalid way.
  *
  * Ways may be shared out among applications (static partitions): an
  * application then replaces only entries in its own ways, which each question
@@ -46,34 +46,30 @@ static bool assoc_narrow(const struct hd_assoc *a)
 
 /* ---- asking the policy ------------------------------------------------ */
 
-/* Asks one of the four questions, which have the same fields; *q is what was
- * asked. */
-static int64_t assoc_ask(const struct hd_slot *slot, const struct hd_assoc *a,
-                         struct heddle_q_repl_touch *q, uint32_t set,
-                         uint32_t way, uint64_t key, struct hd_who who,
-                         bool last)
+static uint64_t assoc_pc(const struct hd_assoc *a, struct hd_who who)
 {
-    *q = (struct heddle_q_repl_touch){.instance = a->instance,
-                                      .set = set,
-                                      .way = way,
-                                      .ways = a->ways,
-                                      .key = key,
-                                      .app = who.app,
-                                      .warp = who.warp,
-                                      .last = last,
-                                      .from = hd_assoc_from(a, who.app),
-                                      .to = hd_assoc_to(a, who.app),
-                                      .pc = who.app == HD_APP_NONE
-                                                ? 0
-                                                : hd_pc_now(&a->pc)};
-    return slot->fn(slot->self, q);
+    return who.app == HD_APP_NONE ? 0 : hd_pc_now(&a->pc);
 }
 
-static int64_t nothing(void *self, const void *q)
+/* Tells one of the three notes of replacement, which have the same fields. */
+static void assoc_tell(const struct hd_assoc *a, enum heddle_note note,
+                       uint32_t set, uint32_t way, uint64_t key,
+                       struct hd_who who, bool last)
 {
-    (void)self;
-    (void)q;
-    return 0;
+    struct heddle_n_repl_touch n = {.instance = a->instance,
+                                    .set = set,
+                                    .way = way,
+                                    .ways = a->ways,
+                                    .key = key,
+                                    .app = who.app,
+                                    .warp = who.warp,
+                                    .last = last,
+                                    .pc = assoc_pc(a, who)};
+
+    _Static_assert(sizeof n == sizeof(struct heddle_n_repl_fill) &&
+                       sizeof n == sizeof(struct heddle_n_repl_gone),
+                   "the same fields");
+    hd_slots_note_at(a->env->slots, note, a->at, &n);
 }
 
 /* ---- the two forms of LRU --------------------------------------------- */
@@ -125,12 +121,10 @@ static int64_t assoc_victim_default(void *self, const void *question_)
 void hd_assoc_touch_other(struct hd_assoc *a, uint32_t set, uint32_t entry,
                           struct hd_who who)
 {
-    struct heddle_q_repl_touch q;
-
     hd_assoc_to_front(a, set, entry);
     if (HD_UNLIKELY((a->asked & HD_ASSOC_TOUCH) != 0))
-        assoc_ask(&a->touch, a, &q, set, entry - set * a->ways, a->key[entry],
-                  who, false);
+        assoc_tell(a, HEDDLE_NOTE_repl_touch, set, entry - set * a->ways,
+                   a->key[entry], who, false);
 }
 
 /* ---- insertion and eviction -------------------------------------------- */
@@ -210,13 +204,22 @@ static void set_key(struct hd_assoc *a, uint32_t set, uint32_t way,
 static uint32_t assoc_choose(struct hd_assoc *a, uint32_t set, uint64_t key,
                              struct hd_who who)
 {
-    struct heddle_q_repl_touch q;
+    struct heddle_q_repl_victim q;
     char rule[96];
     uint32_t way;
 
     if (HD_LIKELY(!a->victim.bound))
         return a->parted ? oldest_own(a, set, who.app) : assoc_oldest(a, set);
-    way = (uint32_t)assoc_ask(&a->victim, a, &q, set, a->ways, key, who, false);
+    q = (struct heddle_q_repl_victim){.instance = a->instance,
+                                      .set = set,
+                                      .ways = a->ways,
+                                      .key = key,
+                                      .app = who.app,
+                                      .warp = who.warp,
+                                      .from = hd_assoc_from(a, who.app),
+                                      .to = hd_assoc_to(a, who.app),
+                                      .pc = assoc_pc(a, who)};
+    way = (uint32_t)hd_ask_repl_victim(&a->victim, &q);
     if (hd_assoc_owns(a, way, who.app))
         return way;
     snprintf(rule, sizeof rule, "%u to %u, the ways of the application",
@@ -238,7 +241,6 @@ static uint32_t assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
                             struct hd_who who, uint64_t *evicted, bool last)
 {
     bool replace = assoc_full(a, set, who.app);
-    struct heddle_q_repl_touch q;
     struct hd_assoc_set *s;
     uint32_t way, node, at;
 
@@ -248,8 +250,9 @@ static uint32_t assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
         way = assoc_choose(a, set, key, who);
         hd_assert(way < a->ways);
         *evicted = a->key[set * a->ways + way];
-        if (HD_UNLIKELY(a->gone.bound))
-            assoc_ask(&a->gone, a, &q, set, way, *evicted, who, false);
+        if (HD_UNLIKELY(a->told_gone))
+            assoc_tell(a, HEDDLE_NOTE_repl_gone, set, way, *evicted, who,
+                       false);
     } else {
         way = lowest_free(a, set, who.app);
     }
@@ -267,8 +270,8 @@ static uint32_t assoc_place(struct hd_assoc *a, uint32_t set, uint64_t key,
         link(a, node, a->node[at].older);
         link(a, at, node);
     }
-    if (HD_UNLIKELY(a->fill.bound))
-        assoc_ask(&a->fill, a, &q, set, way, key, who, last);
+    if (HD_UNLIKELY(a->told_fill))
+        assoc_tell(a, HEDDLE_NOTE_repl_fill, set, way, key, who, last);
     return set * a->ways + way;
 }
 
@@ -303,12 +306,12 @@ void hd_assoc_drop(struct hd_assoc *a, uint32_t entry)
 {
     uint32_t set = hd_assoc_set_of(a, entry), way = entry - set * a->ways;
     struct hd_who none = {HD_APP_NONE, 0xffff};
-    struct heddle_q_repl_touch q;
 
     if (a->key[entry] == HD_KEY_NONE)
         return;
-    if (HD_UNLIKELY(a->gone.bound))
-        assoc_ask(&a->gone, a, &q, set, way, a->key[entry], none, false);
+    if (HD_UNLIKELY(a->told_gone))
+        assoc_tell(a, HEDDLE_NOTE_repl_gone, set, way, a->key[entry], none,
+                   false);
     set_key(a, set, way, HD_KEY_NONE);
     if (!assoc_narrow(a))
         link(a, a->node[a->sets + entry].newer, a->node[a->sets + entry].older);
@@ -339,16 +342,6 @@ uint32_t hd_assoc_valid(const struct hd_assoc *a, uint32_t set)
 }
 
 /* ---- building --------------------------------------------------------- */
-
-static void offer(struct hd_assoc *a, struct hd_env *env, const char *at,
-                  enum heddle_point p, struct hd_slot *slot, heddle_answer *fn)
-{
-    slot->fn = fn;
-    slot->self = a;
-    slot->bound = 0;
-    if (env->slots != NULL)
-        hd_slots_offer(env->slots, p, at, slot, fn, a);
-}
 
 /* Takes and fills what the layout needs.  0 or -1. */
 static int take_narrow(struct hd_assoc *a, struct hd_arena *arena)
@@ -413,11 +406,15 @@ int hd_assoc_share(struct hd_assoc *a, uint32_t apps)
 
 void hd_assoc_bound(struct hd_assoc *a)
 {
-    bool entry =
-        (a->gone.bound | a->fill.bound | a->victim.bound | a->parted) != 0;
+    const struct hd_slots *s =
+        a->env != NULL ? a->env->slots : NULL; /* NULL: it is not in use */
+    bool touch = hd_slots_follow(s, HEDDLE_NOTE_repl_touch, a->at), entry;
 
+    a->told_fill = hd_slots_follow(s, HEDDLE_NOTE_repl_fill, a->at);
+    a->told_gone = hd_slots_follow(s, HEDDLE_NOTE_repl_gone, a->at);
+    entry = a->told_gone || a->told_fill || a->victim.bound || a->parted;
     a->asked = (uint8_t)((assoc_narrow(a) ? 0 : HD_ASSOC_WIDE) |
-                         (a->touch.bound ? HD_ASSOC_TOUCH : 0) |
+                         (touch ? HD_ASSOC_TOUCH : 0) |
                          (entry ? HD_ASSOC_ENTRY : 0));
 }
 
@@ -429,12 +426,9 @@ int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
     if (sets == 0 || ways == 0 || assoc_take(a, env->arena) != 0)
         return -1;
     if (env->slots != NULL)
-        hd_slots_shape(env->slots, at, instance, sets, ways);
-    offer(a, env, at, HEDDLE_POINT_repl_touch, &a->touch, nothing);
-    offer(a, env, at, HEDDLE_POINT_repl_fill, &a->fill, nothing);
-    offer(a, env, at, HEDDLE_POINT_repl_victim, &a->victim,
-          assoc_victim_default);
-    offer(a, env, at, HEDDLE_POINT_repl_gone, &a->gone, nothing);
+        a->at = hd_slots_shape(env->slots, at, instance, sets, ways);
+    hd_slots_offer(env->slots, HEDDLE_POINT_repl_victim, at, &a->victim,
+                   assoc_victim_default, a);
     hd_assoc_bound(a);
     return 0;
 }

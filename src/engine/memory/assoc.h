@@ -75,12 +75,13 @@ struct hd_assoc {
     uint64_t *key;            /* arena: of each entry; HD_KEY_NONE: invalid */
     struct hd_assoc_set *set; /* arena; NULL: the layout is wide */
     uint32_t ways, sets;
-    uint8_t asked;      /* HD_ASSOC_ bits */
-    uint8_t way_shift;  /* log2 of ways, or 32: no power of two */
-    uint8_t last_shift; /* narrow: of the last place of `order` in use */
-    uint8_t hash;       /* wide: shift of the hash */
-    uint16_t all;       /* narrow: a bit for each way */
-    bool parted;        /* ways are shared out: see share */
+    uint8_t asked;             /* HD_ASSOC_ bits */
+    uint8_t way_shift;         /* log2 of ways, or 32: no power of two */
+    uint8_t last_shift;        /* narrow: of the last place of `order` in use */
+    uint8_t hash;              /* wide: shift of the hash */
+    uint16_t all;              /* narrow: a bit for each way */
+    bool parted;               /* ways are shared out: see share */
+    bool told_fill, told_gone; /* whether a policy watches that note */
     union {
         uint64_t last_mask; /* narrow: the places of `order` in use */
         uint32_t *head; /* wide; arena: first node of each bucket of a hash */
@@ -91,7 +92,8 @@ struct hd_assoc {
     uint64_t *valid;            /* arena: [set][words], a bit for each way */
     uint32_t words;             /* of 64 ways, a set */
     uint32_t instance;
-    struct hd_slot touch, fill, victim, gone;
+    uint32_t at; /* the structure, as policies are bound to it */
+    struct hd_slot victim;
     struct hd_env *env;
     struct hd_pc pc; /* the owner's */
     struct {
@@ -100,8 +102,8 @@ struct hd_assoc {
 };
 
 /*
- * Takes the array from the arena and offers its four replacement slots as
- * those of `at` ("l1tlb").  0 or -1 (out of memory).
+ * Takes the array from the arena and offers repl_victim as that of `at`
+ * ("l1tlb"), whose notes of replacement it tells.  0 or -1 (out of memory).
  */
 int hd_assoc_open(struct hd_assoc *a, struct hd_env *env, const char *at,
                   uint32_t instance, uint32_t sets, uint32_t ways);

@@ -756,11 +756,14 @@ void hd_ptables_unmap(struct hd_ptables *t, uint32_t app, uint32_t index,
     uint64_t first = base.v >> HD_PAGE_SHIFT;
     uint64_t end =
         bytes == 0 ? first : ((base.v + bytes - 1) >> HD_PAGE_SHIFT) + 1;
-    struct heddle_q_free q = {app, index, first, end - first};
+    struct heddle_n_free n = {
+        .app = app, .index = index, .vpn = first, .pages = end - first};
     bool overlap;
 
     hd_at_home(t->env, HD_SIDE_MANAGER);
-    hd_ask_free(&t->free, &q);
+    if (HD_UNLIKELY(t->env->slots != NULL &&
+                    t->env->slots->watched[HEDDLE_NOTE_free] != 0))
+        hd_slots_note(t->env->slots, HEDDLE_NOTE_free, &n);
     for (uint32_t i = 0; i < t->s->ranges;) {
         struct hd_pt_range *r = hd_pt_range_of(t, i);
         if (r->app != app || r->index != index) {
@@ -822,13 +825,6 @@ static int64_t alloc_default(void *self, const void *q)
 {
     (void)q;
     return hd_min_u64(((struct hd_ptables *)self)->cfg.page, 2);
-}
-
-static int64_t free_default(void *self, const void *q)
-{
-    (void)self;
-    (void)q;
-    return 0;
 }
 
 static int64_t ptable_place_default(void *self, const void *q)
@@ -932,8 +928,6 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_page_size, "", &t->alloc,
                    alloc_default, t);
-    hd_slots_offer(env->slots, HEDDLE_POINT_free, "", &t->free, free_default,
-                   t);
     hd_slots_offer(env->slots, HEDDLE_POINT_frame_place, "", &t->place,
                    ptable_place_default, t);
     hd_env_part(env, (struct hd_part){.name = "pagetable",

@@ -159,7 +159,7 @@ struct hd_ptables {
     struct hd_vm_cfg cfg;
     struct hd_frames frames;
     struct hd_bigframes big;
-    struct hd_slot alloc, free, place;
+    struct hd_slot alloc, place;
     /* Compaction: at once; whether a policy may compact, later, and will. NULL:
      * there is none. */
     bool (*compact)(void *self, uint32_t app);

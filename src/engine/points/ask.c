@@ -119,20 +119,6 @@ static uint64_t *ask_counters(const struct hd_offer *o, const void *q)
     return hd_count(&o->r->stat, 0, app, HD_ASKS * o->point);
 }
 
-/* The default's bookkeeping is kept up, so that the policy may pass later. */
-static int64_t ask_none(void *self, const void *q)
-{
-    const struct hd_offer *o = self;
-
-    hd_cross(o->r->env, HD_BORDER_policy);
-    o->def(o->def_self, q);
-    if (o->r->env->err->code >= 0) {
-        ask_counters(o, q)[HD_ASKED]++;
-        o->fn(o->state, q);
-    }
-    return 0;
-}
-
 /* Whether an answer keeps to the rule of its kind. */
 static bool good(const struct hd_offer *o, const void *q, uint64_t a)
 {
@@ -205,9 +191,7 @@ static int64_t ask_bound(void *self, const void *q)
 /* The function that answers: the default, or the policy. */
 static heddle_answer *answering(const struct hd_offer *o)
 {
-    return o->by == NULL                  ? o->def
-           : o->info->kind == HEDDLE_NONE ? ask_none
-                                          : ask_bound;
+    return o->by == NULL ? o->def : ask_bound;
 }
 
 /* ---- listening ---------------------------------------------------------- */

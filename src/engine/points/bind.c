@@ -19,27 +19,31 @@
 #include "sim.h"
 #include "registry.h"
 
-static bool bind_replaces(uint32_t point)
+/* Whether each structure that replaces entries tells a note to those who are
+ * bound to it. */
+static bool bind_of_each(uint32_t note)
 {
-    return point == HEDDLE_POINT_repl_touch ||
-           point == HEDDLE_POINT_repl_fill ||
-           point == HEDDLE_POINT_repl_victim || point == HEDDLE_POINT_repl_gone;
+    return heddle_note_info(note)->at[0] == '\0';
 }
 
-/* Whether a policy answers nothing but replacement points. */
+static bool bind_follows(const struct heddle_policy *p)
+{
+    for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
+        if (p->watch[i] && bind_of_each(i))
+            return true;
+    return false;
+}
+
+/* Whether a policy answers and watches nothing but replacement. */
 static bool only_replaces(const struct heddle_policy *p)
 {
-    bool any = false;
-
-    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++) {
-        if (p->answer[i] && !bind_replaces(i))
+    for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
+        if (p->answer[i] && i != HEDDLE_POINT_repl_victim)
             return false;
-        any |= p->answer[i] != NULL;
-    }
     for (uint32_t i = 0; i < HEDDLE_NOTE_COUNT; i++)
-        if (p->watch[i])
+        if (p->watch[i] && !bind_of_each(i))
             return false;
-    return any;
+    return p->answer[HEDDLE_POINT_repl_victim] != NULL || bind_follows(p);
 }
 
 /* Whether a policy can do nothing but watch and steer. */
@@ -125,7 +129,8 @@ static int check_offers(struct hd_slots_registry *r,
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT && point == NULL; i++)
         if (p->answer[i])
             point = heddle_point_info(i)->name;
-    if (point == NULL && at == HD_NONE)
+    if (point == NULL &&
+        (at == HD_NONE || (bind_follows(p) && r->at[at].ways != 0)))
         return 0; /* it only watches or steers */
     if (point == NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
@@ -275,7 +280,7 @@ static void list_cells(const struct hd_slots_registry *r, struct hd_bound *b,
         bool known = false;
         for (uint32_t k = 0; k < b->cells; k++)
             known |= b->cell[k].at == o->at;
-        if (b->policy->answer[o->point] && !known)
+        if (o->point == HEDDLE_POINT_repl_victim && !known)
             b->cell[b->cells++].at = o->at;
     }
     if (!each) {
@@ -304,14 +309,6 @@ static int open_cells(struct hd_slots_registry *r, struct hd_bound *b,
 
 /* ---- installing ------------------------------------------------------- */
 
-static struct hd_cell *cell_for(struct hd_bound *b, uint32_t at)
-{
-    for (uint32_t i = 0; i < b->cells; i++)
-        if (b->cell[i].at == at)
-            return &b->cell[i];
-    return &b->cell[0];
-}
-
 static const struct heddle_field_info *note_field(enum heddle_note n,
                                                   const char *name)
 {
@@ -324,10 +321,11 @@ static const struct heddle_field_info *note_field(enum heddle_note n,
 }
 
 static struct hd_watcher watcher(const struct heddle_policy *p,
-                                 enum heddle_note n, struct hd_bound *b)
+                                 enum heddle_note n, struct hd_bound *b,
+                                 uint32_t at)
 {
     struct hd_watcher w = {
-        .fn = p->watch[n], .state = b->cell[0].state, .by = b};
+        .fn = p->watch[n], .state = b->cell[0].state, .by = b, .at = at};
 
     for (const struct heddle_filter *f = p->filters;
          f != NULL && f->field != NULL; f++)
@@ -369,13 +367,13 @@ static void install(struct hd_slots_registry *r, struct hd_bound *b,
             continue;
         o->by = b;
         o->fn = p->answer[o->point];
-        o->state = cell_for(b, o->at)->state;
+        o->state = hd_bound_cell(b, o->at)->state;
         hd_ask_wire(o);
     }
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
         if (p->watch[n])
             r->watcher[n][r->slots->watched[n]++] =
-                watcher(p, (enum heddle_note)n, b);
+                watcher(p, (enum heddle_note)n, b, at);
     count_told(r);
     hd_env_bound(r->env);
     for (uint32_t i = 0; i < r->epochals; i++)

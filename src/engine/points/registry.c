@@ -148,21 +148,22 @@ uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name, bool add)
     return i;
 }
 
-void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
-                    uint32_t sets, uint32_t ways)
+uint32_t hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
+                        uint32_t sets, uint32_t ways)
 {
     struct hd_slots_registry *r = s->registry;
     uint32_t i = hd_registry_at(r, at, true);
 
     hd_assert(i != HD_NONE);
     if (i == HD_NONE)
-        return;
+        return i;
     if (instance >= r->at[i].instances)
         r->at[i].instances = instance + 1;
     if (sets > r->at[i].sets)
         r->at[i].sets = sets;
     if (ways > r->at[i].ways)
         r->at[i].ways = ways;
+    return i;
 }
 
 static uint32_t registry_offset(const struct heddle_point_info *info,
@@ -281,7 +282,8 @@ bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p)
 }
 
 /* What of its state a policy has in time, or NULL. */
-static const char *timed(const struct hd_bound *b, uint64_t timeless)
+static const char *timed(const struct hd_bound *b, uint64_t points,
+                         uint64_t notes)
 {
     const struct heddle_policy *p = b->policy;
 
@@ -289,23 +291,24 @@ static const char *timed(const struct hd_bound *b, uint64_t timeless)
         if (p->period(b->cell[c].state) > 0)
             return "epochs";
     for (uint32_t n = 0; n < HEDDLE_NOTE_COUNT; n++)
-        if (p->watch[n] != NULL)
+        if (p->watch[n] != NULL && (notes >> n & 1) == 0)
             return heddle_note_info(n)->name;
     for (uint32_t i = 0; i < HEDDLE_POINT_COUNT; i++)
-        if (p->answer[i] != NULL && (timeless >> i & 1) == 0)
+        if (p->answer[i] != NULL && (points >> i & 1) == 0)
             return heddle_point_info(i)->name;
     return NULL;
 }
 
-const char *hd_slots_timed(const struct hd_slots *s, uint64_t timeless,
-                           const char **what)
+const char *hd_slots_timed(const struct hd_slots *s, uint64_t points,
+                           uint64_t notes, const char **what)
 {
     const struct hd_slots_registry *r = s->registry;
 
-    _Static_assert(HEDDLE_POINT_COUNT <= 64, "a bit set");
+    _Static_assert(HEDDLE_POINT_COUNT <= 64 && HEDDLE_NOTE_COUNT <= 64,
+                   "bit sets");
     for (uint32_t i = 0; i < HEDDLE_MAX_BOUND; i++)
         if (r->bound[i].policy != NULL &&
-            (*what = timed(&r->bound[i], timeless)) != NULL)
+            (*what = timed(&r->bound[i], points, notes)) != NULL)
             return r->bound[i].policy->name;
     return NULL;
 }
@@ -360,25 +363,65 @@ static bool registry_passes(const struct hd_watcher *w, const void *note)
     return true;
 }
 
-void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
+static void registry_tell(struct hd_slots_registry *r,
+                          const struct hd_watcher *w, void *state,
+                          const void *note)
 {
-    struct hd_slots_registry *r = s->registry;
+    struct hd_bound *outer = r->told;
+
+    r->told = w->by;
+    if (registry_passes(w, note) && !(r->muted && hd_bind_watches(w->by)))
+        w->fn(state, note);
+    r->told = outer;
+}
+
+/* Fills in what a note begins with.  False: after an error, none is told. */
+static bool registry_head(const struct hd_slots_registry *r, void *fields)
+{
     const struct hd_env *env = r->env;
     struct head *head = fields;
     hd_time at = env->local ? *env->local : hd_events_now(env->ev);
 
     hd_cross(r->env, HD_BORDER_policy);
-    if (HD_UNLIKELY(r->env->err->code < 0))
-        return;
     *head = (struct head){hd_cycle(env->clk, HD_CLK_CORE, at), r->sim};
-    for (uint32_t i = 0; i < s->watched[n]; i++) {
-        struct hd_bound *outer = r->told;
+    return HD_LIKELY(env->err->code >= 0);
+}
 
-        r->told = r->watcher[n][i].by;
-        if (registry_passes(&r->watcher[n][i], fields) &&
-            !(r->muted && hd_bind_watches(r->told)))
-            r->watcher[n][i].fn(r->watcher[n][i].state, fields);
-        r->told = outer;
+void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields)
+{
+    struct hd_slots_registry *r = s->registry;
+
+    if (!registry_head(r, fields))
+        return;
+    for (uint32_t i = 0; i < s->watched[n]; i++)
+        registry_tell(r, &r->watcher[n][i], r->watcher[n][i].state, fields);
+}
+
+static bool registry_follows(const struct hd_watcher *w, uint32_t at)
+{
+    return w->at == HD_NONE || w->at == at;
+}
+
+bool hd_slots_follow(const struct hd_slots *s, enum heddle_note n, uint32_t at)
+{
+    for (uint32_t i = 0; s != NULL && i < s->watched[n]; i++)
+        if (registry_follows(&s->registry->watcher[n][i], at))
+            return true;
+    return false;
+}
+
+void hd_slots_note_at(struct hd_slots *s, enum heddle_note n, uint32_t at,
+                      void *fields)
+{
+    struct hd_slots_registry *r = s->registry;
+
+    if (!registry_head(r, fields))
+        return;
+    for (uint32_t i = 0; i < s->watched[n]; i++) {
+        const struct hd_watcher *w = &r->watcher[n][i];
+
+        if (registry_follows(w, at))
+            registry_tell(r, w, hd_bound_cell(w->by, at)->state, fields);
     }
 }
 

@@ -107,6 +107,7 @@ struct hd_watcher {
     void (*fn)(void *state, const void *note);
     void *state;
     struct hd_bound *by;
+    uint32_t at;      /* structure whose notes it is told, or HD_NONE: all */
     uint32_t filters; /* that a note must pass */
     struct {
         size_t offset;
@@ -166,6 +167,15 @@ uint32_t hd_registry_at(struct hd_slots_registry *r, const char *name,
  * outside the arena: then whatever is simulated is the same without it. */
 bool hd_bind_watches(const struct hd_bound *b);
 void hd_bind_release(struct hd_slots_registry *r, struct hd_bound *b);
+
+/* The state of a policy that serves a structure. */
+static inline struct hd_cell *hd_bound_cell(struct hd_bound *b, uint32_t at)
+{
+    for (uint32_t i = 0; i < b->cells; i++)
+        if (b->cell[i].at == at)
+            return &b->cell[i];
+    return &b->cell[0];
+}
 
 /* epoch.c: a cell's next epoch is at that time; those of a policy that is bound
  * begin; event: one is over. */

@@ -137,9 +137,10 @@ void hd_slots_own(struct hd_slots *s);
 void hd_slots_close(struct hd_slots *s);
 
 /* Says that copy `instance` of the replacement structure `at` has `sets` sets
- * of `ways` ways; called before its slots are offered. */
-void hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
-                    uint32_t sets, uint32_t ways);
+ * of `ways` ways; called before its slots are offered.  Returns the number of
+ * the structure. */
+uint32_t hd_slots_shape(struct hd_slots *s, const char *at, uint32_t instance,
+                        uint32_t sets, uint32_t ways);
 
 /*
  * Offers a slot: point `p` of the structure `at` ("l1tlb", "l2cache", "dram";
@@ -161,10 +162,10 @@ void hd_slots_refuse(const struct hd_slot *slot, enum heddle_point p,
 bool hd_slots_answered(const struct hd_slots *s, enum heddle_point p);
 
 /* The first policy with state in time, as the engine sees it: it has epochs,
- * watches notes, or answers a point beside those of `timeless`, a bit set.  Its
- * name, and in *what what it does; NULL: there is none. */
-const char *hd_slots_timed(const struct hd_slots *s, uint64_t timeless,
-                           const char **what);
+ * watches a note or answers a point beside those of `notes` and `points`, bit
+ * sets.  Its name, and in *what what it does; NULL: there is none. */
+const char *hd_slots_timed(const struct hd_slots *s, uint64_t points,
+                           uint64_t notes, const char **what);
 
 /*
  * Whether the structure `at` ("l2tlb", "core"; see points.def) may take its
@@ -194,6 +195,13 @@ void hd_slots_facts(struct hd_slots *s, const struct hd_fact *facts, uint32_t n,
 /* Tells a note to everybody who watches it, with its cycle, which is filled in;
  * call only if watched[n] != 0. */
 void hd_slots_note(struct hd_slots *s, enum heddle_note n, void *fields);
+
+/* Whether a policy watches a note of a structure that replaces entries, by its
+ * number; s NULL: none does. */
+bool hd_slots_follow(const struct hd_slots *s, enum heddle_note n, uint32_t at);
+/* Tells such a note to those who do, each with its state of that structure. */
+void hd_slots_note_at(struct hd_slots *s, enum heddle_note n, uint32_t at,
+                      void *fields);
 
 /* Asks every script whether it holds state that a snapshot would miss; called
  * when a run is done.  0 or an error in `err`. */

@@ -495,8 +495,6 @@ static inline int64_t read_answer(struct lp *p, enum heddle_point i,
     if (lua_type(T, -1) == LUA_TNIL)
         return HEDDLE_PASS;
     switch (p->point[i].kind) {
-    case HEDDLE_NONE:
-        return bad_answer(p, i, "nothing, because nothing is decided here");
     case HEDDLE_BOOL:
         if (lua_isboolean(T, -1))
             return lua_toboolean(T, -1);

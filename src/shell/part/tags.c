@@ -235,14 +235,14 @@ int heddle_part_tags_use(heddle_part_tags *t, const struct heddle_policy *p)
 
 /* ---- the policy ---------------------------------------------------------- */
 
-/* Whether it answers what this part asks. */
+/* Whether it answers or watches what this part has. */
 static bool part_tags_replaces(const heddle_part_tags *t,
                                const struct heddle_policy *p)
 {
-    return p->answer[HEDDLE_POINT_repl_touch] != NULL ||
-           p->answer[HEDDLE_POINT_repl_fill] != NULL ||
-           p->answer[HEDDLE_POINT_repl_victim] != NULL ||
-           p->answer[HEDDLE_POINT_repl_gone] != NULL ||
+    return p->answer[HEDDLE_POINT_repl_victim] != NULL ||
+           p->watch[HEDDLE_NOTE_repl_touch] != NULL ||
+           p->watch[HEDDLE_NOTE_repl_fill] != NULL ||
+           p->watch[HEDDLE_NOTE_repl_gone] != NULL ||
            (t->cache && p->answer[HEDDLE_POINT_cache_insert] != NULL);
 }
 
@@ -256,10 +256,9 @@ static const struct heddle_policy *find_policy(heddle_part_tags *t)
     if (p != NULL) {
         hd_err_set(&t->err, HEDDLE_ECONFIG,
                    "policy: one that replaces is expected, not '%s', which "
-                   "answers none of repl_touch, repl_fill, repl_victim%s",
-                   p->name,
-                   t->cache ? ", repl_gone and cache_insert"
-                            : " and repl_gone");
+                   "neither answers repl_victim%s nor watches repl_touch, "
+                   "repl_fill or repl_gone",
+                   p->name, t->cache ? " or cache_insert" : "");
         return NULL;
     }
     if (strchr(t->policy, '/') != NULL) {

@@ -81,10 +81,10 @@ int heddle_part_dram_request(const heddle_part_dram *d, uint64_t i, struct
  *   both   policy: lru (default), fifo, random, srrip or a plug-in "./x.so";
  *          policy.NAME: a parameter of it; seed (1)
  *
- * The first access freezes the settings.  A policy answers repl_touch,
- * repl_fill, repl_victim, repl_gone and, of a cache, cache_insert; its answers
- * are checked, and what breaks a rule is HEDDLE_EPOLICY from then on.  An
- * access is a core cycle to it.
+ * The first access freezes the settings.  A policy answers repl_victim and, of a
+ * cache, cache_insert, and watches repl_touch, repl_fill and repl_gone; its
+ * answers are checked, and what breaks a rule is HEDDLE_EPOLICY from then on.
+ * An access is a core cycle to it.
  */
 typedef struct heddle_part_tags heddle_part_tags;
 struct heddle_policy; /* policy.h */
