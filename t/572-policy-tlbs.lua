@@ -55,7 +55,8 @@ for _, apps in ipairs { { "ATAX", "GUP" }, { "BFS2" } } do
             local p = c.prefetch
             local asked = c.fill.filled -- with a walk's answer
             if name:find "_page" or name == "distance" or name == "pte_line" then
-                tap.ok(p.filled + asked > (apps[2] and 20 or 0), what .. ": it acts", p.filled + asked)
+                tap.ok(p.filled + asked > (apps[2] and 20 or 0), what .. ": it acts",
+                    p.filled + asked)
             end
             tap.ok(p.filled >= p.useful + p.unused and p.started + asked
                 >= p.dropped + p.redundant + p.absent, what .. ": what became of them adds up")

@@ -79,14 +79,14 @@ local function figures()
     local rows = kit.profile("ANNS", { queries = 16, far = 100 })
     local near = kit.profile("ANNS", { queries = 16, far = 0 })
     local load = rows["search load vectors"]
-    local lists = kit.profile("ANNS", { kernel = "ivf", queries = 16, uneven = 0 })
-    local list = lists["scan load vectors"]
+    local probed = kit.profile("ANNS", { kernel = "ivf", queries = 16, uneven = 0 })
+    local list = probed["scan load vectors"]
     return {
         { "lists: loads a vector of 512 bytes", list.count
             / (16 * 32 * (1 << 14) / 128), 1 }, -- 32 of 128 lists
         { "lists: lines of a load", list.lines, 4 },
         { "lists: pages of a load", list.pages, 1 },
-        { "lists: pages of ten ids, of 32", lists["choose load ids"].pages,
+        { "lists: pages of ten ids, of 32", probed["choose load ids"].pages,
             32 * (1 - (31 / 32) ^ 10) },
         { "lines of a load of vectors", load.lines, 4 },
         { "pages of a load of vectors", load.pages, 4 },

@@ -9,11 +9,12 @@ queries (4 dim + 80).  Of kernel = ivf instead of graph centres f32[lists][dim] 
 ids i64[n], and at the end probed u32[queries][probes] and near f32[queries probes][10]
 [2]: n (4 dim + 8) + 4 lists dim + queries (4 dim + 80 + 84 probes).
 
-kernel = graph is one launch, a block of 64 threads a query (a large batch): the query is loaded, then
-`degree` random vectors; then `iterations` times the list of the best vector that was not
-expanded yet, two lines, and the vectors it names.  A team of 8 threads has a vector, so
-a group of 32 has four at once: dim / 32 loads of 16 bytes a lane, each of four lines in
-four pages.  Distances are sorted in shared memory; the ten best are stored.
+kernel = graph is one launch, a block of 64 threads a query (a large batch): the query is
+loaded, then `degree` random vectors; then `iterations` times the list of the best vector
+that was not expanded yet, two lines, and the vectors it names.  A team of 8 threads has
+a vector, so a group of 32 has four at once: dim / 32 loads of 16 bytes a lane, each of
+four lines in four pages.  Distances are sorted in shared memory; the ten best are
+stored.
 
 kernel = ivf is three launches:
   coarse   a block of 128 a query goes over all centres, 16 bytes a lane of 8 lanes a

@@ -9,7 +9,8 @@ tiles = n / 4096.  Footprint 16 n + 4 tiles 2^bits bytes.  Of kernel = onesweep 
 [tiles][2^bits], then sums u32[passes][2^bits] and next u32[passes], which are
 4 passes (2^bits + 1) bytes.
 
-Of kernel = three a pass is three launches; keys and payloads go from one pair of arrays to the other:
+Of kernel = three a pass is three launches; keys and payloads go from one pair of arrays
+to the other:
   count    a block of 256 threads a tile of 4,096 keys: four loads of 16 bytes a thread,
            shared counters, then the tile's counts, each of another row: a line, and
            from 1,024 tiles on a page, a lane
@@ -41,9 +42,10 @@ Addresses are driven by indices and that hash; no contents, but for the states o
 which only the passes that run make.
 
 Approximated: a row's states are numbered by pass, where CUB clears them before; between
-two looks that find nothing are alu_spin instructions (guess); bins vary in pairs, not on their own; within a run keys keep no order, on
-which no address depends; instructions between accesses are guesses (alu_key); CUB's
-onesweep has tiles of 384 x 21 keys, here they are of 4,096.
+two looks that find nothing are alu_spin instructions (guess); bins vary in pairs, not on
+their own; within a run keys keep no order, on which no address depends; instructions
+between accesses are guesses (alu_key); CUB's onesweep has tiles of 384 x 21 keys, here
+they are of 4,096.
 
 SPDX-License-Identifier: MIT
 ]]

@@ -185,23 +185,17 @@ static const struct hd_setting *find(const char *name,
     return NULL;
 }
 
-static bool of_part(const char *name, const char *part)
-{
-    size_t n = strlen(part);
-
-    return strncmp(name, part, n) == 0 && name[n] == '.';
-}
-
 static int config_unknown(const char *name, struct heddle_error *err)
 {
     enum { MOST = 512, LONG = 64 };
     char room[MOST][LONG];
-    const char *names[MOST] = { NULL }, *near, *part = NULL;
+    const char *names[MOST] = {NULL}, *near, *part = NULL;
     uint32_t n = 0;
+    size_t dot = strcspn(name, ".");
 
     for (uint32_t i = 0; i < hd_part_count; i++) {
         const struct hd_rows *g = hd_parts[i].rows;
-        if (of_part(name, g->name))
+        if (strlen(g->name) == dot && strncmp(name, g->name, dot) == 0)
             part = g->name;
         for (uint32_t k = 0; k < g->n && n < MOST; k++) {
             snprintf(room[n], LONG, "%s.%s", g->name, g->settings[k].name);
@@ -213,9 +207,9 @@ static int config_unknown(const char *name, struct heddle_error *err)
     if (near == NULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "%s: there is no such setting (see 'heddle list "
-                          "settings%s%s%s')",
+                          "settings%s%.*s')",
                           name, part == NULL ? "" : " ",
-                          part == NULL ? "" : part, part == NULL ? "" : ".");
+                          part == NULL ? 0 : (int)dot + 1, name);
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "%s: there is no such setting; did you mean %s?", name,
                       near);
