@@ -65,9 +65,9 @@ end
 return {
     counts = counts,
     others = {
-        { kernel = "torch" },
-        { kernel = "torch", tables = 3, dim = 36, bags = 33 },
-        { tables = 3, dim = 160, bags = 33, pooling = 5000 },
+        { kernel = "torch", grid = 3 },
+        { kernel = "torch", grid = 7, tables = 3, dim = 36, bags = 33 },
+        { tables = 3, dim = 160, bags = 11, pooling = 5000 },
     },
     figures = figures,
     -- 4 tables rows dim, and the rows that bags and their indices take

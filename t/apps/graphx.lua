@@ -120,10 +120,11 @@ end
 
 return {
     counts = counts,
+    less = { scale = 9 },
     others = {
-        { kernel = "chunk", edge_bytes = 4 },
+        { kernel = "chunk", edge_bytes = 4, scale = 8 },
         { kernel = "baseline", scale = 8 },
-        { place = "direct", ef = 3 },
+        { place = "direct", ef = 3, scale = 8 },
         { graph = "hash", scale = 9 },
     },
     -- 12 bytes a vertex and 32 edges of 8 bytes (L: of 4)

@@ -126,9 +126,8 @@ end
 return {
     counts = counts,
     others = {
-        { levels = 1, shuffle = 1 },
-        { n = 4, levels = 2, iterations = 2 },
-        { n = 6, levels = 1 },
+        { n = 4, levels = 1, shuffle = 1 },
+        { n = 6, levels = 1, iterations = 2 },
     },
     figures = figures,
     -- 372 a row, and 360 of the coarser ones

@@ -9,6 +9,8 @@ A file t/apps/NAME.lua returns
                                them; footprints must agree within 2 %
     figures()                  { { what, measured, published }, ... }: reference
                                figures, checked within 5 %
+    less                       parameters that make counting cheap, of less than T
+    others                     lists of more, each counted, too
     share                      how far a footprint at T may be from the sum of
                                its buffers, where a formula holds a mean (0)
 

@@ -61,6 +61,7 @@ local function figures()
             1024 * (1 - (1 - 1 / 1024) ^ 32) },
         -- a row of the grid, 32 atoms, moved along itself: 512 bytes
         { "lines of a gather, sorted", gather(sorted, "lines"), 4 },
+        { "loads of 8,192 atoms", random["md load position"].count, 129 * 256 },
         { "lines of a store", random["md store force"].lines, 3 },
         { "pages of a store", random["md store force"].pages, 1.06 },
     }
@@ -70,7 +71,6 @@ return {
     counts = counts,
     others = {
         { order = "sorted" },
-        { n = 1024 },
     },
     figures = figures,
     published = { 17.7, 141.6, 1132, XL = 4530 }, -- 540 an atom

@@ -100,10 +100,12 @@ end
 
 return {
     counts = counts,
+    less = { seqs = 2 },
     others = {
         { layout = "flash", kv_heads = 8 },
-        { len = 1100, version = "v2", lengths = "conv", fragment = 100 },
-        { len = 600 }, -- two parts, few blocks: v2
+        { len = 1100, version = "v2", lengths = "conv", fragment = 100, heads = 2,
+            kv_heads = 1 },
+        { len = 600, seqs = 1, heads = 2 }, -- two parts, few blocks: v2
         { layers = 2, len = 17, kv_heads = 8, lengths = "code" },
     },
     figures = figures,

@@ -78,9 +78,11 @@ end
 
 return {
     counts = counts,
+    less = { hidden = 256, heads = 3, kv_heads = 1, ffn = 512 },
     others = {
-        { part = "product", len = 264 },
-        { part = "attention", layers = 2, len = 200, seqs = 2, hidden = 128 },
+        { part = "product", len = 264, hidden = 128, heads = 1, kv_heads = 1 },
+        { part = "attention", layers = 2, len = 136, seqs = 2, hidden = 128, heads = 2,
+            kv_heads = 1 },
         { layers = 2, len = 8, heads = 2, hidden = 128, ffn = 128 },
     },
     figures = figures,

@@ -79,6 +79,7 @@ end
 
 return {
     counts = counts,
+    less = { width = 32, height = 16 },
     published = { 9, 36, 142 }, -- MB of S, M and L
     figures = figures,
 }

@@ -116,11 +116,11 @@ return {
     others = {
         { matrix = "random", each = 5 },
         { matrix = "rmat", n = 256, each = 7 },
-        { columns = 40, n = 100 },
+        { columns = 40, n = 33 },
         { columns = 8, matrix = "rmat", n = 128, each = 9 },
         { each = 1, n = 6, width = 2 },
         { kernel = "merge", each = 7 },
-        { kernel = "merge", matrix = "rmat", n = 1024, each = 20 },
+        { kernel = "merge", matrix = "rmat", n = 256, each = 20 },
         { kernel = "merge", matrix = "random", n = 3, each = 1000 },
     },
     figures = figures,

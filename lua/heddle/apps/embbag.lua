@@ -12,7 +12,7 @@ torch 8 (n + bags).
                     a table: its two offsets, then of 32 indices one coalesced
                     load, and for each a row of `dim` floats, 16 bytes a lane:
                     four lines and one page of 128 (two where a row crosses)
-    kernel = torch  a launch a table; 1,024 blocks of 32 x 8 threads, a group of
+    kernel = torch  a launch a table; `grid` (1,024) blocks of 32 x 8 threads, a group of
                     32 for 32 features of a bag: each index is loaded by all of
                     its groups (one line, one page), and who pooled it is stored
 
@@ -67,6 +67,8 @@ local function check(p)
     h.check(p.pooling >= 100 and p.pooling <= 10000,
         ("EMBBAG: pooling = %d hundredths, 100 to 10000 are possible"):format(
             p.pooling))
+    h.check(p.grid > 0 and p.grid < 1 << 31,
+        ("EMBBAG: grid = %d blocks, 1 to %d are possible"):format(p.grid, (1 << 31) - 1))
     h.check(p.rows < SCATTER, ("EMBBAG: rows = %d, up to %d are possible")
         :format(p.rows, SCATTER - 1))
 end
@@ -116,11 +118,12 @@ end
 
 local function pooled(p, b, number)
     local parts = ceil(p.dim, 32)
-    local options = { grid = 1024, block = { 32, 8 }, regs = 32 }
+    local options = { grid = p.grid, block = { 32, 8 }, regs = 32 }
     return kernel("torch" .. number, options, function(t)
         local lane = t.tid % 32
         t:alu(6)
-        t:loop(8 * t.block + t.tid // 32, p.bags * parts, 8192, function(chunk)
+        t:loop(8 * t.block + t.tid // 32, p.bags * parts, 8 * p.grid,
+            function(chunk)
             local bag, f = chunk // parts, chunk % parts * 32 + lane
             local place = number * p.bags + bag
             local from, to = t:load(b.offsets, place),
@@ -148,7 +151,7 @@ return app {
     summary = "pooled embedding look-ups; a row of some page for each index",
     registers = "guess: no machine code was read",
     params = { tables = 2, rows = 16384, dim = 128, bags = 1024, pooling = 1360,
-        kernel = "tbe", seed = 1, alu_bag = 4, alu_index = 3 },
+        kernel = "tbe", grid = 1024, seed = 1, alu_bag = 4, alu_index = 3 },
     sizes = {
         T = { tables = 1, rows = 10000, dim = 64, bags = 64, pooling = 1000 },
         S = { tables = 2, rows = 16384, bags = 1024 },
