@@ -78,7 +78,7 @@ local results, k, apart = x:run(jobs), 0, {}
 local rows = { { "program", "policy", "speed", "L1 TLB misses", "L2 TLB misses",
     "started", "filled", "useful", "late", "accuracy", "coverage", "kept, hit" } }
 local chart = { title = "Speed, the machine without any as 1", groups = programs,
-    unit = "times", series = {} }
+    unit = "times", xlabel = "program", series = {} }
 local speed = {}
 for _, name in ipairs(programs) do
     local none = results[k + 1]

@@ -193,7 +193,7 @@ for i, row in ipairs(list) do
     names[i] = row.trace
 end
 x:bars { title = "heddle's cycles over Accel-Sim's", unit = "times", mark = 1,
-    groups = names,
+    groups = names, xlabel = "kernel",
     series = { { name = "heddle / Accel-Sim", values = ratios } } }
 
 -- ---- causes ----------------------------------------------------------------------

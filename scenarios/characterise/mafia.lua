@@ -292,6 +292,7 @@ for i, p in ipairs(list) do
     series[2].values[i] = ipc(results[at[CHOSEN][i]]) / p[2]
 end
 x:bars { title = "IPC over MAFIA's" .. APART, unit = "times", groups = groups,
+    xlabel = "program",
     series = CHOSEN == 0 and { series[1] } or series, mark = 1,
     width = 1400 }
 x:close()

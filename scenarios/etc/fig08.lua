@@ -34,5 +34,6 @@ x:quantity { "mean change with compression", paper = -13, kind = "gain",
     note = "cold faults are part of both runs" }
 x:table("performance, uncompressed as 1", rows)
 x:bars { groups = x.programs, series = { { name = "compressed",
-    values = values } }, unit = "times", title = "Performance with compression, without as 1" }
+    values = values } }, unit = "times", xlabel = "program",
+    title = "Performance with compression, without as 1" }
 x:close()

@@ -13,7 +13,7 @@ local etc = require "common"
 local x = etc.open("fig16", { "2DCONV", "ATAX", "3DCONV", "BICG", "SCAN", "MVT",
     "LPS", "GESUMMV", "SAD", "CORR", "COVAR", "FDTD", "LUD", "SRAD", "CONS" },
     "telling regular programs from irregular ones", 8)
-local right, chart = 0, { groups = {}, unit = "lanes a line",
+local right, chart = 0, { groups = {}, unit = "lanes a line", xlabel = "program",
     title = "Coalescing factor of the global loads",
     series = { { name = "factor", values = {} } } }
 local rows = { { "program", "paper", "lanes a line", "says" } }

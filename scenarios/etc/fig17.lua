@@ -11,7 +11,7 @@ local etc = require "common"
 local x = etc.open("fig17", { "2DCONV", "ATAX", "3DCONV", "BICG", "SCAN", "MVT",
     "LPS", "GESUMMV", "SAD", "CORR", "COVAR", "FDTD", "LUD", "SRAD", "CONS" },
     "pages that a memory instruction touches", 8)
-local chart = { groups = {}, unit = "pages",
+local chart = { groups = {}, unit = "pages", xlabel = "program",
     title = "Pages of 4 KB a memory instruction",
     series = { { name = "pages", values = {} } } }
 local rows = { { "program", "paper", "pages", "loads alone" } }

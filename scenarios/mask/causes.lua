@@ -318,6 +318,7 @@ if first then
     bursts(table.unpack(first))
 end
 x:bars { title = "Loss against Ideal, one change at a time", unit = "%",
+    xlabel = "what is changed",
     groups = groups, width = math.max(720, 60 + 90 * #groups), series = {
         { name = "SharedTLB", values = losses.SharedTLB },
         { name = "PWCache", values = losses.PWCache } } }

@@ -339,7 +339,7 @@ function common.grouped(x, o, groups, series)
         names[g] = (name:gsub("_", "+"))
     end
     x:bars { title = o.title, unit = o.unit, groups = names, series = series,
-        mark = o.mark, width = common.width(#groups, #series) }
+        xlabel = o.head, mark = o.mark, width = common.width(#groups, #series) }
 end
 
 --- The results of some sets, and options to go with them: those that
@@ -467,6 +467,7 @@ function common.pairs_table(x, o, results)
         groups[i] = name:gsub("_", "+")
     end
     x:bars { title = x.title, unit = "weighted speedup", groups = groups,
+        xlabel = "pairs of applications",
         series = series, width = common.width(#groups, #series) }
 end
 

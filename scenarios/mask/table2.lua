@@ -60,6 +60,7 @@ x:quantity { "applications in MASK's class", unit = "", paper = #names,
     note = suite.note.recalled }
 x:table("Miss rates", rows)
 x:bars { title = "TLB miss rates, alone", unit = "%", groups = names,
+    xlabel = "program",
     width = math.max(720, 60 + 60 * #names), series = {
         { name = "L1 TLB", values = l1 }, { name = "L2 TLB", values = l2 } } }
 x:close()

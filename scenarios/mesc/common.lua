@@ -361,7 +361,8 @@ end
 --- The table and the chart of f(row, name).
 function common.show(x, all, names, title, f, unit)
     local rows = { { "program", "group" } }
-    local chart = { groups = {}, series = {}, title = title, unit = unit }
+    local chart = { groups = {}, series = {}, title = title, unit = unit,
+        xlabel = "program" }
     for i, name in ipairs(names) do
         rows[1][i + 2] = name
         chart.series[i] = { name = name, values = {} }

@@ -52,7 +52,7 @@ local function mean(f)
 end
 local rows = { { "memory", "broken, per mille", "contiguous, %",
     "IOMMU hits, %", "MESC, % of THP", "of free translation" } }
-local chart = { title = "MESC on torn memory", unit = "%", groups = {},
+local chart = { title = "MESC on torn memory", unit = "%", xlabel = "memory", groups = {},
     series = { { name = "of THP", values = {} },
         { name = "of free translation on these frames", values = {} } } }
 for i, p in ipairs(points) do

@@ -44,7 +44,8 @@ local results = x:run(jobs)
 local rows = { { "memhog", "defrag", "paper", "generator", "(of 2 MB)", "+-",
     "buddy", "+-", "buddy, compacted" } }
 local chart = { groups = {}, series = { { name = "paper", values = {} } },
-    title = "Footprint in contiguous subregions", unit = "% of the footprint" }
+    title = "Footprint in contiguous subregions", unit = "% of the footprint",
+    xlabel = "program" }
 for k, kind in ipairs(KINDS) do
     chart.series[k + 1] = { name = kind, values = {} }
 end

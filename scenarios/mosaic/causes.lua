@@ -164,5 +164,6 @@ for i, r in ipairs(results) do
 end
 x:table("What programs use: " .. changes[1][2], use)
 x:bars { title = x.title, unit = "loss against Ideal, %", groups = groups,
+    xlabel = "what is changed",
     series = { { name = "GPU-MMU", values = losses } }, width = 960 }
 x:close()

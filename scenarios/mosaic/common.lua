@@ -317,7 +317,8 @@ end
 
 --- Bars: a group each of `groups`, a series a design, value(g, design's name).
 function common.chart(x, title, unit, groups, designs, value)
-    local chart = { title = title, unit = unit, groups = groups, series = {} }
+    local chart = { title = title, unit = unit, groups = groups, series = {},
+        xlabel = "applications" }
     for d, design in ipairs(designs) do
         chart.series[d] = { name = design.name, values = {} }
         for g = 1, #groups do

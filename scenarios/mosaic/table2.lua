@@ -114,5 +114,6 @@ for i, g in ipairs(groups) do
 end
 x:table("What compaction does, mean of the sets", rows)
 x:bars { title = x.title, unit = "bloat, %", groups = groups,
+    xlabel = "part of a frame in use",
     series = { { name = "Mosaic here", values = here, marks = paper } } }
 x:close()

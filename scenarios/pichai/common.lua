@@ -449,7 +449,8 @@ end
 --- The table and the chart of performance over that of the design `base`.
 function common.show(x, all, designs, base, title)
     local rows = { { "program" } }
-    local chart = { groups = {}, series = {}, title = title, unit = "times" }
+    local chart = { groups = {}, series = {}, title = title, unit = "times",
+        xlabel = "program" }
     for i, d in ipairs(designs) do
         rows[1][i + 1] = d.name
         chart.series[i] = { name = d.name, values = {} }

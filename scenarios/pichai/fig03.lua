@@ -21,7 +21,7 @@ suite.figure(x, { design, other }, function(page, all)
     local rows = { { "program", "memory %", "misses %", "augmented",
         "pages, mean", "most", "lanes" } }
     local chart = { groups = {}, title = "Pages a memory instruction",
-        unit = "pages",
+        unit = "pages", xlabel = "program",
         series = { { name = "mean", values = {} }, { name = "most", values = {} } } }
     local most = 0
     for i, row in ipairs(all) do

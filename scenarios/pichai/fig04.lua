@@ -16,7 +16,7 @@ local design = suite.both(suite.LRR, suite.tlb.three)
 suite.figure(x, { design }, function(page, all)
     local rows = { { "program", "TLB miss", "of it the walk", "L1 miss", "ratio" } }
     local chart = { groups = {}, title = "Latency of a miss",
-        unit = "core cycles",
+        unit = "core cycles", xlabel = "program",
         series = { { name = "L1 cache", values = {} },
             { name = "TLB", values = {} } } }
     for i, row in ipairs(all) do

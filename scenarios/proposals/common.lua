@@ -84,7 +84,7 @@ function common.show(x, all, designs, columns, claims)
     local rows = { { "program", "design", "speed" } }
     for _, c in ipairs(columns) do table.insert(rows[1], c[1]) end
     local chart = { title = ("Speed over %s"):format(base), groups = x.programs,
-        series = {}, unit = "times as fast" }
+        series = {}, unit = "times as fast", xlabel = "program" }
     for d, design in ipairs(designs) do
         local values, product = {}, 1
         for i, name in ipairs(x.programs) do

@@ -61,7 +61,7 @@ end
 local rows = { { "pair", "design", "weighted speedup", "slower one", "walks",
     "walk, cycles", "waits, cycles", "stolen" } }
 local chart = { title = "Weighted speedup", groups = names, series = {},
-    unit = "sum of speeds over alone" }
+    unit = "sum of speeds over alone", xlabel = "pairs of applications" }
 for d, of in ipairs(designs) do
     chart.series[d] = { name = of.name, values = {} }
 end

@@ -156,6 +156,7 @@ end
 local rows = { { "program", "memory", "case", "time", "faults", "batches", "MB in",
     "MB out", "refaults", "MB remote", "link busy" } }
 local chart = { groups = {}, series = {}, unit = "times",
+    xlabel = "program, and memory",
     title = "Time, that of faults with memory for all as 1" }
 for i, case in ipairs(CASES) do chart.series[i] = { name = case[1], values = {} } end
 local whole, mean = {}, {}

@@ -534,7 +534,8 @@ end
 x:table("settings that differ from the preset maxwell-tu104", machine)
 x:table("sizes", sizes)
 x:table("batches; their time is fixed + a block + a page, by least squares", rows)
-x:bars { title = "Time a page", unit = "us", groups = { "regular", "stream", "sgemm",
+x:bars { title = "Time a page", unit = "us", xlabel = "program",
+    groups = { "regular", "stream", "sgemm",
     "stencil", "strided" }, series = {
         { name = CARD, values = { 2.7, 2.6, 5.0, 4.1, 5.5 } },
         { name = "heddle", values = (function()

@@ -59,6 +59,7 @@ local rows = { { "program", "case", "time", "faults", "batches", "blocks",
     "duplicates", "flushed", "replays" } }
 local stages = { { "program", "case", table.unpack(STAGES) } }
 local chart = { groups = {}, series = {}, unit = "times",
+    xlabel = "settings of the driver",
     title = "Time, that of the driver's defaults as 1" }
 for i, name in ipairs(PROGRAMS) do
     chart.series[i] = { name = name, values = {} }

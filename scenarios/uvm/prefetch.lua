@@ -39,7 +39,7 @@ local x = experiment.open { name = "uvm/prefetch",
 x:say("size %s, pages of 4 KB, 45 us a fault; memory: the pages touched by the "
     .. "share", arg.size)
 
-local chart = { unit = "times",
+local chart = { unit = "times", xlabel = "program, and memory",
     title = "Time by what is prefetched, that without and with all memory as 1" }
 local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = arg.size,
     shares = MEMORY, cases = AHEAD, chart = chart,

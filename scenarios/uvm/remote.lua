@@ -41,7 +41,7 @@ local function memory(share)
     return share == 0 and "all" or share .. " %"
 end
 
-local chart = { unit = "times",
+local chart = { unit = "times", xlabel = "program, and memory",
     title = "Time by where pages are used, migration with all memory as 1" }
 local runs, mean = uvm.squeeze(x, { programs = PROGRAMS, size = arg.size,
     shares = SHARES, cases = DESIGNS, chart = chart,

@@ -138,6 +138,7 @@ end
 local few = { { "program", "touched / memory", "control", "time", "MB migrated",
     "migrated again", "detected", "pinned", "lines over the link" } }
 local chart = { groups = {}, series = {}, unit = "times",
+    xlabel = "program, and memory, % of what it touches",
     title = "Time in too little memory, with memory for all as 1" }
 for i, control in ipairs(CONTROLS) do
     chart.series[i] = { name = control, values = {} }

@@ -134,7 +134,8 @@ v:row { "v100: cycles of these, exp(mean |ln ratio|)", unit = "times", measured 
 for _, c in ipairs(LEFT) do
     v:row { "v100: " .. c[1], unit = "", use = "test", why = c[2] }
 end
-x:bars { title = "kernels on a V100", unit = "cycles", groups = names, series = {
+x:bars { title = "kernels on a V100", unit = "cycles", groups = names,
+    xlabel = "kernel", series = {
     { name = "measured", values = there }, { name = "heddle", values = here } } }
 x:say "Means over launches there; here one launch of each kernel, alone"
 v:close()

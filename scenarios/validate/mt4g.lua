@@ -84,7 +84,8 @@ for i, r in ipairs(x:run(jobs)) do
         tolerance = 0.07, use = c[3],
         why = f.l1_p50_cycles > 60 and "inflated: twice what other tools find" or nil }
 end
-x:bars { title = "hits in the L2", unit = "cycles", groups = names, series = {
+x:bars { title = "hits in the L2", unit = "cycles", groups = names,
+    xlabel = "card", series = {
     { name = "measured", values = there }, { name = "heddle", values = here } } }
 x:say "One thread, a load after the other"
 v:close()

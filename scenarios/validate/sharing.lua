@@ -125,6 +125,7 @@ for i, a in ipairs(at) do
     values[i] = a[1].cycles[a[2]]
 end
 x:bars { title = "two cores at once, cycles a load", unit = "cycles", groups = groups,
+    xlabel = "card, range of the loads: the two cores",
     series = { { name = "heddle", values = values } } }
 x:say "Two cores at once, each a thread with a load after the other"
 v:close()

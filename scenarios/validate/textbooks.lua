@@ -119,7 +119,8 @@ for _, c in ipairs(LEFT) do
     v:row { "rtx2060: " .. key, unit = "us", measured = ms[key] * 1000, use = "test",
         why = c[3] }
 end
-x:bars { title = "kernels on an RTX 2060", unit = "ms", groups = names, series = {
+x:bars { title = "kernels on an RTX 2060", unit = "ms", groups = names,
+    xlabel = "kernel", series = {
     { name = "measured", values = there }, { name = "heddle", values = here } } }
 
 -- ---- Accel-Sim's traces on the preset ----------------------------------------------
