@@ -43,15 +43,6 @@ local RATES = {
     { "DRAM reads", "in 1,000 cycles", "dram.reads" },
 }
 
---- The file of a process that was killed is of no use; of one that is over, neither.
-local function sweep(dir)
-    for _, s in ipairs(publish.list(dir)) do
-        if not s.runs then
-            os.remove(s.path)
-        end
-    end
-end
-
 --- Counters by component and name, summed over instances and applications.
 local function totals(sim)
     local out = {}
@@ -200,13 +191,13 @@ end
 --- The folder is there; what killed processes have left in it is not.
 function publish.begin(dir)
     process.mkdir(dir)
-    sweep(dir)
+    series.sweep(publish.list(dir))
 end
 
 --- The process ends.
 function publish.finish(dir)
     os.remove(("%s/%d.now"):format(dir, series.who() or 0))
-    sweep(dir) -- jobs of series had processes of their own
+    series.sweep(publish.list(dir)) -- jobs of series had processes of their own
 end
 
 -- ---- reading ------------------------------------------------------------------------

@@ -64,9 +64,10 @@ local function add(self, lines)
     end
 end
 
---- Takes away what killed series have left.
-local function sweep(dir)
-    for _, s in ipairs(series.list(dir)) do
+--- Removes the files of a list { path =, runs = } whose processes do not run: what
+-- killed ones have left is of no use.
+function series.sweep(list)
+    for _, s in ipairs(list) do
         if not s.runs then
             os.remove(s.path)
         end
@@ -79,7 +80,7 @@ function series.open(dir, titles, files, found)
     local pid, begun = who()
     local self = setmetatable({ path = ("%s/%d.series"):format(dir, pid or 0),
         pid = pid }, Log)
-    sweep(dir)
+    series.sweep(series.list(dir))
     os.remove(self.path)
     local lines = { json.encode { schema = series.SCHEMA, schema_version = 1,
         pid = pid, begun = begun, at = os.time(), total = #titles,
