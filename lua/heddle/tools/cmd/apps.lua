@@ -12,11 +12,11 @@ local index = require "heddle.index"
 local report = require "heddle.report"
 
 local M = {
-    summary = "measure what applications ask of the memory system",
+    summary = "measure what applications demand of the memory system",
     usage = [[
 usage: heddle apps [APP...] [name=value...]
 
-Runs applications, all of the library unless named, and characterises them.
+Runs applications, by default all of the library, and characterises them.
 APP is one of `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file
 that returns one; parameters of such a file are name=value.  It prints
 instructions, lanes, lines and pages of an access, footprint, reuse, sharing
@@ -26,19 +26,19 @@ between kernels, TLB miss rates, and the classes of MASK and ETC.
   machine=NAME    what they run on (maxwell); group.name=value changes it
   suite=NAME      only the applications of a paper: mask, etc, mesc, pichai; or of
                   today: modern, llm, graph, db, sparse, recsys
-  jobs=N          at once (the number of processors)
+  jobs=N          how many run in parallel (the number of processors)
   budget=N        warp instructions of the timed run (50000000; 0: to the end)
   cycles=N        core cycles of the timed run (0: no limit)
   from=busiest    the timed run begins at the launch with the most memory
-                  instructions; those before it run without time
+                  instructions; earlier ones run without timing
   limit=N         warp instructions of the survey (0: to the end)
   sample=N        core cycles of a sample of ETC's classifier (50000)
   timed=0         no timed run; survey=0: no survey
   kernels=1       a table of kernels (default for a single application)
-  format=json     JSON instead of tables; json=FILE: JSON into a file, too
+  format=json     JSON instead of tables; json=FILE: also JSON in a file
   pictures=DIR    DIR/NAME.svg: which pages are accessed when
 
-Runs that a limit has cut are listed below the tables.
+Runs that a limit cut short are listed below the tables.
 ]],
 }
 

@@ -16,11 +16,11 @@ usage: heddle compare A.json B.json [name=value...]
 
 A and B are results that H.report.json wrote.  Prints the settings, policies and
 inputs that differ; then cycles and IPC of each application; then the counters
-that differ, those with the greatest relative change first.  Says so and exits 0
-if they are equal; exits 1 if they are not.
+that differ, those with the greatest relative change first.  The exit status is
+0 if the results are equal, which it says, and 1 if not.
 
-  rows=N          counters at most (25; 0: all)
-  format=json     all of it as JSON
+  rows=N          number of counters shown (25; 0: all)
+  format=json     everything as JSON
 ]],
 }
 

@@ -8,14 +8,14 @@ local diff = require "heddle.diff"
 local json = require "heddle.json"
 
 local M = {
-    summary = "find the first decision where two policies part",
+    summary = "find the first decision on which two policies differ",
     usage = [[
 usage: heddle diff A B [name=value...]
 
 Runs the same applications under policy A and under policy B, in lockstep, and
 prints the first decision in which they differ: cycle, point, question, both
-answers, and the states of policies in Lua.  Exits 1 then; if they never differ it
-reports how many decisions at which points agreed, and exits 0.
+answers, and the states of policies in Lua.  The exit status is then 1.  If they
+never differ, it reports how many decisions at which points agreed, and exits 0.
 
 A policy is a name (heddle list policies), a FILE.lua or FILE.so, or "none";
 parameters follow after colons, and @ binds it to one structure:
@@ -25,8 +25,8 @@ srrip:bits=3@l2cache.  Several are joined by commas.
                   that return one, plug-ins, traces; trace=FILE: the same
   size=S          size of the applications (T)
   machine=NAME    the machine (maxwell); group.name=value changes a setting
-  memory=75%      this share of what the applications touch (vm.paging=fault)
-  cycles=N        core cycles at most (0: to the end)
+  memory=75%      memory, as a share of what they touch (vm.paging=fault)
+  cycles=N        limit in core cycles (0: to the end)
   chunk=N         core cycles between comparisons (10000)
   points=P,Q      only these points (those that A or B answers)
   seed=N          the seed (1)

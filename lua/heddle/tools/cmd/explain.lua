@@ -10,9 +10,8 @@ usage: heddle explain NAME...
 
 Prints what NAME means, with unit, default, range and source.  A setting, a
 counter or a histogram is written group.name, as in `heddle list settings`; a
-group alone lists those that it has, a setting alone those of all groups.  Kinds
-(points, facts ...) are explained, too, and files: a policy, x.lua, a plug-in,
-./x.so.
+group alone lists its members, a name alone is looked up in all groups.  NAME may
+also be a kind (points, facts ...) or a file: a policy, x.lua, or a plug-in, ./x.so.
 ]],
 }
 

@@ -12,8 +12,8 @@ usage: heddle list points|notes|tables|facts|policies|apps|suites|machines|
        heddle list FILE.lua
 
 Prints one line for each.  With WORD, only lines that contain it; WORD alone
-looks for names in all kinds.  FILE.lua is a policy of one's own.
-`heddle explain NAME` tells more about one of them.
+looks for names in all kinds.  FILE.lua is a policy of your own.
+`heddle explain NAME` says more about one of them.
 ]],
 }
 

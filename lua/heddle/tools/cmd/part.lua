@@ -15,8 +15,8 @@ usage: heddle part dram FILE [name=value...]
 Reads lines `0xADDR READ|WRITE CYCLE` from FILE (- is standard input), one
 burst each, and prints one JSON object.
 
-  window=N        reads in flight a channel (32)
-  per_request=1   first one line a read: address, accepted cycle, latency
+  window=N        reads in flight per channel (32)
+  per_request=1   first prints a line per read: address, accepted cycle, latency
   name=value      any setting of the group dram (heddle list settings dram);
                   channels=1 and interleave=0 (one burst) unless set
   check=1         verify each command against each constraint
@@ -25,12 +25,12 @@ usage: heddle part tlb FILE [entries=64] [ways=0] [policy=lru]
        heddle part cache FILE [bytes=16384] [ways=4] [line=128]
                               [write=back|through|evict] [policy=lru]
 
-Reads one access a line, decimal or 0x..., and prints hits and misses as one
-JSON object.  A TLB takes page numbers, a cache byte addresses, with R or W
-behind them.
+Reads one access per line, decimal or 0x..., and prints hits and misses as one
+JSON object.  A TLB takes page numbers; a cache takes byte addresses, each followed
+by R or W.
 
   ways=0          fully associative
-  policy=NAME     one that replaces: lru, fifo, random, srrip, a script x.lua
+  policy=NAME     a replacement policy: lru, fifo, random, srrip, a script x.lua
                   or a plug-in ./x.so
   policy.NAME=N   a parameter of the policy, for example policy.bits=3
   seed=N          of its random numbers (1)

@@ -1,13 +1,13 @@
 --- cmd/repl.lua - heddle repl: an interactive session.
 -- SPDX-License-Identifier: MIT
 local repl = {
-    summary = "read Lua by the line, run and look into simulations",
+    summary = "an interactive session: run and inspect simulations",
     usage = [[
 usage: heddle repl [--check] [FILE.lua] [name=value...]
 
 Runs FILE.lua first; its globals stay.  Then reads Lua from the terminal, with
-editing, history and completion, or from a pipe.  help() tells more; Ctrl-C
-ends a command, Ctrl-D leaves.  Exit status through a pipe: 1 if a command
+editing, history and completion, or from a pipe.  help() says more; Ctrl-C ends
+a command, Ctrl-D the session.  From a pipe, the exit status is 1 if a command
 failed.
 
   --check   verify invariants while every simulation runs

@@ -29,10 +29,10 @@ them, with defaults, by H.args{...}.  FILE may be - for standard input.
                   these cycles, in so many bytes (20000000), with samples so
                   many cycles (1000) apart; the second simulation's is PATH.2
   --results PATH  write all results of the script to this file, as JSON
-  --live DIR      write once a second where a simulation is (cycle, IPC, what
-                  warps wait for, queues) to this folder, for
+  --live DIR      once a second, write the state of a simulation (cycle, IPC,
+                  what warps wait for, queues) to this folder, for
                   heddle view --follow DIR
-  --help          behind FILE: print its arguments, where it declares them
+  --help          after FILE: print the arguments that it declares
 ]],
 }
 

@@ -24,30 +24,30 @@ usage: heddle trace convert IN OUT [classes=true] [repair=true] [kernels=LIST]
 A trace is an Accel-Sim kernelslist.g, the directory it is in, one .traceg or
 .traceg.xz, or heddle's own container (.hdt).
 
-  convert   writes a container of all address spaces of IN, and says what is
-            wrong with them, which the container keeps; classes=true: with
-            the classes of instructions, for core.classes; repair=true: with
-            headers that cannot be set right, as far as instructions tell
-  record    writes what an application does, run without time; APP is one of
+  convert   writes a container of all address spaces of IN and reports what is
+            wrong with them, which the container records; classes=true: with
+            the classes of instructions, for core.classes; repair=true: corrects
+            headers that cannot be right, as far as the instructions tell
+  record    records an application, run without timing; APP is one of
             `heddle list apps`, a trace, a plug-in (./x.so), or a Lua file that
             returns one made with app{} or H.generator; name=value sets its
             parameters (size=T, lanes=64), or options of H.trace (registers=32)
-  dump      prints every memory instruction, one a line: kernel block warp pc
+  dump      prints every memory instruction, one per line: kernel block warp pc
             mask opcode space bytes addresses (of the active lanes); kernels
             count from 1, block is the index in the grid, from 0.  FILE may
             also be what record takes.  With columns=N, or on a terminal so
             wide, lines are no longer than N: FIRST+STRIDE*COUNT stands for
             addresses of one stride, and what does not fit is in lines below,
             indented; columns=0, or a file or a pipe: each address is printed
-  info      prints what is in a trace; machine=NAME: and how long it would run
-            on that, and in what memory, by a part that is run (seconds=1.5)
-  check     prints what looks wrong, and the map of what is touched; the exit
-            status is 65 when something is fatal
+  info      prints what is in a trace; machine=NAME: also estimates its run time
+            and memory on that machine, by running a part of it (seconds=1.5)
+  check     prints what looks wrong and a map of the memory touched; the exit
+            status is 65 if something is fatal
 
 context=N selects an address space where a trace has several.  kernels=1,4-7,gemm
 chooses kernels by number, range of numbers or a regular expression found in the
-name; blocks=64 the first 64 blocks of each, blocks=64-127 those.  What is not
-chosen of a text is not read.
+name; blocks=64 the first 64 blocks of each, blocks=64-127 those.  Parts of a text
+that are not chosen are not read.
 ]],
 }
 

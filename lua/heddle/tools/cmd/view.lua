@@ -8,7 +8,7 @@ local cli = require "heddle.cli"
 local core = require "heddle.core"
 
 local M = {
-    summary = "write a page of results to explore, or watch what runs",
+    summary = "write a page for exploring results, or watch runs",
     usage = [[
 usage: heddle view [-o PAGE.html] FILE... [name=value...]
        heddle view --follow STORE [port=N]
@@ -19,19 +19,18 @@ results.sqlite of experiments.  On it: runs to pick, what differs between them
 with the greatest relative change first, a metric against a setting as lines, bars
 or a heat map, where warps' time went, latency by stage, intervals, histograms.
 
-  -o PAGE         where to; - is standard output; else beside the first FILE
+  -o PAGE         output file; - is standard output (default: next to FILE)
   filter=WORDS    only runs that have all of the words in label, machine,
                   applications, policies or settings (l2tlb.entries=512)
-  size=MB         of the page, about (8); what does not fit is listed on it
+  size=MB         approximate size of the page (8); it says what was left out
   title=TEXT      its heading
 
-With --follow it writes nothing, but serves what a series that keeps its results
-in STORE has done, does and will do, where simulations are that were run with
-heddle run --live STORE, and the page of what is there already, to browsers on
-this machine, until Ctrl-C.
+With --follow it writes nothing.  Until Ctrl-C, it serves to browsers on this
+machine the progress of a series that keeps its results in STORE, the state of
+simulations run with heddle run --live STORE, and the page of the results so far.
 
-  port=N          the port on 127.0.0.1 (0: one that is free); printed
-  filter=, size=  of the page of what is there
+  port=N          the port on 127.0.0.1 (0: a free one); it is printed
+  filter=, size=  apply to the page of the results so far
 ]],
 }
 
