@@ -224,7 +224,7 @@ do
         end]], "heddle: cut in the only kernel, 3 to 26 of 64 to 512 blocks done: A, B "
         .. "(3 warnings, in results.told)\nheddle: results of walks were kept nowhere, "
         .. "since a policy sends them to the bypass cache, or to none, and "
-        .. "bypass.entries is 0: of 7 to 9 walks (2 warnings, in results.told)\n"
+        .. "bypass.entries is 0: 7 to 9 walks (2 warnings, in results.told)\n"
         .. "heddle: pages of 4 KB where vm.page is larger, and allocations have no "
         .. "whole page, 4.5 to 100.0 % of the base pages: A, B (2 warnings, in "
         .. "results.told)\n", "with the range of its numbers, and whom it is about")

@@ -141,7 +141,7 @@ local KINDS = {
     { "^policy (.-) was never asked ", "policies that were never asked" },
     { "^()the results of %d+ walks were kept nowhere: ", "results of walks were "
         .. "kept nowhere, since a policy sends them to the bypass cache, or to "
-        .. "none, and bypass.entries is 0", ": of %1 walks",
+        .. "none, and bypass.entries is 0", ": %1 walks",
         "^the results of (%d+)" },
     { "^()compression kept %d+ pages in order ", "compression kept pages in order "
         .. "apart", ": %1 from being contiguous, %2 from being coalesced",
