@@ -284,6 +284,14 @@ tap.raises(function() one(print):instance { n = "many" } end,
     "parameter n: a number is expected, not 'many'", "a number that is none")
 tap.raises(function() k.check(false, "n is even") end, "n is even",
     "a parameter that does not fit")
+for n, fits in pairs { [7] = true, [8] = false } do
+    local ok, why = pcall(k.most, { n = n, m = 1 }, { n = 7, m = 9 })
+    tap.is(ok or why.message, fits or "parameter n: up to 7 is possible, not 8",
+        ("a parameter of %d, 7 at most"):format(n))
+end
+tap.raises(function()
+    require("heddle.app").get("KVSWAP"):instance { seqs = 1 << 40 }
+end, "parameter seqs: up to 1048576 is possible", "and of an application")
 tap.raises(function() one(print):instance("X") end, "no size 'X'",
     "unknown size")
 tap.raises(function() k.f32("a", 0) end, "positive", "a buffer of nothing")

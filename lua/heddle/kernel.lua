@@ -33,7 +33,8 @@ APPLICATION    app { ... } returns an application.  Fields:
   params                table of defaults; unknown parameters are errors, and
                         so is what is no number where the default is one.
                         check(condition, words) refuses others that do not
-                        fit, choice(p, name, word, ...) all but some words
+                        fit, choice(p, name, word, ...) all but some words,
+                        most(p, { name = limit }) what is larger
   sizes                 { T = {...}, S = {...}, M = {...}, L = {...} },
                         perhaps XL: parameters that differ; the default size
                         is "S"
@@ -283,6 +284,19 @@ function M.choice(p, name, ...)
     end
     misuse("parameter %s: expected %s, not '%s'", name,
         table.concat(words, ", "), tostring(p[name]))
+end
+
+--- most(p, limits): none of the parameters named in limits is larger than there.
+function M.most(p, limits)
+    local names = {}
+    for name in next, limits do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        if p[name] > limits[name] then
+            misuse("parameter %s: up to %d is possible, not %s", name, limits[name],
+                tostring(p[name]))
+        end
+    end
 end
 
 --- ceil(a, b): a / b rounded up.

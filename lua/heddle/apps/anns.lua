@@ -64,6 +64,7 @@ local function lists(p)
 end
 
 local function check(p)
+    h.most(p, { dim = 1 << 16, degree = 1 << 16, queries = 1 << 24, iterations = 1 << 20 })
     h.choice(p, "kernel", "graph", "ivf")
     if p.kernel == "ivf" then
         local n = lists(p)

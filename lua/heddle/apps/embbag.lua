@@ -58,6 +58,7 @@ local function offsets(p)
 end
 
 local function check(p)
+    h.most(p, { tables = 1 << 12, bags = 1 << 26, dim = 1 << 16 })
     h.choice(p, "kernel", "tbe", "torch")
     h.check(p.tables > 0 and p.rows > 0 and p.bags > 0,
         ("EMBBAG: tables = %d, rows = %d, bags = %d: none may be 0"):format(

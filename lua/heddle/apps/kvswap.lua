@@ -42,6 +42,8 @@ local GROUPS = 4                       -- of a block of decode
 local COPIERS = 8                      -- groups of a block that copies
 
 local function check(p)
+    h.most(p, { seqs = 1 << 20, len = 1 << 24, heads = 1 << 10, layers = 1 << 12,
+        steps = 1 << 20 })
     h.choice(p, "kind", "copy", "uvm")
     h.choice(p, "lengths", "conv", "code", "fixed")
     h.check(p.len > 0 and p.layers > 0 and p.steps > 0 and p.active > 0,

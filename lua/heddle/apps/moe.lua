@@ -50,6 +50,7 @@ local THREADS = 128
 local CG = { vec = 4, l1 = false } -- 16 bytes a lane, past the L1
 
 local function check(p)
+    h.most(p, { tokens = 1 << 22, hidden = 1 << 20, ffn = 1 << 20, layers = 1 << 12 })
     h.check(p.tokens > 0 and p.layers > 0 and p.topk > 0 and p.topk <= p.experts,
         ("MOE: tokens = %d, layers = %d, topk = %d: none may be 0, and topk is at "
             .. "most experts = %d"):format(p.tokens, p.layers, p.topk, p.experts))

@@ -100,6 +100,7 @@ local function parts(p, s)
 end
 
 local function check(p)
+    h.most(p, { seqs = 1 << 20, len = 1 << 24, heads = 1 << 10, layers = 1 << 12 })
     h.check(p.seqs > 0 and p.len > 0 and p.layers > 0,
         ("PAGEDATTN: seqs = %d, len = %d, layers = %d: none may be 0"):format(
             p.seqs, p.len, p.layers))

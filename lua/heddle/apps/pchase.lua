@@ -28,6 +28,7 @@ local app, kernel, i64 = h.app, h.kernel, h.i64
 
 local function slots(p)
     h.choice(p, "order", "stride", "random")
+    h.most(p, { bytes = 1 << 43 })
     h.check(p.stride >= 8 and p.stride % 8 == 0,
         ("PCHASE: stride = %d is not a multiple of 8 bytes"):format(p.stride))
     h.check(p.bytes >= p.stride, ("PCHASE: bytes = %d is less than stride = %d")

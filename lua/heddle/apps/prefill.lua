@@ -55,6 +55,8 @@ local QUERIES, KEYS = 128, 64          -- tile of attention
 local CG = { vec = 4, l1 = false }     -- 16 bytes a lane, past the L1
 
 local function check(p)
+    h.most(p, { seqs = 1 << 16, len = 1 << 20, hidden = 1 << 20, ffn = 1 << 20,
+        heads = 1 << 10, layers = 1 << 12 })
     h.choice(p, "part", "product", "attention", "layer")
     h.check(p.seqs > 0 and p.len > 0 and p.layers > 0,
         ("PREFILL: seqs = %d, len = %d, layers = %d: none may be 0"):format(

@@ -49,6 +49,7 @@ local THREADS, ITEMS = 128, 7 -- of kernel = merge
 local TILE = THREADS * ITEMS
 
 local function check(p)
+    h.most(p, { each = 1 << 28, columns = 1 << 16 })
     h.choice(p, "matrix", "band", "random", "rmat")
     h.choice(p, "kernel", "vector", "merge")
     h.check(p.n > 0 and p.n < 1 << 31 and p.each > 0 and p.columns > 0,

@@ -36,6 +36,8 @@ local app, kernel, ceil, u32 = h.app, h.kernel, h.ceil, h.u32
 local BLOCK = 256
 
 local function check(p)
+    h.most(p, { hidden = 1 << 20, seqs = 1 << 14, len = 1 << 17, heads = 1 << 10,
+        layers = 1 << 12, grid = (1 << 31) - 1 })
     h.choice(p, "mode", "train", "infer")
     h.check(p.layers > 0 and p.hidden > 0 and p.seqs > 0 and p.len > 0
         and p.grid > 0,
