@@ -33,11 +33,12 @@ end
 local CUT = 1024
 
 local function share(part, whole)
+    local r = ratio(part, whole)
     if part > whole + CUT then
         error(("a share of %.1f %%: %.0f of %.0f, so they were not counted "
-            .. "over the same work"):format(100 * part / whole, part, whole), 0)
+            .. "over the same work"):format(100 * r, part, whole), 0)
     end
-    return math.min(1.0, ratio(part, whole))
+    return math.min(1.0, r)
 end
 
 local function rate(component, part, whole)

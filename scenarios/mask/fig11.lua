@@ -76,7 +76,7 @@ x:quantity(sharing.claim({ "MASK below Ideal", kind = "loss", paper = 23.2, on =
     end) }, results, "MASK", "Ideal"))
 x:order(sharing.order({ "weighted speedup", paper = { "Ideal", "MASK", "MASK-Cache",
     "MASK-DRAM", "SharedTLB", "PWCache" } }, results))
-suite.grouped(x, { title = "Weighted speedup by class", head = "class" },
+suite.grouped(x, { title = "By class of pair", unit = "weighted speedup", head = "class" },
     groups, series)
 suite.pairs_table(x, o, results)
 x:close()

@@ -95,7 +95,7 @@ x:quantity { "bypass cache hit rate, of accesses if all asked it first",
     unit = "%", heddle = asked_first {} }
 x:quantity { "the same, L1 TLBs block", unit = "%",
     heddle = asked_first(suite.blocking) }
-suite.grouped(x, { title = "L2 TLB hit rate", head = "pair" }, names,
+suite.grouped(x, { title = "L2 TLB hits", unit = "of look-ups", head = "pair" }, names,
     { { name = "SharedTLB", values = before }, { name = "MASK-TLB",
         values = after } })
 
