@@ -128,6 +128,9 @@ tap.raises(function()
     require("heddle.metrics").compute({ fake }, { config = two.config,
         values = fake.values, cycles = 1000 })
 end, "not counted over the same work", "a share above 100 % is an error")
+fake.values.dram.cycles = 0
+tap.ok(pcall(require("heddle.metrics").compute, { fake }, { config = two.config,
+    values = fake.values, cycles = 0 }), "a share of nothing is left out")
 
 -- ---- intervals --------------------------------------------------------------
 
