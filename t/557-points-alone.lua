@@ -82,6 +82,7 @@ local ROWS = {
     dram_turn = { with = { dram_class = function() return "silver" end } },
     warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},
     core_throttle = {}, app_classify = {},
+    tlb_peer = { settings = { ["peers.latency"] = 4 } },
     thread_join = { apps = { "BFS2" }, settings = { ["core.compact"] = true,
         ["sim.budget"] = 0 } },
 }

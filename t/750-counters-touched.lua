@@ -278,6 +278,12 @@ runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
                     core = n.core })
         end } } } } }
 
+-- L1 TLBs that ask each other.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
+    ["peers.latency"] = 4 }, apps = { H.app "CONS" },
+    policies = { { name = "first", tlb_peer = function(q)
+        return q.core == 0 and q.cores or 0 end } } }
+
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["fill.queue"] = 3 }, apps = { whole.random(32, 60, 1) },

@@ -3,7 +3,8 @@
 
 Pinned: what lib/scenarios.lua says of each; of neighbours that were asked for each has
 one fate; a walker that steals loses nothing against a partition for the application
-that misses less, and the slower of two is better off with owners than without.
+that misses less, and the slower of two is better off with owners than without; L1 TLBs
+find what they lack in each other; entries come back after an eviction.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -14,8 +15,9 @@ local short = " cycles=20000 warmup=5000"
 local of = scenarios.of("proposals", { other = { common = true },
     words = { pte_line = "programs=BICG,GUP" .. short,
         shortest_walks = "programs=BFS2,GUP" .. short,
-        dws = "pairs=HISTO_GUP" .. short } })
-of:all(3)
+        dws = "pairs=HISTO_GUP" .. short, valkyrie = "programs=MM" .. short,
+        depot = "programs=GUP" .. short } })
+of:all(5)
 local asked, fates = of.said.pte_line:match
     "neighbours asked for[^\n]-(%d+) pages.-one fate each[^\n]-(%d+) pages"
 tap.ok(asked and asked == fates and tonumber(asked) > 1000, "neighbours have one fate",
@@ -27,6 +29,10 @@ end
 tap.ok(slow.partition and slow.partition > slow.shared and slow.stealing > slow.shared,
     "owners protect the slower one", ("%s %s %s"):format(slow.shared, slow.partition,
     slow.stealing))
+local hit = of.said.valkyrie:match "MM +Valkyrie +[%d.]+ +%d+ +(%d+)"
+tap.ok(hit and tonumber(hit) > 100, "L1 TLBs have what others lack", hit)
+local back = of.said.depot:match "GUP +DEPOT[^\n]-(%d+) +%d+ *\n"
+tap.ok(back and tonumber(back) > 0, "entries come back", back)
 local ok, text = of:run("dws", "pairs=NONE_SUCH" .. short)
 tap.ok(not ok and text:find "pair", "a pair that is none", text)
 of:done()

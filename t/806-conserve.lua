@@ -479,6 +479,22 @@ do
     sim:close()
 end
 
+-- Of misses that ask another core's L1 TLB each has one fate, and the level below sees
+-- what peers do not have.
+do
+    local sim = whole.sim({ "CONS" }, whole.join(whole.SMALL, {
+        ["peers.latency"] = 4, ["sim.budget"] = 30000 }), { check = true })
+    sim:use { name = "first", tlb_peer = function(q)
+        return q.core == 0 and q.cores or 0 end }
+    sim:run()
+    local c = sim:counters().peers
+    tap.ok(c.hit > 0 and c.late > 0 and c.late <= c.missed and c.refused > 0
+        and c.hit + c.missed + c.refused <= c.asked, "each has one fate at most",
+        ("%d of %d"):format(c.hit + c.missed + c.refused, c.asked))
+    touch(sim)
+    sim:close()
+end
+
 -- ---- memory that comes and goes ----------------------------------------------------
 
 -- What the memory manager says and what the other parts count agree.

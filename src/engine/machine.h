@@ -24,6 +24,7 @@
 #include "translation/pwc.h"
 #include "pages/ptable.h"
 #include "translation/tlb.h"
+#include "variants/peers.h"
 
 struct hd_sim_cfg {
 #define HD_FIELDS_OF "sim.def"
@@ -48,6 +49,7 @@ struct hd_machine {
     struct hd_shared_cfg shared;
     struct hd_throttle_cfg throttle;
     struct hd_tlb_cfg l1tlb, l1side;
+    struct hd_peers_cfg peers;
     struct hd_cache_cfg l1cache;
     struct hd_xbar_cfg xbar;
     struct hd_level_cfg utlb1, utlb2, utlb3;

@@ -246,6 +246,7 @@ enum heddle_point {
     HEDDLE_POINT_migrate,
     HEDDLE_POINT_app_classify,
     HEDDLE_POINT_thrash,
+    HEDDLE_POINT_tlb_peer,
     HEDDLE_POINT_COUNT
 };
 
@@ -860,6 +861,18 @@ struct heddle_q_thrash {
     /* times it returned after an eviction, within fault.refault_lapse of the
      * first */
     uint64_t returns;
+};
+
+/* tlb_peer (warm): asked when an L1 TLB has missed, and L1 TLBs can ask each
+ * other (peers.latency). Answer (VALUE, 0 to cores): the core whose L1 TLB
+ * is asked first, another than this; cores: none. */
+struct heddle_q_tlb_peer {
+    uint64_t core; /* core whose L1 TLB missed */
+    uint64_t cores; /* cores of the machine */
+    uint64_t app; /* application */
+    uint64_t warp; /* warp in its core */
+    uint64_t vpn; /* virtual page */
+    uint64_t pc; /* program counter of the instruction that missed first */
 };
 
 /* ---- notes ------------------------------------------------------------ */

@@ -355,7 +355,8 @@ static int wire(heddle_sim *s)
     g->memory = hd_l2_below(s->l2);
     g->back = hd_l2_back(s->l2);
     g->tlb_back = tlb_back;
-    g->ahead = g->run_ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
+    g->ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
+    g->run_ahead = hd_min_u64(g->ahead, hd_peers_hop(g));
     for (uint32_t i = 0; i < g->cores; i++) {
         g->core[i].l1tlb.prefetched = g->core[i].side.prefetched =
             hd_mmu_prefetches(s->mmu);

@@ -28,6 +28,7 @@
 
 #include "machine.h"
 #include "dispatch.h"
+#include "variants/peers.h"
 
 /* ---- settings and counters ---------------------------------------------- */
 
@@ -207,6 +208,12 @@ HD_APART static void core_serve_other(struct hd_core *c, hd_time t,
         break;
     case HD_MSG_WALK:
         hd_l1d_walk_read(c, m->a, t);
+        break;
+    case HD_MSG_PROBE:
+        hd_peers_probed(c, m->a, t);
+        break;
+    case HD_MSG_PROBED:
+        hd_peers_missed(c, m->a, t);
         break;
     case HD_MSG_PREFETCHED:
         hd_l1side_prefetched(c, (uint64_t)(m->rest >> 13) << 32 | m->a,
@@ -667,6 +674,8 @@ int hd_gpu_open(struct hd_gpu *g)
     for (uint32_t i = 0; i < g->cores; i++)
         if (open_core(g, i) != 0)
             return -1;
+    if (hd_peers_open(g) != 0)
+        return -1;
     hd_env_part(g->env, (struct hd_part){.name = "core",
                                          .instances = g->cores,
                                          .self = g,

@@ -338,7 +338,7 @@ struct hd_core {
 
     struct hd_places memop_places, parked_places; /* of those pools */
     struct hd_slot limit, join;
-    struct hd_tbelow below_tlb, below_side;
+    struct hd_tbelow below_tlb, below_side, below_peers;
     uint8_t *origin;  /* of each place in lsu, for its pages: hd_lsu_origin;
                          NULL: no threads are regrouped */
     uint64_t *age;    /* [warps]: order of arrival; lower is older */
@@ -399,6 +399,7 @@ struct hd_gpu {
     const uint32_t *changes;  /* arena: mappings changed so far */
     struct hd_link *link;     /* to the host; NULL: nothing comes from there */
     struct hd_faults *faults; /* NULL: every page is mapped */
+    struct hd_peers *peers;   /* NULL: L1 TLBs do not ask each other */
     uint64_t *dirty;          /* arena: of frames, set by stores (pages/frame.h);
                                  NULL: nothing leaves memory */
     /* An application has issued as many instructions as hd_dispatch_tell
@@ -446,6 +447,8 @@ enum hd_core_message {
     HD_MSG_AGAIN,     /* the oldest miss without an MSHR is looked up again */
     HD_MSG_STORED,    /* a: warp, a store of which was acknowledged */
     HD_MSG_WALK,      /* a: request of a walk that leaves by this core's port */
+    HD_MSG_PROBE,     /* a: translation request that asks this L1 TLB */
+    HD_MSG_PROBED,    /* a: one of this core's, which another's did not have */
     HD_MSG_PREFETCHED /* a, b: translation that a policy started: its page's low
                     bits; 1 bit: to the buffer next to the L1 TLB, 4:
                     application, and the page's high bits */

@@ -16,6 +16,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "l1tlbstate.h"
+#include "variants/peers.h"
 
 /* A miss is looked up in the buffer first, and answered from there, as from
  * below, or leaves later. */
@@ -50,10 +51,10 @@ static void l1side_notified(void *core, uint32_t treq)
 
 void hd_l1tlb_wire(struct hd_core *c, struct hd_tbelow below)
 {
-    c->below_side = below;
+    c->below_side = hd_peers_wire(c, below);
     c->below_tlb =
         c->side.base_n == 0
-            ? below
+            ? c->below_side
             : (struct hd_tbelow){l1side_ask, NULL, l1side_notified, c, NULL};
 }
 

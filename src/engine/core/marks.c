@@ -197,6 +197,13 @@ static void marks_predict(struct hd_dispatch *d, uint32_t app, hd_time t)
             0);
 }
 
+/* How far cores run ahead, if no mark is near: as far as they may, but not
+ * beyond what another core's L1 TLB can ask of them. */
+static hd_time marks_ahead(const struct hd_gpu *g)
+{
+    return hd_min_u64(g->ahead, hd_peers_hop(g));
+}
+
 void hd_marks_set_ahead(struct hd_dispatch *d)
 {
     struct hd_gpu *g = d->g;
@@ -204,7 +211,7 @@ void hd_marks_set_ahead(struct hd_dispatch *d)
 
     for (uint32_t i = 0; i < g->env->apps; i++)
         closing |= d->app[i].closing;
-    g->run_ahead = closing ? 1 : g->ahead;
+    g->run_ahead = closing ? 1 : marks_ahead(g);
 }
 
 /* From when on no core has run ahead, if none does so from t on. */
@@ -215,7 +222,7 @@ static hd_time marks_exact_from(const struct hd_dispatch *d, hd_time t)
 
     if (now == 0 || g->skips)
         return t;
-    if (g->run_ahead == g->ahead)
+    if (g->run_ahead == marks_ahead(g))
         return now + g->ahead;
     for (uint32_t i = 0; i < g->env->apps; i++)
         if (d->app[i].closing)
