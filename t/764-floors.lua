@@ -230,7 +230,7 @@ end
 
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
 -- later proposals are counted apart.
-for folder, most in pairs { engine = 56200, ["engine/variants"] = 1000,
+for folder, most in pairs { engine = 56300, ["engine/variants"] = 1000,
     policies = 3500, work = 19950, shell = 14050 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
@@ -275,7 +275,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20800, "the files of a cold load")
+fewer(lines_of(PATH), 20850, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}
