@@ -125,8 +125,7 @@ void hd_peers_missed(struct hd_core *c, uint32_t treq, hd_time t)
     c->below_peers.send(c->below_peers.self, t, treq);
 }
 
-/* ---- the core that is asked -----------------------------------------------
- */
+/* ---- the core that is asked -------------------------------------------- */
 
 /* Whether one of the ports is free, which is then taken. */
 static bool peers_port(const struct hd_core *c, hd_time t)
@@ -168,8 +167,7 @@ void hd_peers_probed(struct hd_core *c, uint32_t treq, hd_time t)
             hit ? PEERS_HIT : PEERS_MISS, treq, 0);
 }
 
-/* ---- between them -----------------------------------------------------------
- */
+/* ---- between them ------------------------------------------------------- */
 
 static void peers_leave(void *self, hd_time now, uint32_t what, uint32_t treq,
                         uint64_t peer)
@@ -184,8 +182,7 @@ static void peers_leave(void *self, hd_time now, uint32_t what, uint32_t treq,
                     treq, 0);
 }
 
-/* ---- wiring
- * ------------------------------------------------------------------ */
+/* ---- wiring -------------------------------------------------------------- */
 
 static void peers_notified(void *core, uint32_t treq)
 {
