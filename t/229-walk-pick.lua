@@ -6,7 +6,8 @@ Pinned: a policy that takes the oldest changes nothing; a walk begins in a walke
 is free, and a walker is idle from the note on; with owners, strictly or with stealing,
 no walker takes another's walk, or only when its own has none; a quota is never
 exceeded, and is reached; fields of the question are what a naive count gives; all
-walkers idle is refused in words; batches have no idle walker; snapshots agree.
+walkers idle is refused in words; batches have no idle walker; dws and shortest_walks
+are the same in Lua and in C, and after a restore.
 
 SPDX-License-Identifier: MIT
 ]]
@@ -175,15 +176,25 @@ refused("a choice that is none", { name = "far", walk_pick = function(q)
 refused("an idle walker of batches", { name = "lazy", walk_pick = function(q)
     return q.n + 1 end }, "lazy.*walk_pick.*position from 1", { ["walk.batch"] = 4 })
 
--- ---- snapshots --------------------------------------------------------------------
+-- ---- in C, too ---------------------------------------------------------------------
 
-for _, policy in ipairs { "policies/dws.lua", "policies/shortest_walks.lua" } do
-    local sim <close> = open()
-    sim:use(policy)
-    sim:run(2000)
-    local snap = sim:snapshot()
-    sim:run()
-    local d = whole.again(sim, snap, 997)
-    tap.ok(not d, policy .. ": the same after a restore", d and tostring(d))
+for name, list in pairs { dws = { {}, { steal = "none" } },
+    shortest_walks = { {}, { aging = 300 }, { together = "no" } } } do
+    for i, options in ipairs(list) do
+        local text = {}
+        for form, use in ipairs { name, ("policies/%s.lua"):format(name) } do
+            local sim <close> = open()
+            sim:use(use, options)
+            sim:run(1500)
+            local snap = i == 1 and sim:snapshot()
+            sim:run()
+            local d = snap and whole.again(sim, snap, 997)
+            if snap then tap.ok(not d, use .. ": the same after a restore", d) end
+            text[form] = whole.statistics(sim)
+            text[form][#text[form] + 1] = "now " .. sim.now
+        end
+        local d = whole.difference(text[1], text[2])
+        tap.ok(not d, ("%s %d: Lua and C are the same"):format(name, i), d)
+    end
 end
 tap.done()

@@ -231,7 +231,7 @@ end
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
 -- later proposals are counted apart.
 for folder, most in pairs { engine = 56300, ["engine/variants"] = 1000,
-    policies = 3500, work = 19950, shell = 14050 } do
+    policies = 3600, work = 19950, shell = 14050 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
         :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/"

@@ -27,7 +27,8 @@ extern const struct heddle_policy hd_policy_lru, hd_policy_fifo,
     hd_policy_throttle, hd_policy_delayed, hd_policy_etc, hd_policy_ccws,
     hd_policy_tcws, hd_policy_cpm, hd_policy_colt, hd_policy_runs,
     hd_policy_buddy, hd_policy_next_page, hd_policy_distance,
-    hd_policy_dead_entry, hd_policy_victim_tlb, hd_policy_pte_line;
+    hd_policy_dead_entry, hd_policy_victim_tlb, hd_policy_pte_line,
+    hd_policy_dws, hd_policy_shortest_walks;
 
 static const struct heddle_policy *const builtin[] = {
     &hd_policy_lru,    &hd_policy_fifo,         &hd_policy_random,
@@ -39,6 +40,7 @@ static const struct heddle_policy *const builtin[] = {
     &hd_policy_cpm,    &hd_policy_colt,         &hd_policy_runs,
     &hd_policy_buddy,  &hd_policy_next_page,    &hd_policy_distance,
     &hd_policy_dead_entry, &hd_policy_victim_tlb, &hd_policy_pte_line,
+    &hd_policy_dws,    &hd_policy_shortest_walks,
 };
 
 const struct heddle_policy *heddle_policy_builtin(uint32_t i)
