@@ -257,6 +257,9 @@ for _, p in ipairs(core.points()) do
             ["fault.thrashing"] = "driver",
             ["uvm.perf_thrashing_lapse_usec"] = 20 }
     end
+    if p.name == "tlb_peer" then
+        settings = { ["peers.latency"] = 12 }
+    end
     if p.name == "page_compress" then
         settings = { ["compress.enable"] = true }
     end

@@ -38,6 +38,10 @@ local SPECIAL = {
     warp_pick = function(q, s)
         return member(s, q.ready), draw(s, 2) == 1
     end,
+    tlb_peer = function(q, s)
+        local peer = draw(s, q.cores + 1)
+        return peer ~= q.core and peer or nil
+    end,
     thrash = function(q, s)
         local can = { "migrate" }
         if q.by == "gpu" then can[#can + 1] = "gpu" end
