@@ -107,6 +107,10 @@ local function chaos()
         end
     end
     policy.core_partition = function(q) return q.core % q.apps end
+    policy.tlb_peer = function(q) -- any but its own, or none
+        local peer = math.random(0, q.cores)
+        return peer ~= q.core and peer or q.cores
+    end
     policy.every = { 5000, function() end } -- tokens is asked at epochs
     return policy
 end
@@ -124,7 +128,8 @@ local function gather(sim)
 end
 
 for _, extra in ipairs {
-    {}, { ["vm.page"] = "64K" }, { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
+    {}, { ["vm.page"] = "64K", ["peers.latency"] = 9 },
+    { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
     { ["vm.paging"] = "fault", ["link.latency"] = 2000,

@@ -86,7 +86,7 @@ local function wrong(n)
         repl_victim = function(q, s)
             s.n = s.n + 1
             if s.n == n then
-                return (q.last + 1) % q.ways
+                return 1 % q.ways
             end
         end,
     }
