@@ -282,7 +282,7 @@ runs[#runs + 1] = { machine = H.machine("maxwell") { ["core.count"] = 4,
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["peers.latency"] = 4 }, apps = { H.app "CONS" },
     policies = { { name = "first", tlb_peer = function(q)
-        return q.core == 0 and q.cores or 0 end } } }
+        return q.core ~= 0 and 0 or q.vpn % 2 == 0 and q.cores or nil end } } }
 
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {

@@ -19,7 +19,7 @@ local LOADS = {
 
 local SETTINGS = {
     whole.join(whole.SMALL, { ["walk.walkers"] = 1, ["l1tlb.entries"] = 2,
-        ["l2tlb.entries"] = 16, ["l1side.entries"] = 2 }),
+        ["l2tlb.entries"] = 16, ["l1side.entries"] = 2, ["peers.latency"] = 9 }),
     whole.join(whole.SMALL, { ["bypass.entries"] = 4, ["pwc.mode"] = "full",
         ["pwc.style"] = "prefix", ["pwc.entries"] = 8, ["pwc.ways"] = 2,
         ["walk.walkers"] = 1 }),

@@ -40,7 +40,7 @@ local FAULTS = { ["vm.paging"] = "fault", ["link.latency"] = 300,
     ["link.bandwidth"] = 200000000000, ["vm.memory_bytes"] = 8 << 20,
     ["vm.table_frames"] = 1900, ["evict.unit"] = "64K" }
 local WANTS = {
-    thread_join = { ["core.compact"] = true },
+    thread_join = { ["core.compact"] = true }, tlb_peer = { ["peers.latency"] = 20 },
     page_compress = whole.join(FAULTS, { ["compress.enable"] = true }),
     migrate = whole.join(FAULTS, { ["remote.access"] = "remote" }),
     thrash = whole.join(FAULTS, { ["fault.thrashing"] = "refault" }),

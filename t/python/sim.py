@@ -36,7 +36,7 @@ print(arg.flag, arg.list, arg.n)
 io.stderr:write "half of it\\n"
 if arg.trace ~= "" then
     local sim = H.sim { machine = "maxwell", apps = { H.trace(arg.trace) },
-        policies = { { use = "srrip", at = "l2cache", bits = 3 } } }
+        policies = { { use = "srrip", at = "l1cache", bits = 3 } } }
     sim:run()
 end
 """)
@@ -77,7 +77,7 @@ sweep = write("sweep.lua", """
 local H = require "heddle"
 local jobs = {}
 for i = 1, 3 do
-    jobs[i] = { seed = i, machine = "maxwell", apps = { H.app("GUP", { size = "T" }) } }
+    jobs[i] = { seed = i, machine = "maxwell", apps = { H.app("ATAX", { size = "T" }) } }
 end
 H.run(jobs, { jobs = 1 })
 """)
@@ -123,7 +123,7 @@ same([p for p in os.listdir("/proc") if p.isdigit()
       and endless.encode() in command_line(p)], [], "no process is left")
 
 # ---- a simulation, beside the command's of the same trace
-heddle.record("GUP", at("g.hdt"), size="T")
+heddle.record("ATAX", at("g.hdt"), size="T")
 maxwell = heddle.settings("maxwell")
 ok(len(maxwell) > 300 and maxwell["l2tlb.entries"] == "512", "settings of a machine",
    maxwell)
@@ -133,7 +133,7 @@ raises(lambda: heddle.settings("maxwel"), 78, "there is no machine 'maxwel'",
        "of no machine")
 want = heddle.load(heddle.run(script, trace=at("g.hdt"), quiet=True))[0]
 totals = {c["component"] + "." + c["name"]: c["total"] for c in want["counters"]}
-POLICY = "srrip:bits=3@l2cache"
+POLICY = "srrip:bits=3@l1cache"
 with heddle.Sim([heddle.trace(at("g.hdt"))], maxwell, [POLICY]) as sim:
     same(sim.status, "ready", "ready")
     same((sim.step(), sim.step(9), sim.now), (1, 10, 10), "steps")
@@ -226,7 +226,7 @@ raises(lambda: heddle.trace(script), 65, "x.lua", "what is no trace")
 raises(lambda: heddle.trace(at("g.hdt"), kernel="1"), 64, "no option 'kernel'",
        "an option")
 w = heddle.trace(at("g.hdt"))
-same((w.name, w.hash), ("GUP", want["apps"][0]["hash"]), "a workload")
+same((w.name, w.hash), ("ATAX", want["apps"][0]["hash"]), "a workload")
 sims = heddle.Sim([w])
 raises(lambda: heddle.Sim([w]), 64, "in use", "one workload in two simulations")
 w.close()
