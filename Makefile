@@ -268,7 +268,7 @@ validate: all
 
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
 # Half of the time is these, the longest first: none is waited for at the end.
-LONGEST := $(wildcard $(patsubst %,t/%-*,821 737 733 734 739 814 738 430 819 736 832))
+LONGEST := $(wildcard $(patsubst %,t/%-*,750 814 737 738 821 733 734 736 853 420 430 823 819))
 TESTS ?= $(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN) $(TESTS_SCRIPT))
 
 check:
