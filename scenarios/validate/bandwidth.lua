@@ -1,6 +1,5 @@
 --- bandwidth.lua - what all cores read together, by the range that they share: A100
--- 80 GB and H100 PCIe beside RRZE's gpu-l2-cache, and reading from DRAM beside its
--- gpu-stream.
+-- 80 GB and H100 PCIe beside RRZE's gpu-l2-cache (of memory alone: streams.lua).
 --
 -- Two blocks of 1,024 threads a core read pieces of a range, block i the piece i of
 -- it, again from its start where it ends: each piece is read by several blocks one
@@ -25,18 +24,16 @@ local PIECE = 131072
 local arg = H.args(experiment.args { only = "" }) -- cards; empty: all
 
 local v = common.open { name = "validate/bandwidth", arg = arg,
-    source = "RRZE-HPC/gpu-benches, gpu-l2-cache and gpu-stream",
+    source = "RRZE-HPC/gpu-benches, gpu-l2-cache",
     title = "what all cores read, by the range that they share" }
 local x = v.x
 
---- Card, file, ranges of quick in kB, plateau in the L2 and in DRAM in kB, use, and
--- what gpu-stream reads, GB/s.
+--- Card, file, ranges of quick in kB, plateau in the L2 and in DRAM in kB, use.
 local CARDS = common.only(arg, {
-    { "v100", nil, { 24576 }, nil, { 20000, 30000 }, "test", 867 },
     { "a100", "l2-bandwidth-a100_80.txt", { 4096, 12288, 25600, 30720, 36864, 48128,
-        69632 }, { 2000, 25600 }, { 60000, 130000 }, "fit", 1776 },
+        69632 }, { 2000, 25600 }, { 60000, 130000 }, "fit" },
     { "h100-pcie", "l2-bandwidth-h100_pcie.txt", { 4608, 14336, 30720, 44032, 76288 },
-        { 2000, 30720 }, { 69000, 160000 }, "test", 1942 },
+        { 2000, 30720 }, { 69000, 160000 }, "test" },
 })
 
 local jobs, at = {}, {}
@@ -44,7 +41,7 @@ for _, c in ipairs(CARDS) do
     local machine, ranges = own.machine(c[1]), {}
     local cores = tonumber(machine:get "core.count")
     c.clock, c.curve = tonumber(machine:get "clock.core"), {}
-    for i, p in ipairs(x.full and c[2] and common.curve(c[2]) or {}) do
+    for i, p in ipairs(x.full and common.curve(c[2]) or {}) do
         if i % 4 == 1 and p[1] * 1024 < 3 * machine:get "l2cache.bytes" then
             ranges[#ranges + 1] = p[1]
         end
@@ -65,29 +62,24 @@ for i, r in ipairs(x:run(jobs)) do
 end
 
 for _, c in ipairs(CARDS) do
-    local measured = c[2] and common.curve(c[2])
+    local measured = common.curve(c[2])
     local thin = not x.full and ("%d ranges, 128 kB a block"):format(#c.curve)
         or "1 range in 4, 128 kB a block"
-    if measured then
-        local function plateaus(curve)
-            return common.plateau(curve, c[4][1], c[4][2]),
-                common.plateau(curve, c[5][1], c[5][2])
-        end
-        local la, da = plateaus(measured)
-        local lb, db = plateaus(c.curve)
-        v:row { c[1] .. ": L2", unit = "GB/s", measured = la, heddle = lb,
-            tolerance = 0.15, use = c[6], thin = thin }
-        v:row { c[1] .. ": L2 ends", unit = "kB", measured = common.knee(measured, la, da,
-            20000), heddle = common.knee(c.curve, lb, db, 10000), tolerance = 0.2,
-            use = c[6], thin = thin }
-        v:row { c[1] .. ": DRAM", unit = "GB/s", measured = da, heddle = db,
-            tolerance = 0.15, use = c[6], thin = thin }
-        v:chart(c[1] .. ", all cores read a common range", "range, kB", "GB/s", measured,
-            c.curve)
+    local function plateaus(curve)
+        return common.plateau(curve, c[4][1], c[4][2]),
+            common.plateau(curve, c[5][1], c[5][2])
     end
-    v:row { c[1] .. ": gpu-stream reads", unit = "GB/s", measured = c[7],
-        heddle = common.plateau(c.curve, c[5][1], c[5][2]), tolerance = 0.15,
-        use = "test", thin = thin }
+    local la, da = plateaus(measured)
+    local lb, db = plateaus(c.curve)
+    v:row { c[1] .. ": L2", unit = "GB/s", measured = la, heddle = lb,
+        tolerance = 0.15, use = c[6], thin = thin }
+    v:row { c[1] .. ": L2 ends", unit = "kB", measured = common.knee(measured, la, da,
+        20000), heddle = common.knee(c.curve, lb, db, 10000), tolerance = 0.2,
+        use = c[6], thin = thin }
+    v:row { c[1] .. ": DRAM", unit = "GB/s", measured = da, heddle = db,
+        tolerance = 0.15, use = c[6], thin = thin }
+    v:chart(c[1] .. ", all cores read a common range", "range, kB", "GB/s", measured,
+        c.curve)
 end
 x:say "Two blocks of 1,024 threads a core, loads of 4 bytes a thread, 4 at once"
 v:close()

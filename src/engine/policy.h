@@ -294,7 +294,7 @@ struct heddle_point_info {
 struct heddle_note_info {
     const char *name;
     const char *at; /* structures that tell it: "l1tlb|l2tlb"; "": each that
-                       replaces entries, to who is bound to it */
+                       replaces entries, to a policy bound to it */
     const char *when;
     uint32_t fields;
     const struct heddle_field_info *field;

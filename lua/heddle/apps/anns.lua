@@ -102,6 +102,23 @@ local function neighbour(t, p, v, k)
         (v + anywhere % NEAR + (p.n - NEAR // 2)) % p.n)
 end
 
+-- What a block sorts in shared memory.
+local function sort(t, p, barriers)
+    t:alu(p.alu_sort)
+    t:shared(p.alu_sort // 4)
+    for _ = 1, barriers do t:sync() end
+end
+
+-- The distance of a vector, of which a lane's part begins at `first`.
+local function distance(t, p, vectors, first)
+    local got = {}
+    for j = 0, p.dim // (4 * TEAM) - 1 do
+        got[j + 1] = t:load(vectors, first + 4 * TEAM * j, { vec = 4 })
+    end
+    t:alu(p.alu_vector, { uses = got })
+    t:shared(1)
+end
+
 local function search(p, b)
     local options = { grid = p.queries, block = THREADS, regs = 63, shared = 8192 }
     return kernel("search", options, function(t)
@@ -116,18 +133,12 @@ local function search(p, b)
         -- distances of `degree` vectors, a team for one after the other
         local function distances(number)
             t:loop(t.tid // TEAM, p.degree, THREADS // TEAM, function(k)
-                local first, got = number(k) * p.dim + 4 * lane, {}
+                local first = number(k) * p.dim + 4 * lane
                 t:shared(1)
-                for j = 0, p.dim // (4 * TEAM) - 1 do
-                    got[j + 1] = t:load(b.vectors, first + 4 * TEAM * j, { vec = 4 })
-                end
-                t:alu(p.alu_vector, { uses = got })
-                t:shared(1)
+                distance(t, p, b.vectors, first)
             end)
             t:sync()
-            t:alu(p.alu_sort)
-            t:shared(p.alu_sort // 4)
-            for _ = 1, 6 do t:sync() end
+            sort(t, p, 6)
         end
         local function random(k)
             return mix(t.bx * (1 << 20) + k + (p.seed << 56))
@@ -168,29 +179,26 @@ local function probe(p, q, j)
     return (x + j * (x:lshr(20) * 2 + 1)):band(lists(p) - 1)
 end
 
+-- Query `y` is kept in shared memory.
+local function keep(t, p, b, y)
+    t:loop(t.tid, p.dim // 4, WIDE, function(i)
+        local q = t:load(b.queries, y * p.dim + 4 * i, { vec = 4 })
+        t:shared(1, { uses = { q } })
+    end)
+    t:sync()
+end
+
 local function coarse(p, b)
     local options = { grid = p.queries, block = WIDE, regs = 48, shared = 4096 }
     return kernel("coarse", options, function(t)
         local lane = t.tid % TEAM
         t:alu(10)
-        t:loop(t.tid, p.dim // 4, WIDE, function(i)
-            local q = t:load(b.queries, t.bx * p.dim + 4 * i, { vec = 4 })
-            t:shared(1, { uses = { q } })
-        end)
-        t:sync()
+        keep(t, p, b, t.bx)
         t:loop(t.tid // TEAM, lists(p), WIDE // TEAM, function(l)
-            local got = {}
-            for j = 0, p.dim // (4 * TEAM) - 1 do
-                got[j + 1] = t:load(b.centres, l * p.dim + 4 * (TEAM * j + lane),
-                    { vec = 4 })
-            end
-            t:alu(p.alu_vector, { uses = got })
-            t:shared(1)
+            distance(t, p, b.centres, l * p.dim + 4 * lane)
         end)
         t:sync()
-        t:alu(p.alu_sort)
-        t:shared(p.alu_sort // 4)
-        for _ = 1, 6 do t:sync() end
+        sort(t, p, 6)
         t:loop(t.tid, p.probes, WIDE, function(j)
             t:store(b.probed, t.bx * p.probes + j)
         end)
@@ -207,11 +215,7 @@ local function scan(p, b)
         local l = probe(p, t.by, t.bx) + which -- which is 0
         local from = start(t, p, l)
         local to = t:select((l + 1):lt(lists(p)), start(t, p, l + 1), p.n // GROUP)
-        t:loop(t.tid, p.dim // 4, WIDE, function(i)
-            local q = t:load(b.queries, t.by * p.dim + 4 * i, { vec = 4 })
-            t:shared(1, { uses = { q } })
-        end)
-        t:sync()
+        keep(t, p, b, t.by)
         t:loop(from + warp, to, WIDE // GROUP, function(group)
             t:loop(p.dim // 4, function(i)
                 local x = t:load(b.vectors, group * (GROUP * p.dim) + 4 * (GROUP * i
@@ -222,9 +226,7 @@ local function scan(p, b)
             t:alu(p.alu_sort // 8)
         end)
         t:sync()
-        t:alu(p.alu_sort)
-        t:shared(p.alu_sort // 4)
-        for _ = 1, 3 do t:sync() end
+        sort(t, p, 3)
         t:when(t.tid:lt(BEST), function()
             t:store(b.near, 2 * ((t.by * p.probes + t.bx) * BEST + t.tid), nil,
                 { vec = 2 })
@@ -241,9 +243,7 @@ local function choose(p, b)
             t:alu(4, { uses = { pair } })
         end)
         t:sync()
-        t:alu(p.alu_sort)
-        t:shared(p.alu_sort // 4)
-        for _ = 1, 3 do t:sync() end
+        sort(t, p, 3)
         t:when(t.tid:lt(BEST), function()
             local x = mix(t.bx * BEST + t.tid + (p.seed << 24))
             local from = start(t, p, probe(p, t.bx, x % p.probes)) * GROUP

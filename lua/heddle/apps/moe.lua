@@ -43,6 +43,7 @@ SPDX-License-Identifier: MIT
 local h = require "heddle.kernel"
 local requests = require "heddle.apps.requests"
 local silu = require "heddle.apps.silu"
+local staged = require "heddle.apps.staged"
 local app, kernel, ceil = h.app, h.kernel, h.ceil
 local f32, i32, u32 = h.f32, h.i32, h.u32
 
@@ -184,16 +185,7 @@ local function grouped(p, o)
                     + column, CG)
             end
         end
-        local rounds, ahead = k // bk, p.stages - 1
-        for round = 0, ahead - 1 do
-            if round < rounds then copy(t:const(round)) end
-            t:copy_commit()
-        end
-        t:loop(rounds, function(round)
-            t:copy_wait(ahead - 1)
-            t:sync()
-            t:when((round + ahead):lt(rounds), function() copy(round + ahead) end)
-            t:copy_commit()
+        staged(t, k // bk, p.stages, copy, function()
             t:shared((bm + bn) * bk // 2048, { uses = {} })
             t:alu(bm * bn * bk // 8192, { uses = {}, class = "tensor" })
             t:alu(p.alu_round, { uses = {} })

@@ -47,6 +47,7 @@ SPDX-License-Identifier: MIT
 ]]
 local h = require "heddle.kernel"
 local silu = require "heddle.apps.silu"
+local staged = require "heddle.apps.staged"
 local app, kernel, ceil, f32, u32 = h.app, h.kernel, h.ceil, h.f32, h.u32
 
 local HEAD = 128                       -- elements of a head
@@ -98,17 +99,8 @@ local function product(p, name, A, B, C, n, k)
                 t:copy(B, (t.by * BN + 64 * j + row) * (k // 2) + column, CG)
             end
         end
-        local rounds, ahead = k // BK, p.stages - 1
         t:alu(20)
-        for round = 0, ahead - 1 do
-            if round < rounds then copy(t:const(round)) end
-            t:copy_commit()
-        end
-        t:loop(rounds, function(round)
-            t:copy_wait(ahead - 1)
-            t:sync()
-            t:when((round + ahead):lt(rounds), function() copy(round + ahead) end)
-            t:copy_commit()
+        staged(t, k // BK, p.stages, copy, function()
             t:shared(24, { uses = {} })
             t:alu(64, { uses = {}, class = "tensor" })
             t:alu(p.alu_round, { uses = {} })

@@ -154,11 +154,15 @@ local function rank(p, t, got)
     end
 end
 
+-- A block a tile, whose keys are exchanged in shared memory.
+local function scatters(p)
+    return { grid = p.n // TILE, block = BLOCK, regs = 48,
+        shared = math.min(16384, 4 * TILE + 4 * (1 << p.bits)) }
+end
+
 local function scatter(p, b, name, from, to, number)
     local bins, tiles = 1 << p.bits, p.n // TILE
-    local options = { grid = tiles, block = BLOCK, regs = 48,
-        shared = math.min(16384, 4 * TILE + 4 * bins) }
-    return kernel(name, options, function(t)
+    return kernel(name, scatters(p), function(t)
         t:alu(8)
         local got = load_tile(t, from[1], t.bx)
         t:loop(t.tid, bins, BLOCK, function(bin)
@@ -215,10 +219,8 @@ local function counted(number) return 2 * number end
 local function summed(number) return 2 * number + 1 end
 
 local function onesweep(p, b, name, from, to, number)
-    local bins, tiles = 1 << p.bits, p.n // TILE
-    local options = { grid = tiles, block = BLOCK, regs = 48,
-        shared = math.min(16384, 4 * TILE + 4 * bins) }
-    return kernel(name, options, function(t)
+    local bins = 1 << p.bits
+    return kernel(name, scatters(p), function(t)
         t:alu(8)
         t:when(t.tid:eq(0), function()
             local mine = t:atomic("add", b.next, number - 1, 1)
