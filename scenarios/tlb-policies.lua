@@ -42,7 +42,7 @@ for _, name in ipairs(programs) do
     for _, design in ipairs(DESIGNS) do
         for form = 1, design[1] == "none" and 1 or 2 do
             local use = form == 1 and design[1]
-                or ("policies/%s.lua"):format(design[1])
+                or H.here(("../policies/%s.lua"):format(design[1]))
             jobs[#jobs + 1] = { machine = H.machine "maxwell":with(
                 design.settings or {}), apps = { H.app(name,
                 { size = arg.size }) }, warmup = warmup,

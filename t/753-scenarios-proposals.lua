@@ -4,11 +4,13 @@
 Pinned: what lib/scenarios.lua says of each; of neighbours that were asked for each has
 one fate; a walker that steals loses nothing against a partition for the application
 that misses less, and the slower of two is better off with owners than without; L1 TLBs
-find what they lack in each other; entries come back after an eviction.
+find what they lack in each other; entries come back after an eviction; scenarios find
+policies wherever they are run.
 
 SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
+local files = require "lib.files"
 local scenarios = require "lib.scenarios"
 
 local short = " cycles=20000 warmup=5000"
@@ -35,4 +37,12 @@ local back = of.said.depot:match "GUP +DEPOT[^\n]-(%d+) +%d+ *\n"
 tap.ok(back and tonumber(back) > 0, "entries come back", back)
 local ok, text = of:run("dws", "pairs=NONE_SUCH" .. short)
 tap.ok(not ok and text:find "pair", "a pair that is none", text)
+
+-- Scripts find policies in Lua from whatever folder they are run in.
+local stray = {}
+for path in files.output "ls scenarios/*.lua scenarios/*/*.lua":gmatch "%S+" do
+    local code = files.read(path):gsub("%-%-[^\n]*", "")
+    stray[#stray + 1] = code:find '"policies/' and path or nil
+end
+tap.is(table.concat(stray, " "), "", "no policy is sought in the folder of the caller")
 of:done()

@@ -20,7 +20,7 @@ local x = common.open("depot", "Entries that come back are protected", "Anik 202
 local machine = H.designs.sharedtlb(H.machine "maxwell")
 local designs = { { name = "LRU" },
     { name = "SRRIP", use = { use = "srrip", at = "l2tlb" } },
-    { name = "DEPOT", use = { use = "policies/depot.lua", at = "l2tlb" } },
+    { name = "DEPOT", use = { use = H.here "../../policies/depot.lua", at = "l2tlb" } },
 }
 x:say("alone on %d cores, size %s, %d cycles after %d of warm-up", 30, x.size,
     x.cycles, x.warmup)

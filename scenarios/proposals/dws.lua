@@ -31,8 +31,8 @@ local function design(name, use)
 end
 local shared = design "shared"
 local designs = { shared,
-    design("partition", { use = "policies/dws.lua", steal = "none" }),
-    design("stealing", { use = "policies/dws.lua" }),
+    design("partition", { use = "dws", steal = "none" }),
+    design("stealing", { use = "dws" }),
 }
 local sets, names = {}, {}
 for _, set in ipairs(H.suites.pairs()) do

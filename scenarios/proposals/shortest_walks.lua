@@ -22,9 +22,9 @@ local function designs(settings)
     return {
         { name = "first come", settings = settings },
         { name = "shortest", settings = settings,
-            use = { use = "policies/shortest_walks.lua", together = "no" } },
+            use = { use = "shortest_walks", together = "no" } },
         { name = "shortest, together", settings = settings,
-            use = { use = "policies/shortest_walks.lua" } },
+            use = { use = "shortest_walks" } },
         { name = "newest", settings = settings, use = { use = { name = "newest",
             source = "the other end", walk_pick = function(q) return q.n end } } },
     }

@@ -21,7 +21,7 @@ local machine = H.designs.sharedtlb(H.machine "maxwell")
 local RING = { ["peers.latency"] = { 5, "guess: a few hops of a ring" },
     ["prefetch.queue"] = { 64, "guess: eight rings' worth" } }
 local function design(name, options)
-    local use = { use = "policies/valkyrie.lua" }
+    local use = { use = H.here "../../policies/valkyrie.lua" }
     for k, v in pairs(options) do use[k] = v end
     return { name = name, use = use, settings = RING }
 end

@@ -24,7 +24,7 @@ local PAIRS = uvm.pairs(arg.pairs, full
     and { "2DCONV+ATAX", "HS+BFS2", "FDTD+MVT", "3DS+GUP", "ATAX+MVT" }
     or { "2DCONV+ATAX", "HS+BFS2" })
 local SHARES = { 75, 50 }
-local VICTIMS = { { "oldest" }, { "largest", "policies/largest.lua" } }
+local VICTIMS = { { "oldest" }, { "largest", H.here "../../policies/largest.lua" } }
 
 local x = experiment.open { name = "uvm/pair",
     source = "beyond ETC (ASPLOS 2019), section 6",
