@@ -21,9 +21,10 @@
 -- EPYC, from an empty store (the page says so of each run): 100 minutes of two.  Of
 -- its 44 claims 9 match, 5 are near and 13 of 23 go the paper's way; 47.5 of 63 pairs
 -- are in its order; 66 are not scored, since they have fewer sets than the paper.
--- MESC's 45 (only=mesc): 24 match, 4 are near, 22 of 23 directions, 24.5 of 30 pairs;
--- each row is in scores/mesc.csv.  MESC takes 16 minutes of two cores, Pichai 30, ETC
--- 33; all of it at scale=quick 3:47 minutes.
+-- MESC's 45 (only=mesc): 24 match, 4 are near, 22 of 23 directions, 24.5 of 30 pairs.
+-- ETC's 16 (only=etc): none matches, 3 are near, 7 of 13 directions, 21 of 30 pairs.
+-- Each row is in scores/, a file a paper.  MESC takes 16 minutes of two cores, ETC 25;
+-- all of it at scale=quick 3:47 minutes.
 --
 -- SPDX-License-Identifier: MIT
 local H = require "heddle"
