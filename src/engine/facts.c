@@ -62,7 +62,9 @@ static void restart_stalled(void *self)
 }
 
 static const struct hd_fact facts[] = {
-    {{"owner", "core", "application", "whose the core is"}, owner, NULL},
+    {{"owner", "core", "application", "application that owns the core"},
+     owner,
+     NULL},
     {{"warps", "core", "bit set of warps", "warps that issued"},
      warps,
      restart_warps},
@@ -70,7 +72,7 @@ static const struct hd_fact facts[] = {
      walks,
      restart_walks},
     {{"stalled", "application", "memory instructions",
-      "most that one miss of a TLB held up"},
+      "most that one TLB miss held up"},
      stalled,
      restart_stalled},
 };

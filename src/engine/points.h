@@ -277,9 +277,9 @@ struct heddle_q_frame_place {
 };
 
 /* region_coalesce (cold, memory): asked when the 512 pages of an aligned 2
- * MB are in one 2 MB frame; with vm.paging=fault: one has arrived, and the
- * others are there or can be placed there. Answer (BOOL, 1 or 0): whether
- * they become one page; those still on the host fault one by one. */
+ * MB are in one 2 MB frame; with vm.paging=fault: one of them has arrived,
+ * and the others are there or can be placed there. Answer (BOOL, 1 or 0):
+ * whether they become one page; those still on the host fault one by one. */
 struct heddle_q_region_coalesce {
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of 512 */
@@ -290,7 +290,7 @@ struct heddle_q_region_coalesce {
 /* region_split (cold, memory): asked when a coalesced page has lost some of
  * its pages, or some are about to be evicted to the host. Answer (BOOL, 1 or
  * 0): whether it is split into base pages; if not, the places of the lost
- * pages stay empty, or all of it is evicted. */
+ * pages stay empty, or the whole page is evicted. */
 struct heddle_q_region_split {
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of 512 */
@@ -307,8 +307,8 @@ struct heddle_q_compact_source {
     uint64_t cause;
     uint64_t app; /* application that freed them, or needs the frame */
     uint64_t asked; /* 2 MB frames emptied, or tried, since the cause */
-    /* number of applications; an owner of this value: foreign pages, one
-     * more: several owners */
+    /* number of applications; as an owner, this value means foreign pages,
+     * and one more means several owners */
     uint64_t apps;
     uint64_t n; /* 2 MB frames that hold pages and have not been tried */
     const uint64_t *frame; /* [n]: first base frame of each, ascending */
@@ -386,13 +386,13 @@ struct heddle_q_tokens {
     uint64_t warps; /* its warps that issued in the epoch, on all its cores */
     uint64_t tokens; /* tokens it holds; at first as many as warps */
     uint64_t lookups; /* its L2 TLB look-ups in the epoch */
-    uint64_t misses; /* those that missed, in the bypass cache as well */
+    uint64_t misses; /* of these, those that missed, also in the bypass cache */
     uint64_t epoch; /* epochs that have ended: 1, 2, ... */
 };
 
 /* tlb_merge (warm): asked when an entry is about to be filled. Answer
  * (VALUE, 0 to run_pages): pages it will cover, from run_first; 0: its own
- * page only; of a run of subregions, whole ones around the page. */
+ * page only; if it is a run of subregions: whole subregions around the page. */
 struct heddle_q_tlb_merge {
     uint64_t level; /* 1: L1 TLB, 2: L2 TLB */
     /* a walk, or a hit in the level below; enum heddle_merge_cause */
@@ -462,10 +462,10 @@ struct heddle_q_walk_step {
     uint64_t pc;
 };
 
-/* walk_pick (warm, walk): asked when a walker is free and walks wait: each
- * free walker in turn when a walk comes or has ended. Answer (INDEX, 0 to
- * choices - 1): which walk starts; or none, and the walker stays idle until
- * then. */
+/* walk_pick (warm, walk): asked when a walker is free and walks wait; for
+ * each free walker in turn, whenever a walk arrives or has ended. Answer
+ * (INDEX, 0 to choices - 1): which walk starts; or none, and the walker
+ * stays idle until it is asked for again. */
 struct heddle_q_walk_pick {
     uint64_t n; /* walks that wait for a walker */
     const uint64_t *app; /* [n]: application of each, oldest first */
@@ -473,8 +473,9 @@ struct heddle_q_walk_pick {
     const uint64_t *requesters; /* [n]: requests that wait for each */
     const uint64_t *age; /* [n]: core cycles that each has waited */
     const uint64_t *pc; /* [n]: program counter of each one's first requester */
-    /* n + 1: the last leaves the walker idle; n, and it may not: with
-     * walk.batch, and where no walker is in use and it is the last */
+    /* n + 1: the last choice leaves the walker idle; n: it must not stay
+     * idle (with walk.batch, and when it is the last free walker and none is
+     * in use) */
     uint64_t choices;
     uint64_t walker; /* the free walker; with walk.batch 0 */
     uint64_t walkers; /* walkers of this unit */
@@ -482,8 +483,8 @@ struct heddle_q_walk_pick {
     const uint64_t *core; /* [n]: core of each one's first requester */
     /* [n]: warp in its core, 0xffff: a policy began the walk */
     const uint64_t *warp;
-    /* [n]: walks that wait for the same instruction, the same core, warp and
-     * program counter, this one included */
+    /* [n]: walks that wait for the same instruction (same core, warp and
+     * program counter), this one included */
     const uint64_t *left;
 };
 
@@ -503,8 +504,8 @@ struct heddle_q_walk_reference {
 
 /* fault_batch (warm, fault): asked when a page has faulted, or a batch is
  * done and faults wait. Answer (VALUE, 0 to n): how many of the oldest are
- * served together now; 0, only while a batch is being served: none until the
- * next fault or the end of a batch. */
+ * served together now; 0: none until the next fault or the end of a batch,
+ * allowed only while a batch is being served. */
 struct heddle_q_fault_batch {
     uint64_t n; /* waiting faults, each for a different page */
     uint64_t serving; /* batches being served */
@@ -557,8 +558,8 @@ struct heddle_q_l2_bypass {
 };
 
 /* dram_class (hot, dram): asked when a request reaches a DRAM channel.
- * Answer (CHOICE, of enum heddle_dram_class): its queue; the more urgent one
- * goes first. */
+ * Answer (CHOICE, of enum heddle_dram_class): its queue; the more urgent
+ * queue is served first. */
 struct heddle_q_dram_class {
     uint64_t app; /* application */
     uint64_t kind; /* what it is for; enum heddle_request */
@@ -599,10 +600,10 @@ struct heddle_q_dram_pick {
 };
 
 /* warp_pick (hot, core): asked when the issue port is free and the ready set
- * or the last warp changed. Answer (MEMBER, a member of the bit set ready):
- * warp that issues; with once (C: HEDDLE_ONCE in the answer, Lua: true as a
- * second result), asked again after one instruction instead of when the warp
- * stalls. */
+ * or the last warp has changed. Answer (MEMBER, a member of the bit set
+ * ready): warp that issues; with once (C: HEDDLE_ONCE in the answer, Lua:
+ * true as a second result), asked again after one instruction instead of
+ * when the warp stalls. */
 struct heddle_q_warp_pick {
     uint64_t core; /* core */
     uint64_t last; /* warp that issued last, 64 if none */
@@ -633,9 +634,9 @@ struct heddle_q_warp_limit {
 };
 
 /* thread_join (hot, core): asked when core.compact: a warp is being formed,
- * and a lane offers its oldest remaining thread, or the next one, if it
- * began in another warp than the first thread. Answer (BOOL, 1 or 0):
- * whether the thread joins. */
+ * and a lane offers its oldest remaining thread, or after a refusal its next
+ * one; not asked for threads that began in the same warp as the first
+ * thread. Answer (BOOL, 1 or 0): whether the thread joins the warp. */
 struct heddle_q_thread_join {
     uint64_t cycle; /* core cycle */
     uint64_t core; /* core */
@@ -687,7 +688,7 @@ struct heddle_q_core_throttle {
     /* base pages of the live allocations, each rounded to 64 KB */
     uint64_t allocated;
     uint64_t frames; /* base frames of memory */
-    uint64_t capacity; /* base pages that memory holds (evict_trigger) */
+    uint64_t capacity; /* base pages that memory can hold (evict_trigger) */
 };
 
 /* core_partition (cold, dispatch): asked when the cores are assigned before
@@ -700,10 +701,10 @@ struct heddle_q_core_partition {
 };
 
 /* evict_trigger (warm, evict): asked when frames were taken or freed, no
- * eviction is under way, and no page waits for frames; or one does, and
- * pages are in flight from the host. Answer (BOOL, 1 or 0): whether to evict
- * a unit now, before a page waits for frames, or while those pages are in
- * flight. */
+ * eviction is under way, and no page waits for frames; or a page waits, and
+ * others are in flight from the host. Answer (BOOL, 1 or 0): whether to
+ * evict a unit now, before a page waits for frames, or while those pages are
+ * in flight. */
 struct heddle_q_evict_trigger {
     uint64_t free; /* base frames that are free */
     uint64_t frames; /* base frames of the machine */
@@ -722,9 +723,8 @@ struct heddle_q_evict_trigger {
     uint64_t app;
     /* base pages of the live allocations, each rounded to 64 KB */
     uint64_t allocated;
-    /* base pages that memory holds: all frames; with compress.enable the
-     * pages that it has, and as many uncompressed ones as the rest has room
-     * for */
+    /* base pages that memory can hold: all frames; with compress.enable the
+     * pages that it holds, and as many uncompressed ones as fit in the rest */
     uint64_t capacity;
 };
 
@@ -739,17 +739,19 @@ struct heddle_q_evict_victim {
     const uint64_t *app; /* [n]: application of each */
     const uint64_t *vpn; /* [n]: first base page of each */
     const uint64_t *pages; /* [n]: base pages that would be evicted */
-    const uint64_t *dirty; /* [n]: those of dirty pages */
-    const uint64_t *accesses; /* [n]: walks that have found a page of it */
-    const uint64_t *migrated; /* [n]: core cycles since a page last arrived */
-    /* [n]: core cycles since a walk last found one, or one arrived */
+    const uint64_t *dirty; /* [n]: of these, those of dirty pages */
+    const uint64_t *accesses; /* [n]: walks that have found one of its pages */
+    /* [n]: core cycles since one of its pages last arrived */
+    const uint64_t *migrated;
+    /* [n]: core cycles since a walk last found one of its pages, or one
+     * arrived */
     const uint64_t *accessed;
 };
 
 /* page_prefetch (warm, fault): asked when the pages of a fault have been
  * given frames. Answer (VALUE, 0 to last): which base pages of its
- * allocation to prefetch, if on the host and while frames are free: n: the
- * next n; 1024 * (k + 1) + n: n from page k of the 2 MB on. */
+ * allocation to prefetch, if they are on the host and as long as frames are
+ * free; n: the next n; 1024 * (k + 1) + n: n pages, from page k of the 2 MB. */
 struct heddle_q_page_prefetch {
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of the fault */
@@ -757,7 +759,7 @@ struct heddle_q_page_prefetch {
     uint64_t free; /* base frames that are free */
     uint64_t most; /* base pages after it in its allocation, at most 512 */
     /* first page of its allocation in the aligned 2 MB around it, 0 to 511;
-     * the fields below are of these 2 MB */
+     * the fields below concern these 2 MB */
     uint64_t first;
     uint64_t end; /* the last such page, plus one */
     /* 8: words of a set of pages, 64 pages a word, lowest bit first */
@@ -794,16 +796,17 @@ struct heddle_q_page_compress {
     /* base pages of the live allocations, each rounded to 64 KB */
     uint64_t allocated;
     uint64_t frames; /* base frames of memory */
-    uint64_t capacity; /* base pages that memory holds (evict_trigger) */
+    uint64_t capacity; /* base pages that memory can hold (evict_trigger) */
 };
 
 /* migrate (warm, fault): asked when the host serves a fault, or a
  * notification of an access counter. Answer (VALUE, 0 to most): 0: the pages
  * migrate; else they are mapped remotely, on the host, and this is asked
- * again after so many accesses to their granule. */
+ * again after that many accesses to their granule. */
 struct heddle_q_migrate {
-    /* a page that is not resident was touched; or one mapped remotely has
-     * had as many accesses as the last answer; enum heddle_migrate_cause */
+    /* a page that is not resident was touched; or a remotely mapped page has
+     * had as many accesses as the last answer said; enum
+     * heddle_migrate_cause */
     uint64_t cause;
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page of the fault, or of the granule */
@@ -817,12 +820,12 @@ struct heddle_q_migrate {
     uint64_t free; /* base frames that are free */
     uint64_t frames; /* base frames of memory */
     uint64_t evicted; /* 1: pages have been evicted */
-    uint64_t most; /* the answer for good: 65536 */
+    uint64_t most; /* largest answer, 65536: mapped remotely for good */
 };
 
 /* app_classify (cold, core): asked when a policy that answers is bound, and
  * when each of its epochs ends. Answer (CHOICE, of enum heddle_app_class):
- * class of the program; core_throttle and page_compress are told. */
+ * class of the program, which core_throttle and page_compress are told. */
 struct heddle_q_app_classify {
     uint64_t app; /* application */
     uint64_t lanes; /* active lanes of its loads so far */
@@ -835,7 +838,7 @@ struct heddle_q_app_classify {
  * the period ends; or it is pinned in the GPU's memory, or on the host,
  * where the GPU accesses it over the link. */
 struct heddle_q_thrash {
-    /* processor that touched it without having it; enum heddle_processor */
+    /* processor that touched it and does not have it; enum heddle_processor */
     uint64_t by;
     uint64_t app; /* application */
     uint64_t vpn; /* first virtual page */
@@ -864,8 +867,8 @@ struct heddle_q_thrash {
 };
 
 /* tlb_peer (warm): asked when an L1 TLB has missed, and L1 TLBs can ask each
- * other (peers.latency). Answer (VALUE, 0 to cores): the core whose L1 TLB
- * is asked first, another than this; cores: none. */
+ * other (peers.latency). Answer (VALUE, 0 to cores): core whose L1 TLB is
+ * asked first, not this core; cores: none. */
 struct heddle_q_tlb_peer {
     uint64_t core; /* core whose L1 TLB missed */
     uint64_t cores; /* cores of the machine */
@@ -1070,7 +1073,7 @@ struct heddle_n_page_evicted {
     uint64_t vpn; /* first virtual page */
     uint64_t pages; /* base pages: 1, 16 or 512 */
     uint64_t frame; /* its first base frame */
-    uint64_t dirty; /* 1: it is dirty */
+    uint64_t dirty; /* 1: it was dirty */
 };
 
 /* link_transfer (link): a transfer over the host link has ended. */
@@ -1228,18 +1231,18 @@ struct heddle_n_batch_served {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
     uint64_t app; /* application of its first fault */
-    uint64_t number; /* of the batch, from 1 on */
+    uint64_t number; /* number of the batch, from 1 */
     uint64_t packets; /* faults taken out of the buffer */
-    uint64_t duplicates; /* of those: further ones of a page */
-    uint64_t stale; /* of those: their page was resident */
+    uint64_t duplicates; /* of those: further faults for a page of the batch */
+    uint64_t stale; /* of those: faults whose page was already resident */
     uint64_t faults; /* pages that faulted */
-    uint64_t pages; /* base pages that migrated, with those prefetched */
+    uint64_t pages; /* base pages that migrated, prefetched ones included */
     uint64_t bytes; /* bytes over the link */
     uint64_t blocks; /* blocks of 2 MB */
     uint64_t evictions; /* units evicted for it */
     /* core cycles from the reading of the buffer to the replay */
     uint64_t cycles;
-    uint64_t interrupt; /* core cycles before: from the interrupt on */
+    uint64_t interrupt; /* core cycles before that, from the interrupt */
     uint64_t base; /* of cycles: uvm.base_latency */
     uint64_t block; /* of cycles: uvm.block_latency */
     uint64_t unmap; /* of cycles: uvm.unmap_latency */
@@ -1250,8 +1253,8 @@ struct heddle_n_batch_served {
     uint64_t copy; /* of cycles: after the last block, for copies */
 };
 
-/* host_call (dispatch): vm.paging=fault: advice, a prefetch or a touch of an
- * application's host is over. */
+/* host_call (dispatch): vm.paging=fault: advice, a prefetch or a touch by an
+ * application's host has ended. */
 struct heddle_n_host_call {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1261,12 +1264,12 @@ struct heddle_n_host_call {
     uint64_t what; /* what it was; enum heddle_host_call */
     uint64_t vpn; /* first virtual page that it touches */
     uint64_t pages; /* base pages that it touches */
-    uint64_t beside; /* 1: next to the kernel; 0: before it */
+    uint64_t beside; /* 1: in parallel with the kernel; 0: before it */
     uint64_t cycles; /* core cycles that it took */
 };
 
 /* page_throttled (fault): a page that thrashes has begun to be throttled: it
- * is served at the end of a period. */
+ * is served at the end of the period. */
 struct heddle_n_page_throttled {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1274,11 +1277,11 @@ struct heddle_n_page_throttled {
     uint64_t vpn; /* virtual page */
     /* processor that has touched it, and waits; enum heddle_processor */
     uint64_t by;
-    uint64_t cycles; /* core cycles until the period of the other one is over */
+    uint64_t cycles; /* core cycles until the other processor's period ends */
 };
 
-/* page_remote (fault): a page was mapped where it is, in the host's memory,
- * for the GPU. */
+/* page_remote (fault): a page was mapped for the GPU where it is, in the
+ * host's memory. */
 struct heddle_n_page_remote {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
@@ -1294,7 +1297,7 @@ struct heddle_n_utlb_lookup {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
     uint64_t level; /* 1: utlb1, to 3: utlb3 */
-    uint64_t instance; /* which of the level */
+    uint64_t instance; /* instance of the level */
     uint64_t core; /* core */
     uint64_t app; /* application */
     uint64_t warp; /* warp in its core */
@@ -1317,13 +1320,13 @@ struct heddle_n_walk_start {
     uint64_t pc; /* program counter of the first request's instruction */
 };
 
-/* walker_idle (walk): a walker has ended its walk and found none. */
+/* walker_idle (walk): a walker has ended its walk and has no next one. */
 struct heddle_n_walker_idle {
     uint64_t cycle;  /* core cycle at which it happens */
     heddle_sim *sim; /* that tells it, for the calls of policy.h */
     uint64_t instance; /* core whose walker it is; 0 where cores share them */
     uint64_t walker; /* walker */
-    uint64_t waiting; /* walks that wait all the same (walk_pick, walk_quota) */
+    uint64_t waiting; /* walks that wait nevertheless (walk_pick, walk_quota) */
 };
 
 /* free (memory): an allocation is about to be freed. */
