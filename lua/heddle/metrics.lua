@@ -139,22 +139,22 @@ local LIST = {
     { "work", "memory_share", "", "share of memory instructions",
         share_of("core", "mem_instructions", "instructions") },
     { "work", "lines_per_access", "lines",
-        "lines a memory instruction",
+        "lines per memory instruction",
         rate("core", "lines", "mem_instructions") },
     { "work", "pages_per_access", "base pages",
-        "pages a memory instruction (page divergence)",
+        "pages per memory instruction (page divergence)",
         rate("core", "pages", "mem_instructions") },
     { "work", "threads_per_formed_warp", "threads",
         "threads of a warp that core.compact formed",
         rate("core", "formed_threads", "formed_warps") },
     { "work", "pages_per_formed_access", "base pages",
-        "pages a memory instruction of such a warp",
+        "pages per memory instruction of such a warp",
         rate("core", "formed_pages", "formed_mem_instructions") },
     -- Translation.
-    { "translation", "l1tlb_miss_rate", "", "L1 TLB misses a look-up",
+    { "translation", "l1tlb_miss_rate", "", "L1 TLB misses per look-up",
         miss("l1tlb", "hits", "lookups") },
     { "translation", "l2tlb_miss_rate", "",
-        "L2 TLB misses a look-up, merged ones included (MASK figure 7)",
+        "L2 TLB misses per look-up, merged ones included (MASK figure 7)",
         function(r)
             if r.config["l2tlb.mode"] == "off" then
                 error(ABSENT, 0)
@@ -163,7 +163,7 @@ local LIST = {
             return ratio(misses, misses + r.c("mmu", "hits"))
         end },
     { "translation", "utlb1_miss_rate", "",
-        "misses of the first level of uTLBs a request, merged ones included",
+        "misses of the first level of uTLBs per request, merged ones included",
         level_miss "utlb1" },
     { "translation", "utlb2_miss_rate", "", "likewise of the second level",
         level_miss "utlb2" },
@@ -174,17 +174,17 @@ local LIST = {
         share_of("mmu", "bypass_hits", "requests") },
     { "translation", "tlb_prefetch_accuracy", "",
         "translations that policies started: used before they were evicted, of "
-            .. "those that were filled",
+            .. "all that were filled",
         share_of("prefetch", "useful", "filled") },
     { "translation", "tlb_prefetch_coverage", "",
-        "of them: used, of these and the L2 TLB's misses",
+        "of them: used, of the sum of these and the L2 TLB's misses",
         function(r)
             local useful = r.c("prefetch", "useful")
             return r.c("prefetch", "filled") > 0
                 and useful / (useful + r.c("mmu", "misses")) or error(ABSENT, 0)
         end },
     { "translation", "tlb_prefetch_lateness", "",
-        "of them: missed while in flight, of these and the used",
+        "of them: missed while in flight, of the sum of these and the used",
         function(r)
             local late = r.c("prefetch", "late")
             return share(late, late + r.c("prefetch", "useful"))
@@ -192,7 +192,7 @@ local LIST = {
     -- Page walks.
     { "walks", "walks", "walks", "page walks",
         function(r) return r.c("walk", "walks") end },
-    { "walks", "references_per_walk", "reads", "memory reads a walk",
+    { "walks", "references_per_walk", "reads", "memory reads per walk",
         rate("walk", "references", "walks") },
     { "walks", "concurrent_walks", "walks",
         "walks at once, mean (MASK figure 5)",
@@ -217,7 +217,7 @@ local LIST = {
             return share(r.c("evict", "used"), r.c("fault", "prefetched"))
         end },
     { "paging", "page_prefetch_coverage", "",
-        "prefetched pages that a walk has found, of these and the faults",
+        "prefetched pages that a walk has found, of the sum of these and the faults",
         function(r)
             local used = r.c("evict", "used")
             return ratio(used, used + r.c("fault", "faults"))
@@ -232,14 +232,14 @@ local LIST = {
         count_of("fault", "faults") },
     { "faults", "fault_batches", "batches",
         "batches in which the host served them", far(batches) },
-    { "faults", "faults_per_batch", "faults", "far faults a batch",
+    { "faults", "faults_per_batch", "faults", "far faults per batch",
         far(function(r) return ratio(r.c("fault", "faults"), batches(r)) end) },
     { "faults", "fault_duplicates", "faults",
         "requests that joined a pending fault; with uvm.mode=driver, faults of "
-            .. "a batch that has another for the same page",
+            .. "a batch that already has one for the same page",
         far(duplicates) },
     { "faults", "fault_duplicate_share", "",
-        "fault_duplicates, of these and the far faults",
+        "fault_duplicates, of the sum of these and the far faults",
         far(function(r)
             local n = duplicates(r)
             return share(n, n + r.c("fault", "faults"))
@@ -277,12 +277,12 @@ local LIST = {
                 2 * r.cycles))
         end) },
     -- Data.
-    { "data", "l1_hit_rate", "", "L1 cache hits a load line",
+    { "data", "l1_hit_rate", "", "L1 cache hits per line of loads",
         share_of("l1cache", "read_hits", "reads") },
-    { "data", "l2_hit_rate", "", "L2 cache hits a data read",
+    { "data", "l2_hit_rate", "", "L2 cache hits per data read",
         share_of("l2cache", "read_hits", "read_lookups") },
     -- DRAM.
-    { "dram", "dram_row_hit_rate", "", "row hits a request",
+    { "dram", "dram_row_hit_rate", "", "row hits per request",
         function(r)
             return share(r.c("dram", "row_hits"), r.c("dram", "reads")
                 + r.c("dram", "writes") + r.c("dram", "walk_reads"))
@@ -382,9 +382,9 @@ end
 
 for _, row in ipairs {
     { "translation_energy", "pJ", "dynamic energy of translation, with DRAM at "
-        .. "16.3 nJ a reference (heddle explain energy)", "total" },
+        .. "16.3 nJ per reference (heddle explain energy)", "total" },
     { "translation_energy_dram", "", "share of DRAM in it", "dram_share" },
-    { "translation_energy_low", "pJ", "the same with DRAM at 174 pJ a reference",
+    { "translation_energy_low", "pJ", "the same with DRAM at 174 pJ per reference",
         "total_low" },
     { "translation_leakage", "pJ", "static energy of the structures of "
         .. "translation over the time passed", "static" },

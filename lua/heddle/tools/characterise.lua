@@ -144,10 +144,10 @@ local SURVEYED = {
 local TIMED = {
     { "ipc", "warp instructions a cycle", "IPC of the timed run",
         function(t) return ratio(t.instructions, t.cycles) end },
-    { "l1tlb_miss_rate", "", "L1 TLB misses a look-up",
+    { "l1tlb_miss_rate", "", "L1 TLB misses per look-up",
         function(t) return t.l1tlb_miss_rate end },
     { "l2tlb_miss_rate", "",
-        "L2 TLB misses a look-up, merged ones included",
+        "L2 TLB misses per look-up, merged ones included",
         function(t) return t.l2tlb_miss_rate end },
     { "etc_sample", "lanes a line",
         "coalescing factor that the first sample sees",
