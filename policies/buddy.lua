@@ -55,8 +55,8 @@ return {
     params = {
         defrag = {
             default = "off", choices = { "off", "hog", "all" },
-            meaning = "pages that move when memory is compacted, before the "
-                .. "first page is placed and when an allocation goes; all: with "
+            meaning = "pages that move when memory is compacted, before the first "
+                .. "page is placed and when an allocation is freed; all: with "
                 .. "memory.move=any",
             source = "MESC table II: on and off",
         },

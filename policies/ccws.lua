@@ -221,7 +221,7 @@ return {
                  meaning = "score of a warp that has lost nothing",
                  source = "CCWS simulator: gpgpusim.config" },
         throttle = { default = 8, min = 1, max = 256,
-                     meaning = "what hits in victim tags count, by instructions",
+                     meaning = "weight of hits in victim tags per instruction",
                      source = "CCWS simulator: gpgpusim.config" },
         decay = { default = 1, min = 1, max = 100,
                   unit = "points a cycle",
@@ -231,12 +231,12 @@ return {
                         meaning = "victim tags of a warp",
                         source = "CCWS simulator; Pichai 7.2; pages: 8, figure 17" },
         tlb_weight = { default = 1, min = 1, max = 16,
-                       meaning = "TA-CCWS x:1: what the hit of a line counts "
-                           .. "that waited for its page",
+                       meaning = "TA-CCWS x:1: weight of a hit on a line that waited "
+                           .. "for its page",
                        source = "Pichai figure 16: 1, 2, 4" },
         vta_ways = { default = 8, min = 0, max = 64, unit = "tags",
-                     meaning = "of a set of them, which vta_entries is a "
-                         .. "multiple of; 0: all",
+                     meaning = "victim tags of a set, of which vta_entries is a "
+                         .. "multiple; 0: all are one set",
                      source = "CCWS simulator; Pichai 7.2; pages: guess" },
         tags = { default = "lines", choices = { "lines", "pages" },
                  meaning = "what is lost: CCWS, or TCWS", source = "Pichai 7.2" },

@@ -27,11 +27,11 @@ return {
     params = {
         full = { default = 0, min = 0, max = 1, unit = "",
                  meaning = "1: in both levels, and a hit in the L2 TLB passes its "
-                     .. "run on; 0: in L1 TLBs, on page walks alone",
+                     .. "run on; 0: only in L1 TLBs, on page walks",
                  source = "MESC: CoLT and full CoLT" },
         aligned = { default = 0, min = 0, max = 16, unit = "pages",
-                    meaning = "runs of so many pages alone, aligned in physical "
-                        .. "memory, too; 0: any",
+                    meaning = "only runs of this many pages, aligned in physical "
+                        .. "memory as well; 0: any",
                     source = "AMD's coalescing: 4" },
         hits = {
             default = "none", choices = { "none", "subregions" },

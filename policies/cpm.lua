@@ -45,8 +45,7 @@ return {
         flush = { default = 500, min = 1, max = 1 << 30, unit = "cycles",
                   meaning = "between two starts at 0", source = "Pichai 8" },
         entries = { default = 1024, min = 1, max = 65536, unit = "entries",
-                    meaning = "of a TLB that have a history; others are left "
-                        .. "out of account",
+                    meaning = "of a TLB that have a history; others are ignored",
                     source = "guess: more than the largest TLB of the paper, "
                         .. "512" },
     },

@@ -10,7 +10,8 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "dead_entry",
-    summary = "entries of instructions whose pages are not used again go first",
+    summary = "entries of instructions whose pages are not used again are evicted "
+        .. "first",
     source = "dead page prediction: Mazumdar et al., HPCA 2021",
 
     params = {
@@ -18,13 +19,13 @@ return {
                      meaning = "of three bits, by program counter",
                      source = "Mazumdar et al., HPCA 2021: 1024" },
         dead_at = { default = 6, min = 1, max = 7, unit = "entries",
-                    meaning = "so many in a row that left unused: the next is "
-                        .. "expected to be, too",
+                    meaning = "this many in a row evicted unused: the next is "
+                        .. "expected to be unused, too",
                     source = "guess: near the end of three bits" },
         how = { default = "last", choices = { "last", "skip" },
-                meaning = "what is done with it: it is the next victim, or does "
-                    .. "not enter, and then it is not learnt that it would have "
-                    .. "been used",
+                meaning = "what is done with it: it becomes the next victim; or it "
+                    .. "does not enter, and then a use that it would have had is "
+                    .. "not seen",
                 source = "guess; Mazumdar et al. skip, and keep what they skip to "
                     .. "learn" },
     },

@@ -18,7 +18,7 @@ return {
 
     params = {
         steal = { default = "idle", choices = { "idle", "none" },
-                  meaning = "when a walker takes another's walk",
+                  meaning = "when a walker takes the walk of another owner",
                   source = "DWS: when its own application has none; none: the static "
                       .. "partition that it is compared with" },
     },

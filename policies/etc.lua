@@ -44,9 +44,9 @@ return {
     source = "Li et al. (ETC), ASPLOS 2019, section 4",
     params = {
         classes = { default = 0, max = 1000000000000000000,
-                    meaning = "a digit for each application, the last for the "
-                        .. "first: 1 regular, 2 regular and sharing, "
-                        .. "3 irregular, 0 as its samples say",
+                    meaning = "a digit for each application, the last for the first: "
+                        .. "1 regular, 2 regular and sharing, 3 irregular, 0: as its "
+                        .. "samples say",
                     source = "ETC's list, annotated" },
         sharing = { default = 0, max = 65535,
                     meaning = "bit set of applications whose kernels share "

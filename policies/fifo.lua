@@ -1,4 +1,4 @@
--- fifo.lua - replaces the entry that was brought the longest ago.
+-- fifo.lua - replaces the entry that was filled longest ago.
 --
 -- As lru.lua, without repl_touch: a hit changes nothing, so the stamps are
 -- those of the fills.  A newcomer with n.last = 1 goes below the others.
@@ -11,7 +11,7 @@ end
 
 return {
     name = "fifo",
-    summary = "replaces the entry that was brought the longest ago",
+    summary = "replaces the entry that was filled longest ago",
     source = "textbook",
 
     init = function(s, _, place)

@@ -6,7 +6,7 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "lfu",
-    summary = "evicts the unit that the fewest walks have found a page of",
+    summary = "evicts the unit of which the fewest walks found a page",
     source = "textbook; UVMSmart has one by accesses",
 
     evict_victim = function(q)

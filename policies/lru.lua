@@ -1,4 +1,4 @@
--- lru.lua - replaces the entry whose last use is the longest ago.
+-- lru.lua - replaces the entry that was used longest ago.
 --
 -- The default of every TLB and cache, written out as a policy to start from.
 -- Replacement is a point, repl_victim (the set is full: which way goes?), and
@@ -28,7 +28,7 @@ end
 
 return {
     name = "lru",
-    summary = "replaces the entry whose last use is the longest ago",
+    summary = "replaces the entry that was used longest ago",
     source = "textbook; the default of every TLB and cache",
 
     init = function(s, _, place)

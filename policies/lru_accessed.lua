@@ -6,7 +6,7 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "lru_accessed",
-    summary = "evicts the unit that a walk has found a page of longest ago",
+    summary = "evicts the unit of which a walk found a page longest ago",
     source = "textbook",
 
     evict_victim = function(q)

@@ -246,7 +246,7 @@ return {
                             .. "did; released: levels 2 to 4, always",
                         source = "MASK 5.3; mem_fetch.cc of the released code" },
         sample = { default = 32, max = 255, unit = "sets",
-                   meaning = "one of so many is not bypassed; 0: all are",
+                   meaning = "one in this many is not bypassed; 0: all are",
                    source = "guess" },
         thresh = { default = 500, min = 1, max = 65535, unit = "requests",
                    meaning = "silver requests of a round of turns in a "

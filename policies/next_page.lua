@@ -7,12 +7,12 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "next_page",
-    summary = "a miss of the L2 TLB has the next pages translated, too",
+    summary = "a miss of the L2 TLB also starts translations of the next pages",
     source = "sequential prefetching: Smith, ACM Computing Surveys 1982",
 
     params = {
         degree = { default = 1, min = 1, max = 16, unit = "pages",
-                   meaning = "pages behind the one that missed",
+                   meaning = "pages after the one that missed",
                    source = "Smith, 1982: one" },
         to = { default = "l2tlb", choices = { "l2tlb", "l1tlb", "l1side" },
                meaning = "where it goes",

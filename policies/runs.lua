@@ -78,7 +78,8 @@ end
 
 return {
     name = "runs",
-    summary = "frames in runs of drawn lengths, as in memory long in use",
+    summary = "frames in runs of drawn lengths, as in memory that has long been in "
+        .. "use",
     source = "MESC, table II and figure 4",
 
     params = {

@@ -123,8 +123,8 @@ return {
     summary = "fewer cores run while far faults evict pages",
     source = "ETC, ASPLOS 2019, section 4.3",
     params = {
-        adapt = { default = 1, max = 1, meaning = "1: memory-aware "
-                      .. "throttling; 0: naive, cores stand for good",
+        adapt = { default = 1, max = 1, meaning = "1: memory-aware throttling; 0: "
+                      .. "naive, stopped cores stay stopped",
                   source = "ETC 4.3" },
         share = { default = 50, min = 1, max = 100, unit = "percent",
                   meaning = "of the cores that get work, those that run at "
@@ -141,9 +141,9 @@ return {
         release = { default = 1, min = 1, max = 64, unit = "cores",
                     meaning = "cores that resume at a time",
                     source = "ETC 5, Design Parameters; 6.4" },
-        hold = { default = 0, max = 1, meaning = "1: cores that stop at a "
-                     .. "launch have got blocks before, which wait there; 0: "
-                     .. "the others get all", source = "guess: ETC does not "
+        hold = { default = 0, max = 1, meaning = "1: cores that stop at a launch "
+                     .. "have got blocks before, which wait there; 0: the other "
+                     .. "cores get all blocks", source = "guess: ETC does not "
                      .. "say" },
         irregular = { default = 0, max = 1, meaning = "1: only applications "
                           .. "that app_classify calls irregular",

@@ -6,7 +6,7 @@
 -- SPDX-License-Identifier: MIT
 return {
     name = "victim_tlb",
-    summary = "what leaves a TLB goes to the buffer next to it",
+    summary = "entries evicted from a TLB go to the buffer next to it",
     source = "victim caches: Jouppi, ISCA 1990",
 
     params = {

@@ -223,8 +223,8 @@ static int buddy_init(void *state, const struct heddle_place *p,
 
 static const struct heddle_param params[] = {
     {"defrag", "off|hog|all", OFF, OFF, ALL,
-     "pages that move when memory is compacted, before the first page is placed "
-     "and when an allocation goes; all: with memory.move=any",
+     "pages that move when memory is compacted, before the first page is "
+     "placed and when an allocation is freed; all: with memory.move=any",
      "MESC table II: on and off"},
     {0},
 };

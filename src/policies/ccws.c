@@ -379,7 +379,7 @@ static void tlb_evict(void *state, const void *note)
     {"base", "points", 100, 1, 1000, "score of a warp that has lost nothing",  \
      "CCWS simulator: gpgpusim.config"},                                       \
         {"throttle", "", 8, 1, 256,                                            \
-         "what hits in victim tags count, by instructions",                    \
+         "weight of hits in victim tags per instruction",                      \
          "CCWS simulator: gpgpusim.config"},                                   \
         {"decay", "points a cycle", 1, 1, 100,                                 \
          "by which scores above the base fall", "CCWS simulator"},             \
@@ -389,10 +389,11 @@ static void tlb_evict(void *state, const void *note)
 static const struct heddle_param ccws_params[] = {
     PARAMS_OF(16, "CCWS simulator; Pichai 7.2"),
     {"tlb_weight", "", 1, 1, 16,
-     "TA-CCWS x:1: what the hit of a line counts that waited for its page",
+     "TA-CCWS x:1: weight of a hit on a line that waited for its page",
      "Pichai figure 16: 1, 2, 4"},
     {"vta_ways", "tags", 8, 0, 64,
-     "of a set of them, which vta_entries is a multiple of; 0: all",
+     "victim tags of a set, of which vta_entries is a multiple; 0: all are one "
+     "set",
      "CCWS simulator; Pichai 7.2"},
     {0},
 };

@@ -47,11 +47,11 @@ static int64_t tlb_merge(void *state, const void *question)
 
 static const struct heddle_param params[] = {
     {"full", "", 0, 0, 1,
-     "1: in both levels, and a hit in the L2 TLB passes its run on; 0: in L1 TLBs, "
-     "on page walks alone",
+     "1: in both levels, and a hit in the L2 TLB passes its run on; 0: only in "
+     "L1 TLBs, on page walks",
      "MESC: CoLT and full CoLT"},
     {"aligned", "pages", 0, 0, 16,
-     "runs of so many pages alone, aligned in physical memory, too; 0: any",
+     "only runs of this many pages, aligned in physical memory as well; 0: any",
      "AMD's coalescing: 4"},
     {"hits", "none|subregions", NO_HITS, NO_HITS, SUBREGIONS,
      "with full = 0: hits in the L2 TLB that pass a group on, none or those of "

@@ -144,7 +144,7 @@ static const struct heddle_param params[] = {
     {"flush", "cycles", 500, 1, 1u << 30, "between two starts at 0",
      "Pichai 8"},
     {"entries", "entries", 1024, 1, 65536,
-     "of a TLB that have a history; others are left out of account",
+     "of a TLB that have a history; others are ignored",
      "guess: more than the largest TLB of the paper, 512"},
     {0},
 };

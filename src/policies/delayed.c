@@ -55,9 +55,10 @@ static int64_t migrate(void *state, const void *question)
 
 static const struct heddle_param params[] = {
     {"td", "accesses", 8, 1, 65535, "threshold", "Ganguly et al.: 8"},
-    {"adapt", "", 0, 0, 1, "1: by how full memory is and what has left it",
+    {"adapt", "", 0, 0, 1, "1: by how full memory is and what has been evicted",
      "Ganguly et al.: both"},
-    {"penalty", "", 2, 1, 1000, "factor of the threshold once pages have left",
+    {"penalty", "", 2, 1, 1000,
+     "factor of the threshold once pages have been evicted",
      "Ganguly et al.: 2"},
     {0},
 };

@@ -96,7 +96,7 @@ static void etc_epoch(void *state, heddle_sim *s, uint64_t cycle)
 static const struct heddle_param params[] = {
     {"classes", "", 0, 0, 1000000000000000000,
      "a digit for each application, the last for the first: 1 regular, 2 "
-     "regular and sharing, 3 irregular, 0 as its samples say",
+     "regular and sharing, 3 irregular, 0: as its samples say",
      "ETC's list, annotated"},
     {"sharing", "", 0, 0, 65535,
      "bit set of applications whose kernels share data, for samples",

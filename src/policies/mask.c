@@ -85,8 +85,8 @@ static const struct heddle_param params[] = {
      "text: levels that hit less often than data did; released: levels 2 to 4, "
      "always",
      "MASK 5.3; mem_fetch.cc of the released code"},
-    {"sample", "sets", 32, 0, 255, "one of so many is not bypassed; 0: all are",
-     "guess"},
+    {"sample", "sets", 32, 0, 255,
+     "one in this many is not bypassed; 0: all are", "guess"},
     {"thresh", "requests", 500, 1, 65535,
      "silver requests of a round of turns in a channel", "MASK 6"},
     {0},

@@ -487,8 +487,8 @@ static const struct heddle_param params[] = {
     {"coalesce", "", 1, 0, 1, "1: whole regions become one page",
      "Mosaic 4.3; 0: CoCoA alone"},
     {"early", "", 0, 0, 1,
-     "1: a region is coalesced when its first page has come from the host; 0: "
-     "when all have",
+     "1: a region is coalesced when its first page has arrived from the host; "
+     "0: when all have",
      "Mosaic 4.1: when the transfer is complete"},
     {"threshold", "percent", 50, 0, 100,
      "a coalesced region with fewer pages left is split; a frame with fewer is "

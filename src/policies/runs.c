@@ -175,7 +175,8 @@ static const struct heddle_param params[] = {
 const struct heddle_policy hd_policy_runs = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "runs",
-    .summary = "frames in runs of drawn lengths, as in memory long in use",
+    .summary = "frames in runs of drawn lengths, as in memory that has long "
+               "been in use",
     .source = "MESC, table II and figure 4",
     .params = params,
     .state_bytes = runs_bytes,

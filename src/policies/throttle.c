@@ -181,7 +181,8 @@ static void throttle_evicted(void *state, const void *note)
 
 static const struct heddle_param params[] = {
     {"adapt", "", 1, 0, 1,
-     "1: memory-aware throttling; 0: naive, cores stand for good", "ETC 4.3"},
+     "1: memory-aware throttling; 0: naive, stopped cores stay stopped",
+     "ETC 4.3"},
     {"share", "percent", 50, 1, 100,
      "of the cores that get work, those that run at the start", "ETC 4.3"},
     {"detect", "epochs", 5, 1, 1000000, "length of a detection",
@@ -194,7 +195,7 @@ static const struct heddle_param params[] = {
      "ETC 5, Design Parameters; 6.4"},
     {"hold", "", 0, 0, 1,
      "1: cores that stop at a launch have got blocks before, which wait there; "
-     "0: the others get all",
+     "0: the other cores get all blocks",
      "guess: ETC does not say"},
     {"irregular", "", 0, 0, 1,
      "1: only applications that app_classify calls irregular", "ETC 4"},

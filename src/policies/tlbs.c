@@ -64,7 +64,7 @@ static const struct heddle_filter misses[] = {
     }
 
 static const struct heddle_param next_params[] = {
-    {"degree", "pages", 1, 1, 16, "pages behind the one that missed",
+    {"degree", "pages", 1, 1, 16, "pages after the one that missed",
      "Smith, 1982: one"},
     TO,
     {0},
@@ -73,7 +73,8 @@ static const struct heddle_param next_params[] = {
 const struct heddle_policy hd_policy_next_page = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "next_page",
-    .summary = "a miss of the L2 TLB has the next pages translated, too",
+    .summary =
+        "a miss of the L2 TLB also starts translations of the next pages",
     .source = "sequential prefetching: Smith, ACM Computing Surveys 1982",
     .params = next_params,
     .state_bytes = next_bytes,
@@ -269,11 +270,12 @@ static const struct heddle_param dead_params[] = {
     {"counters", "counters", 1024, 1, 65536,
      "of three bits, by program counter", "Mazumdar et al., HPCA 2021: 1024"},
     {"dead_at", "entries", 6, 1, 7,
-     "so many in a row that left unused: the next is expected to be, too",
+     "this many in a row evicted unused: the next is expected to be unused, "
+     "too",
      "guess: near the end of three bits"},
     {"how", "last|skip", 0, 0, 1,
-     "what is done with it: it is the next victim, or does not enter, and then "
-     "it is not seen that it would have been used",
+     "what is done with it: it becomes the next victim; or it does not enter, "
+     "and then a use that it would have had is not seen",
      "guess; Mazumdar et al. skip, and keep what they skip to learn"},
     {0},
 };
@@ -290,7 +292,8 @@ static const struct heddle_filter dead_filters[] = {
 const struct heddle_policy hd_policy_dead_entry = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "dead_entry",
-    .summary = "entries of instructions whose pages are not used again go first",
+    .summary = "entries of instructions whose pages are not used again are "
+               "evicted first",
     .source = "dead page prediction: Mazumdar et al., HPCA 2021",
     .params = dead_params,
     .state_bytes = dead_bytes,
@@ -346,7 +349,7 @@ static const struct heddle_param victim_params[] = {
 const struct heddle_policy hd_policy_victim_tlb = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "victim_tlb",
-    .summary = "what leaves a TLB goes to the buffer next to it",
+    .summary = "entries evicted from a TLB go to the buffer next to it",
     .source = "victim caches: Jouppi, ISCA 1990",
     .params = victim_params,
     .state_bytes = victim_bytes,

@@ -69,7 +69,7 @@ static int64_t any(void *state, const void *question)
 const struct heddle_policy hd_policy_lru_accessed = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "lru_accessed",
-    .summary = "evicts the unit that a walk has found a page of longest ago",
+    .summary = "evicts the unit of which a walk found a page longest ago",
     .source = "textbook",
     .params = none,
     .answer = {[HEDDLE_POINT_evict_victim] = accessed},
@@ -78,7 +78,7 @@ const struct heddle_policy hd_policy_lru_accessed = {
 const struct heddle_policy hd_policy_lfu = {
     .abi = HEDDLE_POLICY_ABI,
     .name = "lfu",
-    .summary = "evicts the unit that the fewest walks have found a page of",
+    .summary = "evicts the unit of which the fewest walks found a page",
     .source = "textbook; UVMSmart has one by accesses",
     .params = none,
     .answer = {[HEDDLE_POINT_evict_victim] = fewest},

@@ -66,7 +66,7 @@ static void dws_begun(void *state, const void *note)
 
 static const struct heddle_param dws_params[] = {
     {"steal", "idle|none", STEAL_IDLE, STEAL_IDLE, STEAL_NONE,
-     "when a walker takes another's walk",
+     "when a walker takes the walk of another owner",
      "DWS: when its own application has none; none: the static partition that "
      "it is compared with"},
     {0},
