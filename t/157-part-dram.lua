@@ -160,7 +160,7 @@ test("a kind of memory", function()
     end
     equal(one(1000000000), 1 + 14 + 14 + 2, "at 1 GHz")
     equal(one(2000000000), 1 + 28 + 28 + 2, "at 2 GHz")
-    raises(-3, "dram.cl: 9 is set beside dram.kind=hbm2, which has 14 at "
+    raises(-3, "dram.cl: 9 is set together with dram.kind=hbm2, which has 14 at "
         .. "clock.dram=1000000000", function()
         part.dram({ kind = "hbm2", channels = 2, clock = 1000000000, cl = 9 }):run()
     end)

@@ -347,7 +347,7 @@ static void refused(void **state)
     c.kind = 4;
     c.trp = 24;
     assert_int_equal(hd_dram_kind_give(&c, 1750000000, &err), HEDDLE_ECONFIG);
-    assert_text(err.text, "dram.trp: 24 is set beside dram.kind=gddr6, which "
+    assert_text(err.text, "dram.trp: 24 is set together with dram.kind=gddr6, which "
                           "has 27 at clock.dram=1750000000");
     hd_err_clear(&err);
     c = default_cfg();
@@ -366,7 +366,7 @@ static void refused(void **state)
     c.channels = 2;
     c.bus_bytes = 64;
     assert_int_equal(hd_dram_kind_give(&c, 1309500000, &err), HEDDLE_ECONFIG);
-    assert_text(err.text, "dram.bus_bytes: 64 is set beside dram.kind=hbm3");
+    assert_text(err.text, "dram.bus_bytes: 64 is set together with dram.kind=hbm3");
     /* banks and buses that are set stay */
     hd_err_clear(&err);
     c = default_cfg();

@@ -124,7 +124,7 @@ end
 for want, settings in pairs {
     ["vm.entry_bytes: 16; 8, 64 or 128 is expected"] =
         { ["vm.entry_bytes"] = 16 },
-    ["vm.entry_bytes: 64; an entry of level 3 does not stand for 2 MB with it, "
+    ["vm.entry_bytes: 64; with it an entry of level 3 does not map 2 MB, "
         .. "so vm.page=4K or 64K is expected"] = { ["vm.page"] = "2M",
         ["vm.entry_bytes"] = 64 },
     ["so vm.scan=false is expected"] = { ["vm.scan"] = true,

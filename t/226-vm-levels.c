@@ -417,8 +417,8 @@ static void groups(void **state)
          "utlb2.groups: core 7 is in a group, and there are 7 cores "
          "(core.count)"},
         {"3y2", 1, 6,
-         "utlb2.groups: `3y2' is no group; 4x10 (four of ten cores), 0-9,50 or "
-         "0-83/12 is expected"},
+         "utlb2.groups: `3y2' is not a group; 4x10 (four of ten cores), 0-9,50 "
+         "or 0-83/12 is expected"},
     };
     char out[256];
 

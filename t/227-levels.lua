@@ -303,7 +303,7 @@ for _, case in ipairs {
     { { ["utlb2.groups"] = "2x2" }, "utlb2.groups: core 4 of 6 .* is in no group" },
     { { ["utlb2.groups"] = "0-3 2-5" }, "utlb2.groups: core 2 is in two groups" },
     { { ["utlb2.groups"] = "0-3 4-6" }, "utlb2.groups: core 6 .* 6 cores" },
-    { { ["utlb2.groups"] = "all" }, "utlb2.groups: `all' is no group" },
+    { { ["utlb2.groups"] = "all" }, "utlb2.groups: `all' is not a group" },
     { { ["utlb2.share"] = 3, ["utlb1.share"] = 2 },
         "utlb2: cores 2 and 3 share an instance of utlb1" },
     { { ["utlb2.sub_2m"] = 12 }, "utlb2.sub_2m: 12 pages" },

@@ -179,10 +179,10 @@ for _, case in ipairs {
     { { kernels = 4 }, "kernelslist.g: no kernel `4'; it has 3: 1, 2, 3" },
     { { kernels = { 1, "relu" } }, "no kernel with a name that has `relu'; it has "
         .. "3: 1 _Z4gemmPf, 2 _Z7softmaxPf, 3 _Z4gemmPf" },
-    { { kernels = "1,,2" }, "numbers from 1, ranges as 5-8" },
+    { { kernels = "1,,2" }, "numbers from 1, ranges such as 5-8" },
     { { kernels = 0 }, "not `0'" },
     { { kernels = "3-2" }, "not `3-2'" },
-    { { kernels = { "a,b" } }, "in a pattern a point stands for one" },
+    { { kernels = { "a,b" } }, "in a pattern write . for one" },
     { { kernels = {} }, "a list of at least one" },
     { { kernels = "(" }, "kernels: `(': " },
     { { blocks = 0 }, "a number of blocks, or a range" },

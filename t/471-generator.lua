@@ -358,7 +358,7 @@ refused("memory", "more than 10 MB of memory", function()
     return x
 end, { memory = 10 << 20 })
 refused("a buffer that was given back", "(launch 2), block 0, warp 0, "
-    .. "instruction 1: it accesses a buffer that was given back", nil,
+    .. "instruction 1: it accesses a buffer that was freed", nil,
     { kernels = function(_, b)
         local kernel = { name = "one", grid = 1, block = 32,
             warp = function(t) t:load(b.a, 0) end }

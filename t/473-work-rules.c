@@ -179,7 +179,7 @@ static void own_errors(void **state)
     f.access.buffer = 1;
     refused(&f,
             "kernel k (launch 2), block 0, warp 0, instruction 1: it "
-            "accesses a buffer that was given back",
+            "accesses a buffer that was freed",
             HEDDLE_EPROGRAM);
 }
 

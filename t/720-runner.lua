@@ -81,7 +81,7 @@ end, "job 2: its process was killed (signal 9", "a signal is told by its name")
 do
     local kept = H.run({ work(1), function() os.exit(0) end }, { jobs = 2,
         keep = true })
-    tap.is(kept[2].error, "its process ended without a word",
+    tap.is(kept[2].error, "its process ended without a result",
         "and so is an end that looks well")
     local machines = { "maxwell", "maxwell", "fermi" }
     local jobs_of = {}
@@ -140,7 +140,7 @@ for n = 1, 2 do
     for _ = 1, 60 do
         chain = { chain, chain }
     end
-    refused(chain, "in others so often that their copies would have no end")
+    refused(chain, "often that their copies would have no end")
     local list = {}
     tap.same(H.run({ function() return { list, list } end }, { jobs = n })[1],
         { {}, {} }, "a table in two places is two")

@@ -24,7 +24,7 @@ end
 
 for _, t in ipairs {
     { "slurm:tmie=3", "slurm has no option 'tmie' (did you mean 'time'?)" },
-    { "slurm:time", "name=value is expected behind slurm:, not 'time'" },
+    { "slurm:time", "name=value is expected after slurm:, not 'time'" },
     { "slurm:time=0", "time: whole minutes, at least 1 expected, not '0'" },
     { "slurm:time=1.5", "whole minutes, at least 1 expected, not '1.5'" },
     { "slurm:memory=2GB", "megabytes, or a number with K, M, G or T expected" },
@@ -375,7 +375,7 @@ cluster.env = ("PATH='%s/bin':$PATH SWEEP_WAIT=2 "):format(DIR) .. before
 local _, some = run("sweep.lua", "n=4 jobs=slurm cache=store-three")
 cluster.env = before
 tap.ok(some:find "waiting for Slurm, which says: .-Unable to contact slurm cont"
-    and some:find "it knows no such task any more", "a Slurm that does not answer, "
+    and some:find "it no longer knows this task", "a Slurm that does not answer, "
     .. "and one that has lost tasks", some:sub(1, 2000))
 tap.is(results(some), results((select(2, run("sweep.lua", "n=4 jobs=2")))),
     "are lived through")

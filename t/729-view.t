@@ -168,11 +168,11 @@ bad 65 "a folder without results; a store" "a folder that is no store" "$dir/emp
 echo rubbish >"$dir/bad"
 bad 65 "bad: json: line 1: expected" "no JSON" "$dir/bad"
 echo '{"schema": "heddle-results", "schema_version": 1, "apps": 3}' >"$dir/bad"
-bad 65 "bad: not all that a result of heddle has" "half a result" "$dir/bad"
+bad 65 "bad: parts of a result of heddle are missing" "half a result" "$dir/bad"
 echo '{"schema": "heddle-results", "schema_version": 2}' >"$dir/bad"
 bad 65 "schema version 2, and 1 is expected" "another version" "$dir/bad"
 echo '[1]' >"$dir/bad"
-bad 65 "bad: no result that H.report.json wrote" "another JSON" "$dir/bad"
+bad 65 "bad: not a result that H.report.json wrote" "another JSON" "$dir/bad"
 printf 'SQLite format 3\0rubbish' >"$dir/bad"
 bad 65 "bad: a results.sqlite of experiments is expected" "a broken database" \
     "$dir/bad"

@@ -226,7 +226,7 @@ end, "series 1: value 2 is '1.5', and a number", "a text for a value")
 tap.raises(function()
     H.svg.lines { log = true, series = { { name = "s", values = { 1, 2 },
         x = { 0, 1 } } } }
-end, "x 1 is '0', and of a logarithmic axis", "0 on a logarithmic axis")
+end, "x 1 is '0', and a number above 0", "0 on a logarithmic axis")
 tap.raises(function() H.svg.lines { series = { { values = { 1 } } } } end,
     "its name is a text", "a series without a name")
 

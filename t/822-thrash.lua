@@ -305,7 +305,7 @@ end
 for _, case in ipairs {
     { "the host cannot use the GPU's memory", function(q)
         return q.by == "host" and "gpu" or "migrate" end },
-    { "who is exempt in this period is not throttled", function(q)
+    { "the processor that is exempt in this period is not throttled", function(q)
         return q.thrashes == 1 and "throttle" or "migrate" end },
     { "only a page that thrashes has periods", function() return "throttle" end },
     { "expected", function() return "away" end },

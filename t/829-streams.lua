@@ -404,8 +404,8 @@ refused("application streams: launch 1 (kernel half, stream a) waits for event "
     return { { by.half, stream = "a", wait = "e" } }
 end)
 refused("program streams: launch 1 (kernel half, stream a) waits for event e, "
-    .. "which no launch has recorded; expected one that a launch before it "
-    .. "records", function(by) return { by.half } end, { streams = { "a" },
+    .. "which no launch has recorded; expected one that an earlier "
+    .. "launch records", function(by) return { by.half } end, { streams = { "a" },
     events = { "e" }, host = function(h)
         return { h.kernels.half, stream = "a", wait = "e" }
     end })
@@ -418,12 +418,12 @@ refused("launch of half: stream: expected a name or a number from 1 on, got 0",
     function(by) return { by.half } end, { streams = { "a" },
         host = function(h) return { h.kernels.half, stream = 0 } end })
 refused("program streams: launch 1 (kernel half, stream a) has calls next to it; "
-    .. "expected them next to one of the default stream", function(by, b)
+    .. "only launches of the default stream may have some", function(by, b)
     return { { by.half, stream = "a", beside = function(h) h.prefetch(b.a) end } }
 end)
 refused("application 0 (streams): its host frees or allocates buffer a while "
-    .. "launches of its streams have not retired; expected one that waits for "
-    .. "them, of the default stream or with sync, before that", function(by, b)
+    .. "launches of its streams have not retired; expected a launch "
+    .. "before that which waits for them, of the default stream or with sync", function(by, b)
     return { { by.half, stream = "a", free = { b.a } }, by.half }
 end)
 refused("an application with streams cannot be sampled: which launches overlap "

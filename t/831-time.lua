@@ -336,7 +336,7 @@ do
     sim:reset_counters()
     sim:run(1000)
     sim:reset_counters()
-    tap.raises(function() sim:go(2500) end, "given up for want of memory",
+    tap.raises(function() sim:go(2500) end, "dropped for lack of memory",
         "what followed a deed goes with its checkpoint")
     sim:checkpoints(false)
     tap.raises(function() sim:back(1) end, "no checkpoints", "none any more")

@@ -427,7 +427,7 @@ end
 
 refused("two applications", {}, { apps = { "RED", "NN" } },
     "more than one application")
-refused("both kinds", { ["sample.launches"] = true }, nil, "one of both")
+refused("both kinds", { ["sample.launches"] = true }, nil, "only one of the two is expected")
 refused("a warm-up", { ["sim.warmup"] = 100 }, nil, "sim.warmup")
 refused("an end by cycles", { ["sim.stop_cycles"] = 1000 }, nil,
     "sim.stop_cycles")
@@ -442,12 +442,13 @@ refused("memory that is too small", { ["vm.paging"] = "fault",
     ["vm.memory_bytes"] = 4 << 20, ["vm.table_frames"] = 1000 },
     { apps = { "ATAX" } }, "holds all")
 refused("curves over time", {}, { options = { interval = 100 } }, "interval")
-refused("a policy with epochs", {}, { policy = "mask" }, "policy mask has state in time (epochs)")
+refused("a policy with epochs", {}, { policy = "mask" },
+    "policy mask has state that evolves with time (epochs)")
 refused("a policy that throttles", {}, { policy = "ccws" }, "ccws")
 refused("a scheduler", {}, { policy = { name = "pick", warp_pick = function(q)
-    return q.oldest end } }, "policy pick has state in time (warp_pick)")
+    return q.oldest end } }, "policy pick has state that evolves with time (warp_pick)")
 refused("a policy that watches", {}, { policy = { name = "eye", watch = {
-    walk_done = function() end } } }, "policy eye has state in time (walk_done)")
+    walk_done = function() end } } }, "policy eye has state that evolves with time (walk_done)")
 refused("an unknown field", {}, { options = { sample = { each = 3 } } },
     "no field 'each'")
 refused("a number for a table", {}, { options = { sample = 3 } },
@@ -463,7 +464,7 @@ do
     local later <close> = whole.sim({ "RED" }, whole.join(whole.SMALL, WINDOWS))
     later:run(100)
     later:use("mask")
-    tap.raises(function() later:run() end, "policy mask has state in time (epochs)",
+    tap.raises(function() later:run() end, "policy mask has state that evolves with time",
         "one that is bound on the way is refused then")
     later:unuse("mask")
     tap.is(later:run(), "done", "and without it the run goes on")

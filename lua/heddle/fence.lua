@@ -594,7 +594,7 @@ local function enter(entered, note)
         elseif debug.getinfo(v, "S").what ~= "C" then
             visit_function(v, depth + 1)
         elseif not safe[v] then
-            fail("the local '%s' holds a function of the system's that %s may "
+            fail("the local '%s' holds a system function that %s may "
                 .. "not call; use the global of %s", name, kind.code, kind.code)
         end
     end

@@ -43,7 +43,7 @@ local KINDS = {
     suites = "sets of applications, as papers have them",
     machines = "settings of a paper's machine: H.machine(NAME)",
     counters = "what is counted while a simulation runs",
-    histograms = "which values came how often",
+    histograms = "how often each value occurred",
     metrics = "what is derived from counters",
     settings = "what a machine can be set to",
 }

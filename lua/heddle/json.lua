@@ -90,8 +90,8 @@ local function enter(out, v, indent)
     elseif indent >= DEEPEST then
         refuse(out, indent, "is nested too deeply")
     elseif endless(out, v) then
-        refuse(out, indent, "is a table of those that are in others so often "
-            .. "that the text would have no end")
+        refuse(out, indent, "is one of the tables that contain each other so "
+            .. "often that the text would have no end")
     end
     out.seen[v] = true
 end

@@ -817,8 +817,8 @@ local CARDS = { "p100", "v100", "rtx2060", "a100", "h100", "rtx4080", "l40" }
 
 --- Names that presets had, and what is said of one that is used.
 local FORMER = { hardware = "maxwell-tu104" }
-local NOW = "the machine '%s' is called %s now: MASK's with latencies of a TU104, "
-    .. "no card's"
+local NOW = "the machine '%s' is now called %s: it is MASK's with latencies of a "
+    .. "TU104, not a card"
 
 local by_name = {}
 for _, preset in ipairs(PRESETS) do

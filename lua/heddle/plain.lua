@@ -88,8 +88,8 @@ local function write_table(w, t, depth)
             .. "would make two of it")
     end
     if M.endless(w, t) then
-        refuse(w, depth, "is a table of those that are in others so often that "
-            .. "their copies would have no end")
+        refuse(w, depth, "is one of the tables that contain each other so "
+            .. "often that their copies would have no end")
     end
     w.seen[t] = "inside"
     local keys, names, n = keys_of(t), w.names, #out + 1

@@ -430,8 +430,8 @@ end
 local function class_of(t, limits)
     local name = t.name
     if type(name) ~= "string" then
-        fail(EPOLICY, "a policy needs a name: { name = \"...\", ... }; one that "
-            .. "is there with options is { use = \"...\", ... }")
+        fail(EPOLICY, "a policy needs a name: { name = \"...\", ... }; an "
+            .. "existing one with options is { use = \"...\", ... }")
     elseif #name < 1 or #name > 31 then
         fail(EPOLICY, "policy name '%s': 1 to 31 bytes are expected, not %d",
             name, #name)

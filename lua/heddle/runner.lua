@@ -263,7 +263,7 @@ function runner.spread(n, most, fn, ended, tick, before)
                 local ok, m = pcall(runner.deserialize, text)
                 ended(i, ok and type(m) == "table" and m or { ok = false,
                     result = { code = -6, message = how
-                        or "its process ended without a word" } })
+                        or "its process ended without a result" } })
             end
             if tick then
                 tick()

@@ -183,7 +183,7 @@ function sampling.text(s)
     local half = sampling.half(s)
     if not s.cycles then
         return ("sampled: no window was reached in %d warp instructions; "
-            .. "sample.every is expected to be less: there is no estimate")
+            .. "so there is no estimate; a smaller sample.every is expected")
             :format(s.instructions)
     elseif s.share >= 1 then
         return "sampled: nothing was skipped, so this is no estimate"

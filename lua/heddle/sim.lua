@@ -146,7 +146,7 @@ local function new(o)
     local c = config.build(machine.settings, true)
     if o.interval and (c:get "sample.every" ~= "0"
         or c:get "sample.launches" == "true") then
-        fail(-2, "H.sim: interval: curves over time are of a run that is "
+        fail(-2, "H.sim: interval: curves over time need a run that is "
             .. "simulated whole; neither sample.every nor sample.launches is "
             .. "expected")
     end

@@ -260,8 +260,8 @@ local function awaited(t)
     f:close()
     local call, of = tostring(note):match "^note (%d+) (%x+)$"
     if call and of ~= t.script then
-        fail("%s: the checkpoint is of another script, or one that was given "
-            .. "other arguments; remove it to begin again", t.file)
+        fail("%s: the checkpoint is from another script, or from one that was "
+            .. "given other arguments; remove it to begin again", t.file)
     end
     return call and math.tointeger(call) or 1 -- what it is load() says
 end
@@ -357,7 +357,7 @@ function methods:go(cycle)
     end
     if cycle < now and not point or point and not point.snapshot then
         fail("cycle %d is out of reach: %s", cycle, point
-            and ("the checkpoint of cycle %d was given up for want of memory")
+            and ("the checkpoint of cycle %d was dropped for lack of memory")
                 :format(point.at)
             or not t.every and "no checkpoints are kept; see sim:checkpoints()"
             or ("checkpoints begin at cycle %d"):format(t.points[1].at))

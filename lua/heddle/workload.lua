@@ -151,7 +151,7 @@ local function choice(name, v)
         parts[i] = tostring(math.tointeger(item) or item)
         if parts[i]:find(",", 1, true) then
             error(core.error(-2, ("H.trace: %s: '%s': items are separated by "
-                .. "commas; in a pattern a point stands for one"):format(name,
+                .. "commas; in a pattern write . for one"):format(name,
                 parts[i])), 0)
         end
     end

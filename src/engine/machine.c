@@ -88,8 +88,8 @@ static int check_translation(const struct hd_machine *m,
     if (m->l1tlb.mode.kind == HD_OFF && k == HD_FULL &&
         m->l2tlb.mode.kind == HD_IDEAL)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "l2tlb.mode: ideal without an L1 TLB is the same "
-                          "as l1tlb.mode=fixed:N; say that instead");
+                          "l2tlb.mode: ideal without an L1 TLB is the same as "
+                          "l1tlb.mode=fixed:N; use that instead");
     if (m->walk.mode.kind == HD_OFF)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "walk.mode: off leaves misses unanswered; "
@@ -160,8 +160,8 @@ static int check_sectors(const struct hd_machine *m, struct heddle_error *err)
     if (m->compress.enable)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "l2cache.sector_bytes: lines of compressed pages "
-                          "(compress.enable) are moved whole; one of both is "
-                          "expected");
+                          "(compress.enable) are moved whole; only one of the "
+                          "two is expected");
     if (m->core.parked > most)
         return hd_err_set(err, HEDDLE_ECONFIG,
                           "core.parked: %u; with l1cache.sector_bytes and "
@@ -236,9 +236,9 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
     if (m->compress.enable && (m->memory.fragment_index != 0 ||
                                m->memory.hog != 0 || m->memory.hog_torn != 0))
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "memory.%s: pages of no application take frames, "
-                          "and with compress.enable there are more frames "
-                          "than memory; one of both is expected",
+                          "memory.%s: pages of no application take frames, and "
+                          "with compress.enable there are more frames than "
+                          "memory; only one of the two is expected",
                           m->memory.fragment_index != 0 ? "fragment_index"
                           : m->memory.hog != 0          ? "hog"
                                                         : "hog_torn");

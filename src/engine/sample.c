@@ -394,15 +394,15 @@ int hd_sample_check(heddle_sim *s)
     if (name != NULL)
         return hd_err_set(
             &s->err, HEDDLE_EPOLICY,
-            "policy %s has state in time (%s), which instructions that "
-            "sample.every skips do not advance; sample.timed=true lets it "
-            "through",
+            "policy %s has state that evolves with time (%s), which "
+            "instructions that sample.every skips do not advance; "
+            "sample.timed=true allows it",
             name, what);
     if (s->m.vm.paging == HD_PAGING_FAULT &&
         s->run->footprint[0] / HD_PAGE_BYTES > hd_ptables_free(s->tables))
         return refuse(s, "vm.paging=fault",
                       "can be sampled where vm.memory_bytes holds all that the "
-                      "application has, so that no page leaves");
+                      "application has, so that no page is evicted");
     return 0;
 }
 
@@ -414,11 +414,11 @@ static int check_machine(heddle_sim *s)
 
     if (m->sample.every != 0 && m->sample.launches)
         return refuse(s, "with sample.launches,",
-                      "what a window stands for is not known; one of both is "
-                      "expected");
+                      "what a window stands for is not known; only one of the "
+                      "two is expected");
     if (s->apps != 1)
         return refuse(s, "with more than one application,",
-                      "how far each gets beside the others is what would be "
+                      "how far each gets next to the others would have to be "
                       "estimated; one is expected");
     if (m->sim.warmup != 0)
         return refuse(s, "with sim.warmup,", "it is no estimate of the run");
@@ -441,8 +441,9 @@ static int check_machine(heddle_sim *s)
                       "there is no functional warming");
     if (timed != NULL && !m->sample.timed)
         return refuse(s, timed,
-                      "has state in time, which skipped instructions do not "
-                      "advance; sample.timed=true lets it through");
+                      "has state that evolves with time, which skipped "
+                      "instructions do not advance; sample.timed=true allows "
+                      "it");
     return 0;
 }
 

@@ -372,12 +372,12 @@ static int read_file(heddle_sim *s, const char *path, struct hd_bytes *in)
         return hd_err_set(&s->err, HEDDLE_EIO, "%s: cannot be read", path);
     if (in->n < sizeof magic + SUM ||
         memcmp(in->p, magic, sizeof magic - 3) != 0)
-        return damaged(s, path, "no checkpoint of heddle");
+        return damaged(s, path, "not a checkpoint of heddle");
     if (memcmp(in->p, magic, sizeof magic - 1) != 0)
         return damaged(s, path, "a checkpoint of another version of heddle");
     in->n -= SUM;
     if (hd_load64(in->p + in->n) != XXH64(in->p, in->n, 0))
-        return damaged(s, path, "the checkpoint is damaged, or not whole");
+        return damaged(s, path, "the checkpoint is damaged, or incomplete");
     return 0;
 }
 

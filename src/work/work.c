@@ -858,7 +858,7 @@ static int ask_access(struct work *w, struct heddle_work_call *c,
                         "the number of one");
     if (w->gone[a.buffer] != 0)
         return work_fail(c, HEDDLE_EPROGRAM,
-                         "it accesses a buffer that was given back");
+                         "it accesses a buffer that was freed");
     if (a.scattered != 0)
         return work_scattered(w, c, x, a.buffer, acc);
     return work_affine(w, c, x, &a, acc);

@@ -554,8 +554,8 @@ end
 -- What Lua says of a value where it needs a number, and what to do instead.
 local function explained(text)
     if not text:find "'for' .*number" then return text end
-    return text .. ": a value of the kernel is known when it runs, and Lua's own "
-        .. "loops end before; use t:loop(), or a plain number (of lanes: 32, and "
+    return text .. ": a value of the kernel is known only when it runs, and Lua's "
+        .. "own loops end before that; use t:loop(), or a plain number (of lanes: 32, and "
         .. "lanes = 32 in the kernel's options)"
 end
 

@@ -44,7 +44,7 @@ local function range(b, what, offset, bytes)
             .. "expected", b.name, what, tostring(offset), tostring(bytes))
     elseif offset < 0 or offset >= size or bytes < 1 or bytes > size - offset then
         fail("buffer %s: %s: %d bytes at offset %d; it has %d bytes, and a range "
-            .. "has at least 1 of them and ends with them", b.name, what, bytes,
+            .. "has at least 1 byte and ends within them", b.name, what, bytes,
             offset, size)
     end
     if offset == 0 and bytes == size then return end
@@ -54,8 +54,8 @@ end
 --- Memory is taken and given back by whole allocations.
 local function whole(b, what, offset, bytes)
     if range(b, what, offset, bytes) then
-        fail("buffer %s: %s: %d bytes at offset %d of its %d; an allocation is "
-            .. "taken and given back whole", b.name, what,
+        fail("buffer %s: %s: %d bytes at offset %d of its %d; a buffer is "
+            .. "allocated and freed as a whole", b.name, what,
             bytes or b.count * b.width - offset, offset or 0,
             b.count * b.width)
     end

@@ -323,7 +323,7 @@ end
 local function copy(k, b, at, options, what, n, bulk)
     check_memory(b, what)
     if b.texture then
-        fail("%s: loads of this buffer are texture fetches; a copy is none", what)
+        fail("%s: loads of this buffer are texture fetches; a copy cannot be one", what)
     end
     local l1
     if options then l1 = options.l1 end

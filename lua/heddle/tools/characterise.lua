@@ -82,8 +82,8 @@ local SURVEYED = {
             return ratio(k.thread_instructions, k.instructions)
         end },
     { "divergence", "",
-        "share of instructions for which part of the warp's threads stand "
-        .. "aside or have left",
+        "share of instructions for which some of the warp's threads are "
+        .. "inactive or have exited",
         function(_, k) return ratio(k.divergent, k.instructions) end },
     { "memory_lanes", "lanes", "lanes active in a memory instruction",
         function(_, k) return ratio(k.lanes, k.memory) end },

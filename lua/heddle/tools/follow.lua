@@ -213,7 +213,7 @@ end
 
 function watch.page_arrived(note, s)
     if related(note, s) and s.pages[note.vpn] then
-        add(s, note, "far faults", "page %#x has come, after %d cycles",
+        add(s, note, "far faults", "page %#x has arrived, after %d cycles",
             note.vpn, note.cycles)
     end
 end

@@ -197,8 +197,8 @@ function live.serve(dir, port, options)
             f:close()
         end
         error(core.error(f and -4 or -5, dir .. (f and ": a store is expected, "
-            .. "a folder as out/cache" or ": there is no such folder; a store "
-            .. "is expected, as out/cache")), 0)
+            .. "a folder such as out/cache" or ": there is no such folder; a store "
+            .. "is expected, such as out/cache")), 0)
     end
     local self = live.open(dir, options)
     require("heddle.serve").loop(port, function(chosen)

@@ -28,7 +28,7 @@ local QUEUES = {
     { "l2tlb", "input", nil, "requests at the L2 TLB's input", "requests" },
     { "walks", "walk", "waits", "walks that wait for a walker", "walks" },
     { "walks", "walk", "!waits", "walkers in use", "walks" },
-    { "fault", "fault", nil, "pages that faulted and have not come", "faults" },
+    { "fault", "fault", nil, "pages that faulted and have not arrived", "faults" },
     { "link", "transfer", nil, "transfers on the link or waiting", "transfers" },
     { "dram", "request", nil, "requests in DRAM's queues", "requests" },
 }

@@ -352,11 +352,11 @@ function report.read(path)
     if not ok then
         refuse("%s", list)
     elseif type(list) ~= "table" or #list == 0 then
-        refuse "no result that H.report.json wrote"
+        refuse "not a result that H.report.json wrote"
     end
     for i, r in ipairs(list) do
         if type(r) ~= "table" or r.schema ~= report.SCHEMA then
-            refuse("%sno result that H.report.json wrote",
+            refuse("%snot a result that H.report.json wrote",
                 i > 1 and ("number %d is "):format(i) or "")
         elseif r.schema_version ~= report.SCHEMA_VERSION then
             refuse("schema version %s, and %d is expected",

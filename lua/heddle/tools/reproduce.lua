@@ -268,7 +268,7 @@ local function step(list, at, o)
         e.took, e.start = process.time() - e.start, nil
         e.doc = not why and load(e, o) or nil
         e.failed = not e.doc and "failed: " .. (why
-            or "its JSON is not of this run") or nil
+            or "its JSON is not from this run") or nil
     end
     e.done = true
     if e.doc then

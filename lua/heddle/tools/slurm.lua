@@ -101,7 +101,7 @@ function slurm.options(who, value)
         for part in value:sub(7):gmatch "[^,]+" do
             local k, v = part:match "^([%w_]+)=(.+)$"
             if not k then
-                fail(-2, "%s: jobs: %s: name=value is expected behind slurm:, "
+                fail(-2, "%s: jobs: %s: name=value is expected after slurm:, "
                     .. "not '%s'", who, value, part)
             end
             given[k] = v
@@ -468,7 +468,7 @@ function Series:told(text)
             or one.over and now - one.over > LATE then
             self:failed(one, row, gone, again)
         elseif one.unknown and one.unknown > 1 then
-            self:failed(one, { state = "it knows no such task any more" }, gone,
+            self:failed(one, { state = "it no longer knows this task" }, gone,
                 again)
         elseif row and row.state == "PENDING" then
             self.waiting = self.waiting + 1
@@ -609,7 +609,7 @@ function slurm.spread(series, dir, list, order, look, ended, tick, quiet)
     if series.task then
         for _, at in ipairs(order) do
             ended(at, look(list[at]) or { ok = false, result = { code = -6,
-                message = ("its result is not in %s, which it was when this "
+                message = ("its result is not in %s, where it was when this "
                 .. "task was submitted"):format(dir) } })
         end
         return false

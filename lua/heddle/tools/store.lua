@@ -207,8 +207,8 @@ local function work(series, jobs, dir)
         local key = key_of(job, series, at.index)
         if not job or name_of(key) ~= at.name then
             save_error(series, at.name, { code = -2, message = "in its task the "
-                .. "script has another job in this place, or heddle is another "
-                .. "build; what jobs are must follow from the arguments" })
+                .. "script has a different job in this place, or heddle is a "
+                .. "different build; the jobs must follow from the arguments" })
         elseif not load(dir .. "/" .. at.name, key) then
             list[#list + 1] = { at = at, job = job, key = key }
         end

@@ -74,7 +74,7 @@ local function check_numbers(what, name, list, log)
             or log and v <= 0 then
             misuse("%s: %s %s is '%s', and %s is expected", what, name,
                 tostring(k), tostring(v), log
-                and "of a logarithmic axis a number above 0" or "a number")
+                and "a number above 0 on a logarithmic axis" or "a number")
         end
     end
 end
@@ -126,19 +126,19 @@ local function check(kind, o)
             misuse("%s has %d values for %d group%s", what, #s.values,
                 #o.groups, #o.groups == 1 and "" or "s")
         elseif o.groups and s.x then
-            misuse("%s has x, and the chart has groups: one of them says "
-                .. "where values stand", what)
+            misuse("%s has x, and the chart has groups: only one of them "
+                .. "can say where values are", what)
         elseif o.stacked and s.marks then
             misuse("%s has marks, which stacked bars cannot show", what)
         end
         for k, v in pairs((o.stacked or o.cumulative) and s.values or {}) do
             if type(v) == "number" and v < 0 then
-                misuse("%s: value %s is %s, and what adds up is not below 0",
+                misuse("%s: value %s is %s, and values that add up are not below 0",
                     what, tostring(k), tostring(v))
             end
         end
         if type(s.name) ~= "string" then
-            misuse("%s: its name is a text, which the legend has, not a %s",
+            misuse("%s: its name, which the legend shows, is a text, not a %s",
                 what, type(s.name))
         end
     end

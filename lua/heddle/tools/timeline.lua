@@ -127,7 +127,7 @@ function timeline.parse(text)
         if not out then
             out = { path = word }
         elseif not name or name == "path" then
-            return nil, ("behind the path, name=value is expected, not '%s'; "
+            return nil, ("after the path, name=value is expected, not '%s'; "
                 .. "there are %s"):format(word, table.concat(NAMES, ", ", 2))
         else
             out[name] = value

@@ -227,7 +227,7 @@ function touched.machine(o, machine)
     local percent, c = read(o, machine)
     local unit, of = unit_of(c), find(o, machine, c)
     if of == 0 then
-        fail(-2, "the applications touch nothing of which there is a share")
+        fail(-2, "the applications touch nothing, so there is no share of it")
     end
     local share = o.memory:gsub("%s", "")
     local pages = math.max(1, math.ceil(of * percent / 100 / unit - 1e-9)) * unit

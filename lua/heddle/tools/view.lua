@@ -374,7 +374,7 @@ local function add_read(self, r, more, path)
         if p.code == -130 or p.code == -1 then
             error(room, 0)
         end
-        fail(-4, "%s: not all that a result of heddle has is there, or is what "
+        fail(-4, "%s: parts of a result of heddle are missing, or are not what "
             .. "heddle_results(5) says", path)
     end
     return room
@@ -404,8 +404,8 @@ function View:read_store(dir, tags)
         own[#own + 1] = (not tags or tags[name]) and name or nil
     end
     if not tags and #own == 0 then
-        fail(-4, "%s: a folder without results; a store, as out/cache of "
-            .. "experiments, is expected%s", dir, process.list(dir .. "/cache")
+        fail(-4, "%s: a folder without results; a store, such as out/cache "
+            .. "of experiments, is expected%s", dir, process.list(dir .. "/cache")
             and ": " .. dir .. "/cache?" or "")
     end
     for i, name in ipairs(own) do

@@ -179,7 +179,7 @@ list("settings.html", "Settings", "what a machine can be set to, by part: unit, 
     .. "default, range and source of each", { { "settings", true } })
 list("counters.html", "Counters", "what is counted while a simulation runs, by part",
     { { "counters", true } })
-list("histograms.html", "Histograms", "which values came how often, by part",
+list("histograms.html", "Histograms", "how often each value occurred, by part",
     { { "histograms", true } })
 list("machines.html", "Machines", "presets: papers' machines and cards of today, "
     .. "and what each sets", { { "machines" } })

@@ -713,13 +713,13 @@ int hd_core_cfg_check(const void *cfg, const char *name,
                           c->width, c->lanes);
     if (c->subcores == 3 || c->warps % c->subcores != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "core.subcores: %u; 1, 2 or 4 are expected, which "
-                          "divide core.warps (%u)",
+                          "core.subcores: %u; 1, 2 or 4, which divides "
+                          "core.warps (%u), is expected",
                           c->subcores, c->warps);
     if (c->compact && (c->subcores > 1 || c->classes))
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "core.compact: threads change warps; it does not go "
-                          "with %s",
+                          "core.compact: threads change warps; it cannot be "
+                          "combined with %s",
                           c->classes ? "core.classes" : "core.subcores");
     if (c->shared_unit && c->classes)
         return hd_err_set(err, HEDDLE_ECONFIG,

@@ -60,9 +60,9 @@ static void hostmem_settle(struct hd_dispatch *d, uint32_t app, hd_time now,
     if (HD_UNLIKELY(hd_streams_in_flight(d, app))) {
         hd_err_set(d->g->env->err, HEDDLE_EPROGRAM,
                    "application %u (%s): its host frees or allocates buffer %s "
-                   "while launches of its streams have not retired; expected "
-                   "one that waits for them, of the default stream or with "
-                   "sync, before that",
+                   "while launches of its streams have not retired; expected a "
+                   "launch before that which waits for them, of the default "
+                   "stream or with sync",
                    app, src->name, x->name);
         return;
     }

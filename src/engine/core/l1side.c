@@ -76,8 +76,9 @@ void hd_l1side_prefetched(struct hd_core *c, uint64_t vpn, uint32_t app,
 
     if (app != c->app) {
         hd_err_set(g->env->err, HEDDLE_EPOLICY,
-                   "a policy has page 0x%llx of application %u translated for "
-                   "core %u, which is application %u's",
+                   "a policy starts a translation of page 0x%llx of "
+                   "application %u for core %u, which belongs to application "
+                   "%u",
                    (unsigned long long)vpn, app, c->id, c->app);
         return;
     }

@@ -68,7 +68,7 @@ void hd_l1tlb_confirm(struct hd_core *c, uint64_t vpn, uint64_t pfn)
     else if (hd_l1tlb_mapped(c, vpn) != pfn)
         hd_err_set(c->gpu->env->err, HEDDLE_ECHECK,
                    "core %u: its L1 TLB puts page 0x%llx of application %u "
-                   "into frame 0x%llx, the page table does not",
+                   "into frame 0x%llx, but the page table does not",
                    c->id, (unsigned long long)vpn, c->app,
                    (unsigned long long)pfn);
 }

@@ -303,7 +303,7 @@ void hd_warp_barrier(struct hd_core *c, uint32_t w, hd_time t)
         hd_err_set(c->gpu->env->err, HEDDLE_EPROGRAM,
                    "kernel %s, block %llu: a barrier that only some threads of "
                    "the block reach; with core.compact all that have not "
-                   "exited are expected",
+                   "exited are expected to reach it",
                    hd_dispatch_launch(c, b->number)->name,
                    (unsigned long long)hd_block_number(b->number));
     c->count[HD_CORE_BARRIERS]++;

@@ -145,8 +145,8 @@ int hd_compress_check(const struct hd_compress_cfg *cfg, uint32_t line,
         return 0;
     if (!ratios(cfg->ratio, any))
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "compress.ratio: '%s' is not a list of percents from "
-                          "100 to 800 with commas",
+                          "compress.ratio: '%s' is not a list of percentages "
+                          "from 100 to 800, separated by commas",
                           cfg->ratio);
     if (!hd_lcp_line(line))
         return hd_err_set(err, HEDDLE_ECONFIG,

@@ -98,9 +98,10 @@ static int dramkind_give(struct hd_dram_cfg *c, const struct fact *f,
         *field = (uint32_t)n;
     else if (f->way != AS_IS && *field != n)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "dram.%s: %u is set beside dram.kind=%s, which has "
-                          "%llu at clock.dram=%llu; one of both is expected "
-                          "(dram.kind=none: all timings by hand)",
+                          "dram.%s: %u is set together with dram.kind=%s, "
+                          "which has %llu at clock.dram=%llu; only one of the "
+                          "two is expected (dram.kind=none: all timings by "
+                          "hand)",
                           s->name, *field, kind, (unsigned long long)n,
                           (unsigned long long)hz);
     return 0;

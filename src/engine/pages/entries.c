@@ -49,8 +49,8 @@ int hd_ptables_cfg_check(const void *settings, const char *name,
                           bytes);
     if (bytes != 8 && against_entries(cfg) != NULL)
         return hd_err_set(err, HEDDLE_ECONFIG,
-                          "%s.entry_bytes: %u; an entry of level 3 does not "
-                          "stand for 2 MB with it, so %s is expected",
+                          "%s.entry_bytes: %u; with it an entry of level 3 "
+                          "does not map 2 MB, so %s is expected",
                           name, bytes, against_entries(cfg));
     return hd_format_check(cfg, name, err);
 }
@@ -84,9 +84,9 @@ int hd_pt_in_reach(struct hd_ptables *t, const struct hd_pt_job *j,
         return 0;
     return hd_err_set(
         j->err, HEDDLE_ECONFIG,
-        "vm.entry_bytes: %u; page tables of four levels reach an aligned %u GB "
-        "with it, which application %u, allocation %u (%llu bytes at 0x%llx) "
-        "goes beyond: use smaller inputs, or entries of fewer bytes",
+        "vm.entry_bytes: %u; with it page tables of four levels reach an "
+        "aligned %u GB, and application %u, allocation %u (%llu bytes at "
+        "0x%llx) is beyond that: use smaller inputs, or entries of fewer bytes",
         hd_ptables_entry_bytes(t), 1u << (bits + HD_PAGE_SHIFT - 30), j->app,
         j->index, (unsigned long long)j->bytes, (unsigned long long)j->base.v);
 }
@@ -110,7 +110,7 @@ int hd_ptables_may_join(const struct hd_ptables *t, struct heddle_error *err)
         return 0;
     return hd_err_set(err, HEDDLE_ECONFIG,
                       "vm.entry_bytes: %u; a policy answers region_coalesce, "
-                      "and an entry of level 3 does not stand for 2 MB with "
-                      "it, so 8 is expected",
+                      "and an entry of level 3 does not map 2 MB then, so 8 is "
+                      "expected",
                       hd_ptables_entry_bytes(t));
 }

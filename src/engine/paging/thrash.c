@@ -460,8 +460,8 @@ static const char *thrash_wrong(const struct heddle_q_thrash *q, int64_t a)
     if (a == HEDDLE_THRASH_THROTTLE && !q->thrashes)
         return "migrate, gpu or host: only a page that thrashes has periods";
     if (a == HEDDLE_THRASH_THROTTLE && q->exempt == q->by)
-        return "migrate, gpu or host: who is exempt in this period is not "
-               "throttled";
+        return "migrate, gpu or host: the processor that is exempt in this "
+               "period is not throttled";
     return NULL;
 }
 

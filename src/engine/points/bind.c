@@ -159,7 +159,7 @@ static int clear_way(struct hd_slots_registry *r, const struct heddle_policy *p,
         }
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "policies %s and %s both answer %s%s%s: a policy "
-                          "that calls the other can join them",
+                          "that calls the other can combine them",
                           o->by->policy->name, p->name, o->info->name,
                           where[0] ? " of " : "", where);
     }
@@ -397,7 +397,7 @@ static int check_watchers(const struct hd_slots_registry *r,
         if (note == NULL)
             return hd_err_set(err, HEDDLE_EPOLICY,
                               "policy %s: a filter on %s of note %d, which "
-                              "there is not",
+                              "does not exist",
                               p->name, f->field, (int)f->note);
         if (p->watch[f->note] == NULL)
             return hd_err_set(err, HEDDLE_EPOLICY,

@@ -251,7 +251,8 @@ int heddle_recent(heddle_sim *s, const char *name, uint32_t i, uint64_t *out)
                           name, fact->info.i, i, n);
     if (fact->restart != NULL && r->current == NULL)
         return hd_err_set(&r->error, HEDDLE_EPOLICY,
-                          "the fact %s is for epochs (every)", name);
+                          "the fact %s can be read only in an epoch (every)",
+                          name);
     if (fact->restart != NULL &&
         epoch_own(r, HD_OWN_FACT, f, "ask for the fact", name) != 0)
         return r->error.code;

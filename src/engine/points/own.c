@@ -64,8 +64,9 @@ int hd_own_name(struct hd_slots_registry *r, const struct heddle_policy *p,
         i = own->stat.v != NULL ? own_number(own, name, hist) : -1;
         if (i < 0)
             return hd_err_set(err, HEDDLE_EPOLICY,
-                              "policy %s: no room for its counter %s: policies "
-                              "have %d and %d histograms together",
+                              "policy %s: no room for its counter %s: all "
+                              "policies together have at most %d and %d "
+                              "histograms",
                               p->name, o->name, HD_OWN_COUNTERS, HD_OWN_HISTS);
         memcpy(own->name[i], name, sizeof name);
         snprintf(own->text[i][0], sizeof own->text[i][0], "%s", o->unit);

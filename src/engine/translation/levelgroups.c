@@ -32,8 +32,8 @@ struct grouping {
 static int level_malformed(const struct grouping *g)
 {
     return hd_err_set(g->err, HEDDLE_ECONFIG,
-                      "%s.groups: `%s' is no group; 4x10 (four of ten cores), "
-                      "0-9,50 or 0-83/12 is expected",
+                      "%s.groups: `%s' is not a group; 4x10 (four of ten "
+                      "cores), 0-9,50 or 0-83/12 is expected",
                       g->name, g->at);
 }
 

@@ -349,7 +349,7 @@ int hd_subtlb_cfg_check(const void *settings, const char *name,
     for (uint32_t k = 0; k < HD_SUBTLB_CLASSES; k++)
         if ((sub[k] & (sub[k] - 1)) != 0)
             return hd_err_set(err, HEDDLE_ECONFIG,
-                              "%s.%s: %u pages behind a tag are no aligned "
+                              "%s.%s: %u pages behind a tag are not an aligned "
                               "group; 0, 1, 2, 4, 8, 16 or 32 is expected",
                               name, SUBS[k], sub[k]);
     if (sub[0] + sub[1] + sub[2] == 0)

@@ -50,8 +50,8 @@ int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
 
     if (w == NULL)
         return hd_err_set(err, HEDDLE_EPOLICY,
-                          "fill: only in walk_step, walk_done and tlb_fill is "
-                          "there a walk with whose answer a page can come");
+                          "fill: a page can come with the answer of a walk "
+                          "only in walk_step, walk_done and tlb_fill");
     if (app != w->app)
         return hd_err_set(err, HEDDLE_EPOLICY,
                           "fill: page 0x%llx of application %u, but the walk "

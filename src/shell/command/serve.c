@@ -248,7 +248,7 @@ static bool meant_here(struct client *c, const char *line, bool needed)
     n = host_of(host, bytes);
     if (n == SIZE_MAX)
         serve_refuse(c, 400,
-                     "Host: a host and, at will, a port are expected\n");
+                     "Host: a host and, optionally, a port are expected\n");
     else if (!serve_is_here(host, n))
         serve_refuse(c, 403,
                      "the Host is expected to be 127.0.0.1 or localhost\n");

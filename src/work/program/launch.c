@@ -344,8 +344,8 @@ static int launch_check_stream(struct hd_lane_engine *vm,
     if (late != 0)
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
                           "program %s: launch %u (kernel %s, %s%s) waits for "
-                          "event %s, which %s; expected one that a launch "
-                          "before it records",
+                          "event %s, which %s; expected one that an earlier "
+                          "launch records",
                           p->name, number, kernel,
                           l->stream != 0 ? "stream " : "the default stream",
                           l->stream != 0 ? p->stream[l->stream - 1] : "",
@@ -356,8 +356,8 @@ static int launch_check_stream(struct hd_lane_engine *vm,
     if (l->stream != 0 && vm->st->beside)
         return hd_err_set(vm->env->err, HEDDLE_EPROGRAM,
                           "program %s: launch %u (kernel %s, stream %s) has "
-                          "calls next to it; expected them next to one of the "
-                          "default stream",
+                          "calls next to it; only launches of the default "
+                          "stream may have some",
                           p->name, number, kernel, p->stream[l->stream - 1]);
     vm->st->recorded |= l->record;
     return 0;
@@ -680,7 +680,7 @@ static int host_advice(heddle_host *h, uint32_t advice)
     if (advice > HD_HINT_ALL_ADVICE || (advice & both) == both)
         return hd_err_set(h->vm->env->err, HEDDLE_EPROGRAM,
                           "program %s: advice %u; expected a set of bits with "
-                          "one preferred place at most",
+                          "at most one preferred location",
                           h->vm->prog->name, advice);
     return 0;
 }

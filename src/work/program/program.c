@@ -138,8 +138,8 @@ int heddle_program_buffer(heddle_program *p, const char *name,
                           name, (int)type);
     if (p->nbuf == HD_MAX_BUFFERS)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
-                          "program %s, buffer %s: it is one more than the %d "
-                          "buffers that there can be",
+                          "program %s, buffer %s: there are %d buffers "
+                          "already, and can be no more",
                           p->name, name, HD_MAX_BUFFERS);
     if (count == 0 || count > HD_VA_BYTES / width ||
         va + count * width > HD_VA_FIRST + HD_VA_BYTES)
@@ -281,8 +281,8 @@ static int program_name(heddle_program *p, char (*list)[32], uint32_t *n,
         return p->err.code;
     if (*n == most)
         return hd_err_set(&p->err, HEDDLE_EPROGRAM,
-                          "program %s, %s %s: it is one more than the %u that "
-                          "there can be",
+                          "program %s, %s %s: there are %u already, and can be "
+                          "no more",
                           p->name, what, name, most);
     snprintf(list[*n], sizeof list[*n], "%s", name);
     for (uint32_t i = 0; i < *n; i++)

@@ -79,8 +79,8 @@ int heddle_ahead(heddle_workload *workload, uint32_t lanes, uint32_t launch,
 
     if (src->ops->contents == NULL)
         rc = hd_err_set(&err, HEDDLE_EINVAL,
-                        "workload %s: only what the launches of kernel "
-                        "programs leave can be kept",
+                        "workload %s: only the effects of launches of kernel "
+                        "programs can be kept",
                         src->name);
     else
         rc = hd_functional_run(&run, &err);

@@ -684,8 +684,8 @@ int heddle_trace_record(heddle_workload *workload, const char *out,
 
     if (container != NULL && hd_trace_source_times(s) > 1)
         hd_err_set(&err, HEDDLE_EINVAL,
-                   "times: a container has each kernel once; it is for what "
-                   "opens the container");
+                   "times: a container has each kernel once; give this when "
+                   "the container is opened");
     if (err.code == 0 && hd_functional_lanes(&lanes, &err) == 0)
         r.container = hd_container_create(out, &err);
     if (r.container != NULL && container != NULL)

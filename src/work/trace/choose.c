@@ -98,8 +98,9 @@ static int bad_item(const char *name, const char *text, const char *what,
 static int add_item(struct hd_choice *c, const char *text, size_t n,
                     struct heddle_error *err)
 {
-    static const char what[] = "numbers from 1, ranges as 5-8, and regular "
-                               "expressions of names are expected";
+    static const char what[] =
+        "numbers from 1, ranges such as 5-8, and regular expressions of names "
+        "are expected";
     struct item *list = hd_grow(&c->item, c->items, &c->room, sizeof *list);
     bool range;
 
@@ -139,7 +140,7 @@ static int add_blocks(struct hd_choice *c, const char *text,
     if (!scan_range(text, 0, &from, &to, &range) || (range && to < from) ||
         (!range && from == 0))
         return bad_item("blocks", text,
-                        "a number of blocks, or a range of them as 64-127, is "
+                        "a number of blocks, or a range such as 64-127, is "
                         "expected",
                         err);
     c->block = range ? from : 0;

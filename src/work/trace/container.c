@@ -846,9 +846,9 @@ static int read_index(struct hd_container *b, const unsigned char *head,
                           b->io.path, (unsigned long long)size,
                           (unsigned long long)(at + stored));
     if (at + stored != size)
-        return container_bad(b, "there is something behind its index", err);
+        return container_bad(b, "there are bytes after its index", err);
     if (raw > (64 << 10) + stored * 4096 || raw >= 1u << 31)
-        return container_bad(b, "the size of its index (byte 32) cannot be",
+        return container_bad(b, "the size of its index (byte 32) is impossible",
                              err);
     if (read_at(b, stored, at, err) != 0)
         return err->code;
@@ -936,8 +936,8 @@ const unsigned char *hd_container_get(struct hd_container *b, size_t i,
     if (f->mem != NULL)
         return f->mem;
     if (f->raw > limit)
-        return bad_frame(b, i, err,
-                         "%u bytes pass the limit for resident blocks", f->raw);
+        return bad_frame(
+            b, i, err, "%u bytes exceed the limit of resident blocks", f->raw);
     if (read_at(b, f->stored, f->at, err) != 0)
         return NULL;
     p = expand(b, b->io.packed.p, f->stored, f->raw, err);

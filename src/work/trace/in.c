@@ -109,7 +109,7 @@ static int xz_error(struct hd_trace_in *in, lzma_ret r,
 {
     const char *why = r == LZMA_BUF_ERROR ? "the file is cut off"
                       : r == LZMA_MEMLIMIT_ERROR
-                          ? "it wants more than 512 MB to decompress"
+                          ? "it needs more than 512 MB to decompress"
                       : r == LZMA_FORMAT_ERROR ? "not an .xz file"
                                                : "the data is corrupt";
 

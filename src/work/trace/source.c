@@ -770,9 +770,9 @@ static int replay_streams(struct replayer *t, struct heddle_error *err)
                               "trace %s: kernel %u has %s; with `streams' %s",
                               t->source.name, k->id,
                               beside ? "calls of its host next to it"
-                                     : "a stream more",
-                              beside ? "those of the default stream alone may"
-                                     : "32 beside the default one are expected");
+                                     : "a stream too many",
+                              beside ? "only those of the default stream may"
+                                     : "the default one and 32 are the most");
         t->stream[i] = (uint8_t)of;
     }
     for (uint32_t i = 0; i < n; i++) {

@@ -1115,7 +1115,7 @@ static int begin_kernel(struct hd_trace_text *t, struct header *h)
     if (dim == 0 || hd_trace_threads(k) > 2048)
         return hd_err_set(t->err, HEDDLE_EDATA,
                           "%s: a grid of %ux%ux%u blocks of %ux%ux%u threads "
-                          "cannot be",
+                          "is impossible",
                           t->path, k->grid[0], k->grid[1], k->grid[2],
                           k->block[0], k->block[1], k->block[2]);
     if (k->name == NULL)
