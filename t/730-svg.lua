@@ -228,7 +228,7 @@ tap.raises(function()
         x = { 0, 1 } } } }
 end, "x 1 is '0', and a number above 0", "0 on a logarithmic axis")
 tap.raises(function() H.svg.lines { series = { { values = { 1 } } } } end,
-    "its name is a text", "a series without a name")
+    "which the legend shows, is a text", "a series without a name")
 
 -- One list of series as bars, as lines, and on each other.
 local both = { groups = { 64, 128, 8192 }, mark = "paper", series = {
