@@ -21,6 +21,8 @@
 -- EPYC, from an empty store (the page says so of each run): 100 minutes of two.  Of
 -- its 44 claims 9 match, 5 are near and 13 of 23 go the paper's way; 47.5 of 63 pairs
 -- are in its order; 66 are not scored, since they have fewer sets than the paper.
+-- Of the 8 of figures 3, 8 and 11 on the text's own latencies (variant=literal) one
+-- matches and one is near; 2 of 6 directions, 10 of 18 pairs.
 -- MESC's 45 (only=mesc): 24 match, 4 are near, 22 of 23 directions, 24.5 of 30 pairs.
 -- ETC's 16 (only=etc): none matches, 3 are near, 7 of 13 directions, 21 of 30 pairs.
 -- Each row is in scores/, a file a paper.  MESC takes 16 minutes of two cores, ETC 25;
