@@ -10,7 +10,7 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local etc = scenarios.of("etc", { other = { common = true },
-    more = "programs=BICG memory=50" })
+    more = "programs=BICG size=T memory=50" })
 etc:all(16)
 etc:again "fig13"
 local bl = etc.said.fig13:match "BICG +50 %% +([%d.]+)"

@@ -107,7 +107,7 @@ local INPUTS = {
 
 --- A program of that name, in the inputs of the run.
 local function program(x, name)
-    local options = { size = ETC.size }
+    local options = { size = x.size }
     for k, v in pairs((INPUTS[x.arg.inputs] or {})[name] or {}) do
         options[k] = v
     end
@@ -138,6 +138,7 @@ function common.open(figure, class, title, few)
         programs = "", -- names, separated by commas; "": those of the scale
         unit = "2M",   -- what leaves at once: 4K, 64K, 2M
         memory = "",   -- percent of what is touched, separated by commas
+        size = "",     -- T, S, M, ...; "": that of the paper's footprints, S
         inputs = "papers", -- papers, padded: sizes that are no powers of two
         variant = experiment.FIRST,
     })
@@ -150,6 +151,7 @@ function common.open(figure, class, title, few)
                 ["l2cache.slice_hash"] = "ipoly", ["l2cache.set_hash"] = "ipoly" } },
         } }
     x.programs, x.shares = {}, {}
+    x.size = arg.size ~= "" and arg.size or ETC.size
     if type(few) == "string" and arg.programs == "" and arg.scale ~= "full" then
         arg.programs = few
     end
@@ -243,7 +245,7 @@ end
 -- mean share of the touched pages that is in use at a time (a column of the
 -- picture), and what else the survey says.
 function common.footprint(x, name)
-    local row = characterise.measure(name, { size = ETC.size, machine = "etc",
+    local row = characterise.measure(name, { size = x.size, machine = "etc",
         timed = false, picture = true })
     local p, used, rows, n = row.survey.picture, 0, {}, 0
     for c = 1, p.columns do
@@ -264,7 +266,7 @@ end
 function common.survey(x)
     local out = {}
     for i, name in ipairs(x.programs) do
-        local row = characterise.measure(name, { size = ETC.size,
+        local row = characterise.measure(name, { size = x.size,
             machine = "etc", timed = false })
         local pages, n = 0, 0
         for _, k in ipairs(row.survey.kernels) do

@@ -37,7 +37,7 @@ end
 
 --- Whether it ran, and what it printed.
 function Paper:run(name, words)
-    return files.command(("%s run scenarios/%s/%s.lua scale=quick jobs=2 "
+    return files.command(("%s run scenarios/%s/%s.lua scale=quick jobs=1 "
         .. "out=%s cache=%s/cache %s %s"):format(HEDDLE, self.paper, name,
         self.dir, self.dir, self.more, words or self.words[name] or ""))
 end
