@@ -221,7 +221,8 @@ runs[#runs + 1] = { machine = H.machine("mosaic") { ["core.count"] = 4,
     ["compress.ratio"] = "200" }, apps = { whole.touch(4, 512 << 10, "load") },
     policies = { { use = "mosaic" } } }
 
--- The driver, with a small buffer and few faults a core.
+-- The driver, with a small buffer and few faults a core; little further on its pages
+-- chase one another, which takes long.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["vm.paging"] = "fault", ["uvm.mode"] = "driver", ["uvm.fault_buffer"] = 6,
     ["uvm.perf_fault_batch_count"] = 6, ["uvm.host_mapped"] = true,
@@ -232,7 +233,7 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(NARROW):with {
     ["uvm.perf_fault_replay_update_put_ratio"] = 10,
     ["uvm.base_latency"] = 100, ["l1tlb.mshrs"] = 32, ["l2tlb.mshrs"] = 32 },
     apps = { H.app("GUP", { size = "S" }), tiny "BP" },
-    policies = { everything } }
+    policies = { everything }, budget = 2800 }
 
 -- Pages that are used on the host, until they have been often enough.
 for _, count in ipairs { true, false } do

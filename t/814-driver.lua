@@ -17,7 +17,8 @@ local ROUND = whole.join(whole.ROUND, { ["vm.paging"] = "fault",
     ["uvm.base_latency"] = BASE, ["uvm.block_latency"] = BLOCK,
     ["uvm.interrupt_latency"] = 0, ["uvm.fault_interval"] = 0,
     ["uvm.page_latency"] = 0, ["uvm.evict_latency"] = 0,
-    ["uvm.perf_thrashing_enable"] = false, ["l2cache.queue_latency"] = 0 })
+    ["uvm.perf_thrashing_enable"] = false, ["l2cache.queue_latency"] = 0,
+    ["vm.memory_bytes"] = 256 << 20 })
 local near = whole.near
 
 local function run(apps, settings, policy)

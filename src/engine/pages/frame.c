@@ -221,6 +221,12 @@ uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame)
     return o == NULL ? 0 : *o;
 }
 
+bool hd_frames_fresh(const struct hd_frames *f, uint64_t big)
+{
+    return f->whole[big] == 0 &&
+           f->owners[big * HD_LARGE_PAGES / PIECE] == HD_NONE;
+}
+
 /* ---- frames of 2 MB ------------------------------------------------------ */
 
 int hd_bigframes_open(struct hd_bigframes *b, struct hd_arena *arena,

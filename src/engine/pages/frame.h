@@ -74,6 +74,10 @@ static inline bool hd_frame_written(const struct hd_frames *f, uint64_t frame)
 /* The owner of a frame, 0 if it is free. */
 uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame);
 
+/* True when no frame of that one of 2 MB, nor of those near it, was ever taken by
+ * itself, and it is not taken whole: all are free. */
+bool hd_frames_fresh(const struct hd_frames *f, uint64_t big);
+
 static inline uint64_t hd_frames_used(const struct hd_frames *f)
 {
     return f->count[0];

@@ -117,6 +117,8 @@ static struct hd_bigframe recount(const struct hd_ptables *t, uint64_t big)
     struct hd_bigframe g = {.used = 0};
     uint64_t i = big * HD_LARGE_PAGES, end = i + HD_LARGE_PAGES;
 
+    if (hd_frames_fresh(&t->frames, big))
+        return g;
     for (; i < end && i < t->frames.frames; i++) {
         uint32_t o = hd_frames_owner(&t->frames, i), app = HD_OWNER_FOREIGN;
         struct hd_xlate x;
@@ -299,10 +301,15 @@ void hd_ptables_check(void *self, uint32_t instance, struct heddle_error *err)
                        (unsigned long long)t->s->pages[app],
                        (unsigned long long)t->s->large[app][1]);
     }
-    for (uint64_t f = 0; f < t->frames.frames; f++) {
-        uint32_t o = hd_frames_owner(&t->frames, f);
-        owned += o != 0;
-        foreign += o == HD_PT_FOREIGN;
+    for (uint64_t b = 0; b < t->big.n; b++) {
+        uint64_t f = b * HD_LARGE_PAGES, end = f + HD_LARGE_PAGES;
+        if (hd_frames_fresh(&t->frames, b))
+            continue;
+        for (; f < end; f++) { /* past the last there is none */
+            uint32_t o = hd_frames_owner(&t->frames, f);
+            owned += o != 0;
+            foreign += o == HD_PT_FOREIGN;
+        }
     }
     all += foreign + t->s->kept + t->s->in_flight + t->s->evicting -
            t->s->host_mapped;
