@@ -128,7 +128,7 @@ local function gather(sim)
 end
 
 for _, extra in ipairs {
-    {}, { ["vm.page"] = "64K", ["peers.latency"] = 9 },
+    {}, { ["vm.page"] = "64K", ["peers.latency"] = 9, ["walktable.bytes"] = 8192 },
     { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },

@@ -83,6 +83,7 @@ local ROWS = {
     warp_pick = {}, warp_limit = {}, block_place = {}, core_partition = {},
     core_throttle = {}, app_classify = {},
     tlb_peer = { settings = { ["peers.latency"] = 4 } },
+    walk_address = { settings = { ["walktable.bytes"] = 4096 } },
     thread_join = { apps = { "BFS2" }, settings = { ["core.compact"] = true,
         ["sim.budget"] = 0 } },
 }

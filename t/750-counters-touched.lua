@@ -285,6 +285,11 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     policies = { { name = "first", tlb_peer = function(q)
         return q.core ~= 0 and 0 or q.vpn % 2 == 0 and q.cores or nil end } } }
 
+-- Walks that read a table of the policy's: of each end.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
+    ["walktable.bytes"] = 4096 }, apps = { whole.random(32, 60, 1) },
+    policies = { whole.reader() } }
+
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["fill.queue"] = 3 }, apps = { whole.random(32, 60, 1) },

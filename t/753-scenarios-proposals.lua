@@ -4,7 +4,7 @@
 Pinned: what lib/scenarios.lua says of each; of neighbours that were asked for each has
 one fate; a walker that steals loses nothing against a partition for the application
 that misses less, and the slower of two is better off with owners than without; L1 TLBs
-find what they lack in each other; entries come back after an eviction; scenarios find
+find what they lack in each other; entries come back after an eviction; a hashed table has one read a walk; scenarios find
 policies wherever they are run.
 
 SPDX-License-Identifier: MIT
@@ -18,8 +18,8 @@ local of = scenarios.of("proposals", { other = { common = true },
     words = { pte_line = "programs=BICG,GUP" .. short,
         shortest_walks = "programs=BFS2,GUP" .. short,
         dws = "pairs=HISTO_GUP" .. short, valkyrie = "programs=MM" .. short,
-        depot = "programs=GUP" .. short } })
-of:all(5)
+        depot = "programs=GUP" .. short, fs_hpt = "programs=GUP" .. short } })
+of:all(6)
 local asked, fates = of.said.pte_line:match
     "neighbours asked for[^\n]-(%d+) pages.-one fate each[^\n]-(%d+) pages"
 tap.ok(asked and asked == fates and tonumber(asked) > 1000, "neighbours have one fate",
@@ -35,6 +35,8 @@ local hit = of.said.valkyrie:match "MM +Valkyrie +[%d.]+ +%d+ +(%d+)"
 tap.ok(hit and tonumber(hit) > 10, "L1 TLBs have what others lack", hit)
 local back = of.said.depot:match "GUP +DEPOT[^\n]-(%d+) +%d+ *\n"
 tap.ok(back and tonumber(back) > 0, "entries come back", back)
+local reads = of.said.fs_hpt:match "GUP +hashed +[%d.]+ +%d+ +[%d.]+ +[%d.]+ +([%d.]+)"
+tap.ok(reads and tonumber(reads) < 1.1, "a hashed table has one read a walk", reads)
 local ok, text = of:run("dws", "pairs=NONE_SUCH" .. short)
 tap.ok(not ok and text:find "pair", "a pair that is none", text)
 

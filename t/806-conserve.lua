@@ -479,6 +479,23 @@ do
     sim:close()
 end
 
+-- Walks end with the policy's table, behind it, or above the leaf; each of its reads is
+-- one of a walk.
+do
+    local sim = whole.sim({ "CONS", "GUP" }, whole.join(whole.SMALL, {
+        ["walktable.bytes"] = 8192, ["sim.budget"] = 30000 }), { check = true })
+    sim:use(whole.reader())
+    sim:run()
+    local c, walk = sim:counters().walktable, sim:counters().walk
+    tap.ok(c.found > 0 and c.fell > 0 and c.short > 0
+        and c.found + c.fell + c.short <= walk.walks + 64
+        and c.found + c.fell <= c.reads and c.reads <= walk.references_level4 + 64,
+        "walks that read a table", ("%d %d %d of %d"):format(c.found, c.fell, c.short,
+        walk.walks))
+    touch(sim)
+    sim:close()
+end
+
 -- Of misses that ask another core's L1 TLB each has one fate, and the level below sees
 -- what peers do not have.
 do

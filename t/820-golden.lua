@@ -265,6 +265,9 @@ for _, p in ipairs(core.points()) do
     if p.name == "tlb_peer" then
         settings = { ["peers.latency"] = 12 }
     end
+    if p.name == "walk_address" then
+        settings = { ["walktable.bytes"] = 16384 }
+    end
     if p.name == "page_compress" then
         settings = { ["compress.enable"] = true }
     end

@@ -41,6 +41,7 @@ local FAULTS = { ["vm.paging"] = "fault", ["link.latency"] = 300,
     ["vm.table_frames"] = 1900, ["evict.unit"] = "64K" }
 local WANTS = {
     thread_join = { ["core.compact"] = true }, tlb_peer = { ["peers.latency"] = 20 },
+    walk_address = { ["walktable.bytes"] = 8192 },
     page_compress = whole.join(FAULTS, { ["compress.enable"] = true }),
     migrate = whole.join(FAULTS, { ["remote.access"] = "remote" }),
     thrash = whole.join(FAULTS, { ["fault.thrashing"] = "refault" }),

@@ -247,6 +247,7 @@ enum heddle_point {
     HEDDLE_POINT_app_classify,
     HEDDLE_POINT_thrash,
     HEDDLE_POINT_tlb_peer,
+    HEDDLE_POINT_walk_address,
     HEDDLE_POINT_COUNT
 };
 
@@ -876,6 +877,37 @@ struct heddle_q_tlb_peer {
     uint64_t warp; /* warp in its core */
     uint64_t vpn; /* virtual page */
     uint64_t pc; /* program counter of the instruction that missed first */
+};
+
+/* walk_address (warm, walk): asked when a walker is about to read an entry,
+ * after the walk cache and walk_step, and there is memory for a policy's
+ * table (walktable.bytes). Answer (VALUE, 0 to entries): 0: read what the
+ * page table says; n: the n-th entry of the policy's table; Lua: `ends` is a
+ * second result, true or false. */
+struct heddle_q_walk_address {
+    uint64_t app; /* application */
+    uint64_t vpn; /* virtual page to translate */
+    uint64_t page; /* first virtual page of its page, as large as that is */
+    /* level that the page table would have read: 1 root .. 4 leaf
+     * (vm.format: more) */
+    uint64_t level;
+    /* level of the leaf entry: 4, or 3 for a 2 MB page (vm.format) */
+    uint64_t leaf;
+    uint64_t made; /* reads that this walk has made */
+    uint64_t probes; /* of them, reads of the policy's table */
+    uint64_t address; /* physical address of the page table's entry */
+    /* of the one that would be read after it; 0: it is the leaf's */
+    uint64_t next;
+    /* entries of the policy's table; 0: this walk may read it no more
+     * (walktable.reads) */
+    uint64_t entries;
+    uint64_t core; /* core of the first requester, or that a policy named */
+    /* program counter of the first requester's instruction; 0: a policy
+     * started the walk */
+    uint64_t pc;
+    /* 0; C: may be set to 1: the walk has its translation with this read;
+     * else another follows, unless it is the leaf's */
+    uint64_t ends;
 };
 
 /* ---- notes ------------------------------------------------------------ */

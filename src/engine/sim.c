@@ -299,6 +299,7 @@ static int build_translation(heddle_sim *s)
     w.bypass = &m->bypass;
     w.prefetch = &m->prefetch;
     w.fill = &m->fill;
+    w.walktable = &m->walktable;
     w.levels[0] = &m->utlb1;
     w.levels[1] = &m->utlb2;
     w.levels[2] = &m->utlb3;

@@ -42,6 +42,10 @@ local SPECIAL = {
         local peer = draw(s, q.cores + 1)
         return peer ~= q.core and peer or nil
     end,
+    walk_address = function(q, s)
+        local n = draw(s, 2) == 0 and draw(s, q.entries + 1) or 0
+        return n, draw(s, 4) == 0
+    end,
     thrash = function(q, s)
         local can = { "migrate" }
         if q.by == "gpu" then can[#can + 1] = "gpu" end

@@ -73,6 +73,18 @@ function whole.filler()
         end } }
 end
 
+--- A policy of whose walks some end with its table, some behind it in the page table,
+-- some above the leaf.
+function whole.reader()
+    return { name = "reader", walk_address = function(q)
+        local kind = q.vpn % 4
+        if kind == 3 then return nil end
+        if kind == 2 then return 0, q.level == 2 end
+        if q.probes < q.made or kind < q.probes then return 0 end
+        return 1 + q.vpn % q.entries, kind == 0
+    end }
+end
+
 --- A function that makes such a simulation, with policies { what, options }.
 function whole.maker(names, settings, options, policies)
     return function()

@@ -938,6 +938,24 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     return t;
 }
 
+int hd_ptables_keep(struct hd_ptables *t, uint64_t bytes, hd_pa *at,
+                    struct heddle_error *err)
+{
+    uint64_t n = bytes / HD_PAGE_BYTES;
+
+    if (bytes % HD_PAGE_BYTES != 0 || n >= t->table_frames)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "walktable.bytes: %llu; a multiple of %u is "
+                          "expected, below the %llu bytes of page tables "
+                          "(vm.table_frames = %u)",
+                          (unsigned long long)bytes, (unsigned)HD_PAGE_BYTES,
+                          (unsigned long long)t->table_frames * HD_PAGE_BYTES,
+                          t->table_frames);
+    t->table_frames -= (uint32_t)n;
+    at->v = (t->first_table + t->table_frames) * HD_PAGE_BYTES;
+    return 0;
+}
+
 /* For questions by frame, in memory's events. */
 static uint32_t owner_of(void *self, uint64_t frame)
 {

@@ -303,6 +303,8 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
         m->prefetch_cfg = *w->prefetch;
     if (w->fill != NULL)
         m->fill_cfg = *w->fill;
+    if (w->walktable != NULL)
+        m->walktable_cfg = *w->walktable;
     if (w->msc != NULL)
         m->msc_cfg = *w->msc;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
@@ -352,7 +354,8 @@ static void mmu_bound(void *self)
                m->pwc_cfg.mode.kind == HD_OFF && m->walk_cfg.batch == 1 &&
                m->tlb_cfg.sub_ways == 0 &&
                hd_recip_up(m->per_tick, m->w.memory_back) == m->w.memory_back &&
-               !m->step.bound && m->watched[HEDDLE_NOTE_walk_read] == 0;
+               !m->step.bound && !m->address.bound &&
+               m->watched[HEDDLE_NOTE_walk_read] == 0;
     for (uint32_t i = 0; i < m->units; i++) {
         hd_tlb_bound(&m->unit[i].tlb);
         hd_tlb_bound(&m->unit[i].bypass);
@@ -366,7 +369,7 @@ static int mmu_open_units(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
     uint32_t n = m->units;
-    struct hd_stat tlb, bypass, pwc, msc, own, walk, fill;
+    struct hd_stat tlb, bypass, pwc, msc, own, walk, fill, table;
     int rc = 0;
 
     tlb = hd_stats_group_by_launch(st, &hd_rows_l2tlb, n);
@@ -377,6 +380,7 @@ static int mmu_open_units(struct hd_mmu *m)
     msc = hd_stats_group(st, &hd_rows_msc, n);
     m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
     fill = hd_stats_group(st, &hd_rows_fill, n);
+    table = hd_stats_group(st, &hd_rows_walktable, n);
     mmu_open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
@@ -387,8 +391,9 @@ static int mmu_open_units(struct hd_mmu *m)
         u->stat = own;
         u->walk_stat = walk;
         u->fill_stat = fill;
+        u->table_stat = table;
     }
-    return rc;
+    return rc == 0 ? hd_walktable_open(m) : rc;
 }
 
 /* There is a level of uTLBs. */

@@ -38,7 +38,7 @@
  * requests go to the far-fault station (nonresident.c, paging/fault.c).
  *
  * Mechanisms of later proposals have files of their own: several walks a walker
- * at once (batch.c), head PTEs and extra reads after the answer (subregions.c),
+ * at once (batch.c), where a policy has it read (variants/walktable.c), head PTEs and extra reads after the answer (subregions.c),
  * the requesters that a walk has answered (requesters.c); functional warming
  * (warm.c), inspection and checks (look.c).
  *
@@ -155,6 +155,8 @@ HD_HOT void hd_ptw_take(struct hd_unit *u, hd_time now, uint32_t walk)
     w->share = HD_NONE;
     w->spared = 0;
     w->bits = 0;
+    if (HD_UNLIKELY(u->aim != NULL))
+        u->aim[walk] = (struct hd_walk_aim){0};
     if (u->batch != NULL) {
         walk_queue(u, walk);
         walk_waits(u);
@@ -311,6 +313,18 @@ HD_HOT void hd_ptw_send(struct hd_unit *u, hd_time now, uint32_t walk)
     hd_walk_send_read(m, now, w->pte[w->level - 1], w->level, q, r, u->ticket);
 }
 
+/* The read of w->level leaves, or one of a policy's table. */
+static HD_HOT void walk_read(struct hd_unit *u, hd_time now, uint32_t walk)
+{
+    if (HD_UNLIKELY(u->m->address.bound))
+        hd_walktable_aim(u, &u->walk[walk], &u->aim[walk],
+                         hd_walk_core(u, walk), hd_walk_pc(u, walk));
+    if (HD_LIKELY(u->batch == NULL))
+        hd_ptw_send(u, now, walk);
+    else
+        hd_batch_want(u, now, walk);
+}
+
 /* Continues from w->level at t, not before now: passes the levels that need no
  * read, then has the read sent, or the walk done. */
 static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
@@ -333,10 +347,8 @@ static HD_HOT void walk_next(struct hd_unit *u, hd_time now, uint32_t walk,
         hd_walk_post(u, t, what, walk);
     else if (what == HD_PTW_DONE)
         walk_done(u, now, walk);
-    else if (u->batch == NULL)
-        hd_ptw_send(u, now, walk);
     else
-        hd_batch_want(u, now, walk);
+        walk_read(u, now, walk);
 }
 
 static HD_HOT void walk_descend(struct hd_unit *u, hd_time now, uint32_t walk)
@@ -392,7 +404,7 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
     const struct hd_walk *of = &u->walk[walk];
 
     hd_walk_count_for(u, walk);
-    if (hd_pwc_on(&u->pwc))
+    if (hd_pwc_on(&u->pwc) && (u->aim == NULL || !u->aim[walk].table))
         hd_pwc_fill(&u->pwc, of->app, of->vpn, u->m->read[of->level].level,
                     u->m->read[of->leaf].level, of->pte[of->level - 1]);
     if (HD_UNLIKELY(u->s->open == of->batch + 1)) /* the batch's first read */
@@ -402,6 +414,11 @@ static HD_HOT void walk_entry(struct hd_unit *u, hd_time now, uint32_t walk)
         share = w->share; /* it may end at once */
         hd_walk_count_for(u, walk);
         w->state = HD_WALK_RUNS;
+        if (HD_UNLIKELY(u->aim != NULL) &&
+            !hd_walktable_read(u, w, &u->aim[walk])) {
+            walk_read(u, now, walk);
+            continue;
+        }
         w->level++;
         walk_next(u, now, walk, now);
     }
@@ -436,10 +453,8 @@ HD_HOT void hd_ptw_serve(void *self, hd_time now, uint32_t what, uint32_t walk,
         hd_batch_read(u, now, walk);
     else if (what == HD_PTW_EXTRA)
         hd_subregions_read(u, now, walk);
-    else if (u->batch == NULL)
-        hd_ptw_send(u, now, walk);
     else
-        hd_batch_want(u, now, walk);
+        walk_read(u, now, walk);
     hd_treq_count_for(u->m->w.treqs, HD_NONE);
 }
 

@@ -36,6 +36,12 @@ enum hd_fill_stat {
     HD_FILL_STATS
 };
 
+enum hd_walktable_stat {
+#define HD_COUNTERS_OF "variants/walktable.def"
+#include "kit/rows.h"
+    HD_WALKTABLE_STATS
+};
+
 enum hd_walk_state {
     HD_WALK_FREE,
     HD_WALK_WAITS, /* for a walker */
@@ -84,6 +90,16 @@ struct hd_fill {
     uint64_t vpn;
     uint32_t walk;
     uint16_t core, to; /* to: enum heddle_translate_to */
+};
+
+/* Where a walk reads, if a policy says so (variants/walktable.c). */
+struct hd_walk_aim {
+    hd_pa leaf;    /* while it reads the policy's table: the page table's entry
+                      whose place in hd_walk.pte that has .. */
+    uint8_t level; /* .. and the read that is still to be made */
+    uint8_t table; /* 1: it does so now */
+    uint8_t ends;  /* 1: it ends with the read under way */
+    uint32_t made, probes; /* reads so far; of them, of the table */
 };
 
 /* The walks that a walker has at once (walk.batch). */
@@ -138,6 +154,8 @@ struct hd_unit {
     struct hd_numbers batches;
     struct hd_prefetch *prefetches; /* arena: [prefetch.queue] */
     struct hd_fill *wanted;         /* arena: [fill.queue]; NULL: none */
+    struct hd_walk_aim *aim;        /* arena: [miss entry]; NULL: walks read
+                                       what the page table says */
     uint32_t instance, rank, input_rank, in_room, prefetch_rank;
     const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
@@ -146,7 +164,7 @@ struct hd_unit {
     struct hd_tlb tlb, bypass;
     struct hd_pwc pwc;
     struct hd_subregions subs;
-    struct hd_stat stat, walk_stat, fill_stat; /* rows `instance` */
+    struct hd_stat stat, walk_stat, fill_stat, table_stat; /* rows `instance` */
 };
 
 #define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
@@ -179,7 +197,7 @@ struct hd_mmu {
     uint32_t probes; /* look-ups of a request that misses: of the large array
                         (l2tlb.serial), entries of subregions, all others */
     struct hd_mmu_wiring w;
-    struct hd_slot fill, step, pick, reference;
+    struct hd_slot fill, step, pick, reference, address;
     struct hd_unit *asking; /* the unit with a walk of which a policy is asked
                                or told; NULL: none */
     uint32_t asking_for;    /* that walk */
@@ -190,6 +208,9 @@ struct hd_mmu {
     struct hd_bypass_cfg bypass_cfg;
     struct hd_prefetch_cfg prefetch_cfg;
     struct hd_fill_cfg fill_cfg;
+    struct hd_walktable_cfg walktable_cfg;
+    hd_pa table_at; /* of a policy (variants/walktable.c) .. */
+    uint64_t table_entries;
     struct hd_stat prefetch_stat;
     struct hd_levels *levels; /* of uTLBs above the unit; NULL: none */
     hd_time never;
@@ -334,6 +355,19 @@ int hd_fill_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
 void hd_fill_answer(struct hd_unit *u, hd_time now, uint32_t walk);
 void hd_fill_look(void *mmu, uint32_t unit, struct heddle_visitor *v);
 void hd_fill_check(void *mmu, uint32_t unit, struct heddle_error *err);
+
+/* ---- variants/walktable.c ----------------------------------------------- */
+
+/* Keeps memory for the table and offers walk_address, if there is to be one: 0
+ * or an error. */
+int hd_walktable_open(struct hd_mmu *m);
+/* A walk is about to read: a policy says where.  `a` is all zero when a walk
+ * begins. */
+void hd_walktable_aim(const struct hd_unit *u, struct hd_walk *w,
+                      struct hd_walk_aim *a, uint32_t core, uint32_t pc);
+/* It has read; false: its level is still to be read. */
+bool hd_walktable_read(const struct hd_unit *u, struct hd_walk *w,
+                       struct hd_walk_aim *a);
 
 /* ---- variants/pick.c ---------------------------------------------------- */
 

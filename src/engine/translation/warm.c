@@ -13,11 +13,27 @@
  */
 #include "walk.h"
 
+/* What the read of a walk's level leaves behind in the caches. */
+static void warm_read(const struct hd_unit *u, const struct hd_walk *w)
+{
+    const struct hd_mmu *m = u->m;
+    struct hd_req r = {.pa = w->pte[w->level - 1],
+                       .kind = HD_REQ_WALK,
+                       .app = w->app,
+                       .warp = HD_NO_WARP,
+                       .level = m->read[w->level].memory,
+                       .flags = m->read_flags,
+                       .bytes = m->read[w->level].bytes};
+
+    m->w.memory.warm(m->w.memory.self, &r);
+}
+
 /* What a walk for a request leaves behind. */
 static void warm_walk(struct hd_unit *u, const struct hd_treq *q)
 {
     const struct hd_mmu *m = u->m;
     struct hd_walk w = {.vpn = q->vpn, .app = q->app, .level = 1};
+    struct hd_walk_aim a = {0};
     bool physical = hd_walk_by_address(u);
 
     if (m->walk_cfg.mode.kind != HD_FULL)
@@ -29,21 +45,16 @@ static void warm_walk(struct hd_unit *u, const struct hd_treq *q)
         w.level = (uint8_t)(w.cached + 1);
     }
     for (; w.level <= w.leaf; w.level++) {
-        hd_pa pte = w.pte[w.level - 1];
-        struct hd_req r = {.pa = pte,
-                           .kind = HD_REQ_WALK,
-                           .app = w.app,
-                           .warp = HD_NO_WARP,
-                           .level = m->read[w.level].memory,
-                           .flags = m->read_flags,
-                           .bytes = m->read[w.level].bytes};
-
         if (hd_walk_spared(u, &w, HD_NONE, q->pc, physical))
             continue;
-        m->w.memory.warm(m->w.memory.self, &r);
-        if (hd_pwc_on(&u->pwc))
-            hd_pwc_fill(&u->pwc, w.app, w.vpn, m->read[w.level].level,
-                        m->read[w.leaf].level, pte);
+        do {
+            if (HD_UNLIKELY(m->address.bound))
+                hd_walktable_aim(u, &w, &a, q->core, q->pc);
+            warm_read(u, &w);
+            if (hd_pwc_on(&u->pwc) && !a.table)
+                hd_pwc_fill(&u->pwc, w.app, w.vpn, m->read[w.level].level,
+                            m->read[w.leaf].level, w.pte[w.level - 1]);
+        } while (!hd_walktable_read(u, &w, &a));
     }
 }
 
