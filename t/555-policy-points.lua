@@ -111,6 +111,7 @@ local function chaos()
         local peer = math.random(0, q.cores)
         return peer ~= q.core and peer or q.cores
     end
+    policy.tlb_group = function(q) return math.random(0, q.whole), math.random(0, 255) end
     policy.every = { 5000, function() end } -- tokens is asked at epochs
     return policy
 end
@@ -129,6 +130,7 @@ end
 
 for _, extra in ipairs {
     {}, { ["vm.page"] = "64K", ["peers.latency"] = 9, ["walktable.bytes"] = 8192 },
+    { ["groups.most"] = 9, ["groups.l1"] = 3 },
     { ["l2tlb.mode"] = "off", ["bypass.entries"] = 0 },
     { ["l1tlb.large_entries"] = 4, ["l2tlb.large_entries"] = 8,
       ["vm.page"] = "2M", ["core.scheduler"] = "lrr" },
@@ -159,6 +161,9 @@ for _, extra in ipairs {
             local k = math.random(0, q.n)
             return k > 0 and q.joined[k] == 0 and k or 0
         end
+    end
+    if extra["groups.most"] then -- pages of 4 KB
+        dice.page_size = nil
     end
     if extra["vm.memory_bytes"] then -- a page of 64 KB may never find a place
         dice.page_size = nil

@@ -84,6 +84,7 @@ local ROWS = {
     core_throttle = {}, app_classify = {},
     tlb_peer = { settings = { ["peers.latency"] = 4 } },
     walk_address = { settings = { ["walktable.bytes"] = 4096 } },
+    tlb_group = { settings = { ["groups.most"] = 4 } },
     thread_join = { apps = { "BFS2" }, settings = { ["core.compact"] = true,
         ["sim.budget"] = 0 } },
 }

@@ -290,6 +290,11 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["walktable.bytes"] = 4096 }, apps = { whole.random(32, 60, 1) },
     policies = { whole.reader() } }
 
+-- Groups of pages in an entry, with marks.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
+    ["groups.most"] = 9, ["groups.l1"] = 2 }, apps = { whole.random(32, 60, 1) },
+    policies = { whole.grouper() } }
+
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["fill.queue"] = 3 }, apps = { whole.random(32, 60, 1) },

@@ -230,7 +230,7 @@ end
 
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
 -- later proposals are counted apart.
-for folder, most in pairs { engine = 56400, ["engine/variants"] = 1000,
+for folder, most in pairs { engine = 56500, ["engine/variants"] = 1100,
     policies = 3600, work = 19950, shell = 14050 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
@@ -241,7 +241,7 @@ end
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,740 what is reached: 6,000, and 2,740 of headers
+-- budget of both lists together, 8,765 what is reached: 6,005, and 2,760 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
@@ -251,12 +251,12 @@ local private = lines_of [[
     core/issue.h core/l1tlbstate.h core/l1dstate.h translation/unit.h
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
-fewer(stations, 6000, "the ten plain stations")
-fewer(stations + private, 8750, "the ten plain stations and their private headers")
+fewer(stations, 6010, "the ten plain stations")
+fewer(stations + private, 8770, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 20,920 what is reached: the whole of each file counts, however
+-- are the budget, 20,985 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h
@@ -275,7 +275,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20930, "the files of a cold load")
+fewer(lines_of(PATH), 20990, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

@@ -496,6 +496,20 @@ do
     sim:close()
 end
 
+-- Groups are of two pages and more, for walks each; marks in other lines are some of them.
+do
+    local sim = whole.sim({ "CONS", "GUP" }, whole.join(whole.SMALL, {
+        ["groups.most"] = 9, ["groups.l1"] = 2, ["sim.budget"] = 30000 }), { check = true })
+    sim:use(whole.grouper())
+    sim:run()
+    local g, walk = sim:counters().groups, sim:counters().walk
+    tap.ok(g.formed > 0 and g.formed <= walk.walks and g.pages >= 2 * g.formed
+        and g.marks > 0 and g.apart > 0 and g.apart < g.marks, "groups of pages",
+        ("%d %d %d %d"):format(g.formed, g.pages, g.marks, g.apart))
+    touch(sim)
+    sim:close()
+end
+
 -- Of misses that ask another core's L1 TLB each has one fate, and the level below sees
 -- what peers do not have.
 do

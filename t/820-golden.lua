@@ -268,6 +268,9 @@ for _, p in ipairs(core.points()) do
     if p.name == "walk_address" then
         settings = { ["walktable.bytes"] = 16384 }
     end
+    if p.name == "tlb_group" then
+        settings = { ["groups.most"] = 9, ["groups.l1"] = 3 }
+    end
     if p.name == "page_compress" then
         settings = { ["compress.enable"] = true }
     end

@@ -20,7 +20,7 @@ local LOADS = {
 local SETTINGS = {
     whole.join(whole.SMALL, { ["walk.walkers"] = 1, ["l1tlb.entries"] = 2,
         ["l2tlb.entries"] = 16, ["l1side.entries"] = 2, ["peers.latency"] = 9,
-        ["walktable.bytes"] = 8192 }),
+        ["walktable.bytes"] = 8192, ["groups.most"] = 5 }),
     whole.join(whole.SMALL, { ["bypass.entries"] = 4, ["pwc.mode"] = "full",
         ["pwc.style"] = "prefix", ["pwc.entries"] = 8, ["pwc.ways"] = 2,
         ["walk.walkers"] = 1 }),
@@ -30,12 +30,12 @@ local SETTINGS = {
     whole.join(whole.SMALL, { ["walk.per_core"] = true,
         ["walk.walkers"] = 1, ["walk.batch"] = 8, ["l1tlb.overlap"] = "off",
         ["l1tlb.blocking"] = "full", ["dram.page"] = "closed",
-        ["walktable.bytes"] = 65536,
+        ["walktable.bytes"] = 65536, ["groups.most"] = 9, ["groups.l1"] = 9,
         ["compress.enable"] = true }),
     whole.join(whole.SMALL, { ["vm.paging"] = "fault",
         ["link.latency"] = 1500, ["vm.page"] = "64K", ["evict.unit"] = "64K",
         ["vm.memory_bytes"] = 8 << 20, ["vm.table_frames"] = 1960,
-        ["fault.thrashing"] = "refault" }),
+        ["fault.thrashing"] = "refault", ["groups.most"] = 9, ["groups.l1"] = 2 }),
 }
 
 local bad, points = {}, {}

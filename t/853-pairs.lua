@@ -42,6 +42,7 @@ local FAULTS = { ["vm.paging"] = "fault", ["link.latency"] = 300,
 local WANTS = {
     thread_join = { ["core.compact"] = true }, tlb_peer = { ["peers.latency"] = 20 },
     walk_address = { ["walktable.bytes"] = 8192 },
+    tlb_group = { ["groups.most"] = 9, ["groups.l1"] = 4 },
     page_compress = whole.join(FAULTS, { ["compress.enable"] = true }),
     migrate = whole.join(FAULTS, { ["remote.access"] = "remote" }),
     thrash = whole.join(FAULTS, { ["fault.thrashing"] = "refault" }),

@@ -44,16 +44,16 @@ function common.count(r, name)
     return report.counter(r, name) or 0
 end
 
---- Runs each program alone under each design { name, policy, settings =, options = }:
--- results[program][design].
-function common.alone(x, machine, designs)
+--- Runs each program alone under each design { name, use =, settings = }, with the policy
+-- `memory` below all of them, if there is one: results[program][design].
+function common.alone(x, machine, designs, memory)
     local jobs, out, k = {}, {}, 0
     for _, name in ipairs(x.programs) do
         for _, d in ipairs(designs) do
             jobs[#jobs + 1] = { machine = machine:with(d.settings or {}),
                 apps = { H.app(name, { size = x.size }) }, warmup = x.warmup,
                 stop_cycles = x.warmup + x.cycles, budget = math.maxinteger,
-                seed = x.arg.seed, policies = { d.use } }
+                seed = x.arg.seed, policies = { d.use or memory, d.use and memory } }
         end
     end
     local results = x:run(jobs)

@@ -61,6 +61,7 @@ struct hd_machine {
     struct hd_prefetch_cfg prefetch;
     struct hd_fill_cfg fill;
     struct hd_walktable_cfg walktable;
+    struct hd_groups_cfg groups;
     struct hd_cache_cfg l2cache;
     struct hd_dram_cfg dram;
     struct hd_compress_cfg compress;

@@ -248,6 +248,7 @@ enum heddle_point {
     HEDDLE_POINT_thrash,
     HEDDLE_POINT_tlb_peer,
     HEDDLE_POINT_walk_address,
+    HEDDLE_POINT_tlb_group,
     HEDDLE_POINT_COUNT
 };
 
@@ -908,6 +909,33 @@ struct heddle_q_walk_address {
     /* 0; C: may be set to 1: the walk has its translation with this read;
      * else another follows, unless it is the leaf's */
     uint64_t ends;
+};
+
+/* tlb_group (warm): asked when a walk for requests has found a page of 4 KB,
+ * and entries may cover groups (groups.most). Answer (VALUE, 0 to most): k:
+ * the entry, and the answer, cover the aligned 2^k pages around it, at most
+ * `whole'; Lua: `mark` is a second result, an integer or nothing: no change. */
+struct heddle_q_tlb_group {
+    uint64_t app; /* application */
+    uint64_t vpn; /* virtual page that was walked for, of 4 KB */
+    uint64_t most; /* largest answer (groups.most) */
+    /* largest k for which the aligned 2^k pages around it are contiguous */
+    uint64_t whole;
+    uint64_t sizes; /* most + 1; below, one for each k from 0 on */
+    /* [sizes]: mark of the first of the aligned 2^k pages around it; 0:
+     * none, or they are not contiguous */
+    const uint64_t *own;
+    /* [sizes]: the same of the 2^k pages next to them, with which they would
+     * be 2^(k+1); 0 also if not contiguous with them */
+    const uint64_t *buddy;
+    /* [sizes]: 1: the frames of the first pages of both are as far apart as
+     * the pages */
+    const uint64_t *joins;
+    uint64_t core; /* core of the first requester */
+    uint64_t pc; /* program counter of the first requester's instruction */
+    /* all ones; C: may be set to the mark, 0 to 255, that the first page of
+     * the group answered gets */
+    uint64_t mark;
 };
 
 /* ---- notes ------------------------------------------------------------ */

@@ -3,8 +3,8 @@
  *
  * A policy is one const struct with a function for each point that it
  * answers; all are optional.  The question is borrowed: it is valid during
- * the call only, and `holds` of warp_limit and `ends` of walk_address are the
- * fields that may be written.  The answer is a number whose meaning points.h gives, or HEDDLE_PASS
+ * the call only, and `holds` of warp_limit, `ends` of walk_address and `mark` of
+ * tlb_group are the fields that may be written.  The answer is a number whose meaning points.h gives, or HEDDLE_PASS
  * to let the engine's default decide.
  *
  * State is in the simulation's arena, so that snapshots contain it: the

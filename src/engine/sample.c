@@ -376,7 +376,8 @@ static const char *sample_timed(const heddle_sim *s, const char **what)
         HEDDLE_POINT_tlb_keep,      HEDDLE_POINT_walk_step,
         HEDDLE_POINT_repl_victim,   HEDDLE_POINT_cache_insert,
         HEDDLE_POINT_l2_bypass,     HEDDLE_POINT_block_place,
-        HEDDLE_POINT_core_partition, HEDDLE_POINT_walk_address};
+        HEDDLE_POINT_core_partition, HEDDLE_POINT_walk_address,
+        HEDDLE_POINT_tlb_group};
     static const uint8_t notes[] = {
         HEDDLE_NOTE_free, HEDDLE_NOTE_repl_touch, HEDDLE_NOTE_repl_fill,
         HEDDLE_NOTE_repl_gone};

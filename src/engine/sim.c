@@ -300,6 +300,7 @@ static int build_translation(heddle_sim *s)
     w.prefetch = &m->prefetch;
     w.fill = &m->fill;
     w.walktable = &m->walktable;
+    w.groups = &m->groups;
     w.levels[0] = &m->utlb1;
     w.levels[1] = &m->utlb2;
     w.levels[2] = &m->utlb3;

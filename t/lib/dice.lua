@@ -46,6 +46,9 @@ local SPECIAL = {
         local n = draw(s, 2) == 0 and draw(s, q.entries + 1) or 0
         return n, draw(s, 4) == 0
     end,
+    tlb_group = function(q, s)
+        return draw(s, q.whole + 1), draw(s, 2) == 0 and draw(s, 256) or nil
+    end,
     thrash = function(q, s)
         local can = { "migrate" }
         if q.by == "gpu" then can[#can + 1] = "gpu" end

@@ -85,6 +85,14 @@ function whole.reader()
     end }
 end
 
+--- A policy of groups of all sizes, with marks.
+function whole.grouper()
+    return { name = "grouper", tlb_group = function(q)
+        if q.vpn % 8 == 7 then return nil end
+        return q.vpn * 5 % (q.whole + 1), q.vpn % 3 > 0 and q.vpn % 10 or nil
+    end }
+end
+
 --- A function that makes such a simulation, with policies { what, options }.
 function whole.maker(names, settings, options, policies)
     return function()

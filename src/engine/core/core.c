@@ -523,6 +523,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
 {
     const struct hd_machine *m = g->m;
     struct hd_core *c = &g->core[id];
+    struct hd_tlb_cfg l1tlb = m->l1tlb, l1side = m->l1side;
     uint32_t detached = 0;
     int bad = 0;
 
@@ -592,7 +593,9 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     hd_core_assign(g, id, 0);
     c->component = hd_events_component(g->env->ev, "core", core_serve, c);
     hd_warp_open(c);
-    if (hd_tlb_open(&c->l1tlb, g->env, &m->l1tlb, "l1tlb", 1, id) != 0)
+    l1tlb.groups = l1side.groups =
+        (uint32_t)hd_min_u64(m->groups.most, m->groups.l1);
+    if (hd_tlb_open(&c->l1tlb, g->env, &l1tlb, "l1tlb", 1, id) != 0)
         return -1;
     if (hd_cache_open(&c->l1, g->env, &m->l1cache, "l1cache", id,
                       m->l1cache.bytes) != 0)
@@ -602,7 +605,7 @@ static int open_core(struct hd_gpu *g, uint32_t id)
     c->named = c->sector != NULL || c->launch != NULL;
     if (g->translate && m->l1tlb.mode.kind == HD_FULL &&
         m->l1side.entries != 0) {
-        if (hd_tlb_open(&c->side, g->env, &m->l1side, "l1side", 0, id) != 0)
+        if (hd_tlb_open(&c->side, g->env, &l1side, "l1side", 0, id) != 0)
             return -1;
         c->side.stat = g->side_stat;
         hd_tlb_set_side(&c->l1tlb, "l1tlb", &c->side);

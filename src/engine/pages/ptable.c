@@ -938,6 +938,11 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     return t;
 }
 
+uint64_t hd_ptables_frames(const struct hd_ptables *t)
+{
+    return t->frames.frames;
+}
+
 int hd_ptables_keep(struct hd_ptables *t, uint64_t bytes, hd_pa *at,
                     struct heddle_error *err)
 {

@@ -208,6 +208,8 @@ bool hd_ptables_find(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,
 
 /* Bytes of an entry, which is a power of two. */
 uint32_t hd_ptables_entry_bytes(const struct hd_ptables *t);
+/* Frames of data, more than there are where pages are compressed. */
+uint64_t hd_ptables_frames(const struct hd_ptables *t);
 /* Keeps the last frames of the page tables' for another use, before there are
  * tables; *at: where they begin.  0, or an error. */
 int hd_ptables_keep(struct hd_ptables *t, uint64_t bytes, hd_pa *at,

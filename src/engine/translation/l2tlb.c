@@ -103,7 +103,8 @@ static HD_HOT void l2tlb_reply(struct hd_unit *u, uint32_t treq,
     if (HD_UNLIKELY(u->m->env->check))
         hd_l2tlb_verify(u, q, x);
     q->x = *x; /* from here on, `arrived` and `looked` are gone */
-    if (HD_UNLIKELY(hd_xlate_subs(x))) { /* what a line of entries would be */
+    if (HD_UNLIKELY(u->m->tlb_cfg.sub_ways != 0) && hd_xlate_subs(x)) {
+        /* what a line of entries would be */
         q->x.vpn.v = q->vpn.v & ~15ull;
         q->x.pfn = hd_xlate_frame(x, q->x.vpn);
         q->x.pages = 16;
@@ -389,6 +390,8 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
         return;
     }
     hd_treq_count_for(u->m->w.treqs, t);
+    if (HD_UNLIKELY(u->m->group.bound) && found)
+        hd_groups_choose(u, w->app, w->vpn, u->treq[t].core, u->treq[t].pc, &x);
     if (HD_LIKELY(found) && u->m->tlb_cfg.mode.kind == HD_FULL)
         hd_l2tlb_fill(u, now, w, &u->treq[t], &x);
     if (HD_UNLIKELY(u->s->fills != 0))

@@ -169,7 +169,8 @@ static int mmu_open_unit(struct hd_mmu *m, uint32_t i, struct hd_stat tlb,
     uint32_t misses = c->walkers * c->batch + c->queue;
     struct hd_tlb_cfg by = {.mode = {HD_FULL, 0},
                             .entries = m->bypass_cfg.entries,
-                            .merge_pages = m->tlb_cfg.merge_pages};
+                            .merge_pages = m->tlb_cfg.merge_pages,
+                            .groups = m->tlb_cfg.groups};
     int rc;
 
     if (full && (m->tlb_cfg.mshrs < misses || c->mode.kind == HD_IDEAL))
@@ -305,6 +306,9 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
         m->fill_cfg = *w->fill;
     if (w->walktable != NULL)
         m->walktable_cfg = *w->walktable;
+    if (w->groups != NULL)
+        m->groups_cfg = *w->groups;
+    m->tlb_cfg.groups = m->groups_cfg.most;
     if (w->msc != NULL)
         m->msc_cfg = *w->msc;
     m->tick = hd_ticks(env->clk, HD_CLK_L2, 1);
@@ -369,7 +373,7 @@ static int mmu_open_units(struct hd_mmu *m)
 {
     struct hd_stats *st = m->env->stats;
     uint32_t n = m->units;
-    struct hd_stat tlb, bypass, pwc, msc, own, walk, fill, table;
+    struct hd_stat tlb, bypass, pwc, msc, own, walk, fill, table, group;
     int rc = 0;
 
     tlb = hd_stats_group_by_launch(st, &hd_rows_l2tlb, n);
@@ -381,6 +385,7 @@ static int mmu_open_units(struct hd_mmu *m)
     m->prefetch_stat = hd_stats_group(st, &hd_rows_prefetch, n);
     fill = hd_stats_group(st, &hd_rows_fill, n);
     table = hd_stats_group(st, &hd_rows_walktable, n);
+    group = hd_stats_group(st, &hd_rows_groups, n);
     mmu_open_hists(m);
     for (uint32_t c = 0; c < m->w.cores; c++)
         m->port[c] = hd_events_component(m->env->ev, "mmu input", no_events, m);
@@ -392,6 +397,7 @@ static int mmu_open_units(struct hd_mmu *m)
         u->walk_stat = walk;
         u->fill_stat = fill;
         u->table_stat = table;
+        u->group_stat = group;
     }
     return rc == 0 ? hd_walktable_open(m) : rc;
 }
@@ -437,6 +443,8 @@ struct hd_mmu *hd_mmu_open(struct hd_env *env, const struct hd_mmu_wiring *w)
         return NULL;
     if (mmu_has_levels(w) &&
         (m->levels = hd_levels_open(env, m, w->levels)) == NULL)
+        return NULL;
+    if (hd_groups_open(m) != 0)
         return NULL;
     hd_slots_offer(env->slots, HEDDLE_POINT_tlb_fill, "", &m->fill,
                    hd_bypass_default, m);

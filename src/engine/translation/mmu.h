@@ -50,6 +50,11 @@ struct hd_walktable_cfg {
 #include "kit/rows.h"
 };
 
+struct hd_groups_cfg {
+#define HD_FIELDS_OF "variants/groups.def"
+#include "kit/rows.h"
+};
+
 struct hd_bypass_cfg {
 #define HD_FIELDS_OF "translation/bypass.def"
 #include "kit/rows.h"
@@ -80,6 +85,7 @@ struct hd_mmu_wiring {
     const struct hd_prefetch_cfg *prefetch;
     const struct hd_fill_cfg *fill; /* NULL: policies fill nothing */
     const struct hd_walktable_cfg *walktable; /* NULL: there is none */
+    const struct hd_groups_cfg *groups;       /* NULL: there are none */
     const struct hd_level_cfg *levels[HD_LEVELS]; /* NULL: none */
     bool room[3]; /* L1 TLBs, and the buffers next to them, take translations
                      that policies start: [enum heddle_translate_to] */

@@ -38,9 +38,10 @@
  * requests go to the far-fault station (nonresident.c, paging/fault.c).
  *
  * Mechanisms of later proposals have files of their own: several walks a walker
- * at once (batch.c), where a policy has it read (variants/walktable.c), head PTEs and extra reads after the answer (subregions.c),
- * the requesters that a walk has answered (requesters.c); functional warming
- * (warm.c), inspection and checks (look.c).
+ * at once (batch.c), where a policy has it read (variants/walktable.c), head
+ * PTEs and extra reads after the answer (subregions.c), the requesters that a
+ * walk has answered (requesters.c); functional warming (warm.c), inspection and
+ * checks (look.c).
  *
  * SPDX-License-Identifier: MIT
  */

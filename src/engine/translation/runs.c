@@ -2,7 +2,7 @@
  * runs.c - entries of a TLB that stand for more than one page: runs of pages
  * that are contiguous in virtual and physical memory.
  *
- * Three ideas, all off by default:
+ * Four ideas, all off by default:
  *
  *   - Up to merge_pages pages of 4 KB inside one aligned group, as far as a
  * policy of tlb_merge takes them of what a walk's line of entries shows (CoLT:
@@ -13,6 +13,8 @@
  * may be in the first sub_ways ways of its set only.  It evicts the entries of
  * single pages that it covers, which is a guess: the paper (IV.D) says that they
  * are used "until evicted".
+ *   - Aligned groups of 2^k pages (variants/groups.c): a policy has chosen the
+ * size when the walk ended; an entry has its class by its size.
  *   - Ranges (CoLT-FA, l1tlb.ranges): runs are entries of the large array
  *     instead, which is fully associative.  A look-up compares all of them, and
  *     one that is inserted absorbs adjacent ones whose frames continue its own.
@@ -36,6 +38,25 @@ HD_APART uint32_t hd_runs_find(const struct hd_tlb *t, uint32_t app,
     return HD_NONE;
 }
 
+/* Whether x is an aligned group of pages, of which an entry is to have as much
+ * as it may: that is *out, and *klass its class. */
+static bool runs_group(const struct hd_tlb *t, uint64_t wanted,
+                       const struct hd_xlate *x, struct hd_xlate *out,
+                       uint32_t *klass)
+{
+    uint64_t n = hd_min_u64(x->pages, 1ull << t->cfg.groups);
+
+    if (HD_LIKELY(t->cfg.groups == 0) || t->merge.bound || x->page_pages != 1 ||
+        x->pages == 1 || !hd_is_pow2(x->pages) || x->vpn.v % x->pages != 0)
+        return false;
+    out->vpn.v = wanted & ~(n - 1);
+    out->pfn = hd_xlate_frame(x, out->vpn);
+    out->pages = (uint32_t)n;
+    out->page_pages = 1;
+    *klass = HD_TLB_GROUPS + hd_log2((uint32_t)n) - 1;
+    return true;
+}
+
 uint32_t hd_runs_choose(struct hd_tlb *t, uint32_t app, uint32_t core,
                         uint64_t wanted, const struct hd_xlate *x,
                         uint32_t cause, struct hd_xlate *out)
@@ -47,6 +68,8 @@ uint32_t hd_runs_choose(struct hd_tlb *t, uint32_t app, uint32_t core,
     bool subs = t->cfg.sub_ways != 0 && own == 1 && lo <= (wanted & ~sub) &&
                 hi > (wanted | sub);
 
+    if (runs_group(t, wanted, x, out, &klass))
+        return klass;
     if (!subs) {
         lo = hd_max_u64(lo, wanted & ~group);
         hi = hd_min_u64(hi, (wanted | group) + 1);

@@ -1,12 +1,12 @@
 /*
  * tlb.c - one TLB: look-up and fill, without time.
  *
- * The base array holds entries of five classes next to each other: a 4 KB page,
- * a 64 KB page, a 2 MB page (where there is no large array), and two of runs of
- * pages (runs.c).  The class is part of the key and shifts the set index.  A
- * look-up probes the large array first, then the base array for each class that
- * is present: counts of live entries say which, so a TLB of 4 KB pages alone is
- * probed once.
+ * The base array holds entries of classes next to each other: a 4 KB page, a 64
+ * KB page, a 2 MB page (where there is no large array), and those of runs of
+ * pages (runs.c): two of any length and nine of aligned groups, by size.  The
+ * class is part of the key and shifts the set index.  A look-up probes the
+ * large array first, then the base array for each class that is present: counts
+ * of live entries say which, so a TLB of 4 KB pages alone is probed once.
  *
  * A run's key is its first page, its set that of its group or region.  It is
  * found by its key, from the page that is wanted down.  What is inserted
@@ -53,8 +53,8 @@ enum { DEFAULT_MERGE = 16 };
 
 /* ---- keys and sets ---------------------------------------------------- */
 
-const uint16_t hd_tlb_step[HD_TLB_CLASSES] = {1, 16, HD_LARGE_PAGES, 1,
-                                              HD_SUB_PAGES};
+const uint16_t hd_tlb_step[HD_TLB_CLASSES] = {
+    1, 16, HD_LARGE_PAGES, 1, HD_SUB_PAGES, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 
 uint32_t hd_tlb_find_base(const struct hd_tlb *t, uint32_t klass, uint32_t app,
                           uint64_t vpn)
@@ -97,9 +97,9 @@ static HD_INLINE uint32_t tlb_find(const struct hd_tlb *t, uint32_t app,
                                 hd_tlb_key(HD_TLB_4K, app, vpn), guess);
     if (present & 1u << HD_TLB_LARGE)
         e = hd_tlb_find_large(t, app, vpn);
-    for (uint32_t k = 0; e == HD_NONE && k < HD_TLB_CLASSES; k++)
-        if (present & 1u << k)
-            e = hd_tlb_find_base(t, k, app, vpn);
+    present &= (1u << HD_TLB_CLASSES) - 1;
+    for (; e == HD_NONE && present != 0; present &= present - 1)
+        e = hd_tlb_find_base(t, hd_bit_first(present), app, vpn);
     return e;
 }
 
@@ -197,7 +197,9 @@ HD_HOT bool hd_tlb_lookup(struct hd_tlb *t, uint32_t app, hd_vpn vpn,
     }
     if (HD_UNLIKELY(x->pages > x->page_pages))
         hd_tlb_count(t, app,
-                     hd_xlate_subs(x) ? HD_TLB_SUB_HITS : HD_TLB_MERGED_HITS);
+                     t->cfg.sub_ways != 0 && hd_xlate_subs(x)
+                         ? HD_TLB_SUB_HITS
+                         : HD_TLB_MERGED_HITS);
     return true;
 }
 
@@ -399,7 +401,7 @@ void hd_tlb_bound(struct hd_tlb *t)
                t->watched[HEDDLE_NOTE_tlb_miss] == 0 &&
                t->watched[HEDDLE_NOTE_tlb_evict] == 0;
     t->other = !t->quiet || t->cfg.sub_ways != 0 || t->cfg.group_index ||
-               t->insert.bound;
+               t->cfg.groups != 0 || t->insert.bound;
     t->observed =
         t->other || t->side != NULL || t->watched[HEDDLE_NOTE_translated] != 0;
     if (quiet && !t->quiet) /* what inserted the entries is not known */
@@ -429,7 +431,8 @@ int hd_tlb_open(struct hd_tlb *t, struct hd_env *env,
     t->level = level;
     t->instance = instance;
     memcpy(t->shift,
-           (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(tlb_group(cfg)), 9},
+           (uint8_t[]){0, 4, 9, (uint8_t)hd_log2(tlb_group(cfg)), 9, 1, 2, 3, 4,
+                       5, 6, 7, 8, 9},
            sizeof t->shift);
     rc = tlb_open_array(t, &t->base, at, cfg->entries, cfg->ways,
                         &t->base_mask);

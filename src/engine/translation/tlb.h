@@ -33,6 +33,8 @@ struct hd_tlb_cfg {
     uint32_t ranges;      /* L1: 1: merged runs are in the large array */
     uint32_t sub_ways;    /* L2: ways that entries of subregions may have; 0:
                              there are none */
+    uint32_t groups;      /* log2 of the pages of the largest group that an
+                             entry may be for (variants/groups.c); 0: none */
 };
 
 /* What proceeds while a miss of an L1 TLB is in flight (Pichai 6.1 to 6.3). */
@@ -70,7 +72,8 @@ enum hd_tlb_class {
     HD_TLB_2M,     /* in the base array: there is no large one */
     HD_TLB_MERGED, /* a run inside an aligned group of 4 KB pages */
     HD_TLB_SUBS,   /* a run of subregions of 64 pages inside aligned 2 MB */
-    HD_TLB_CLASSES
+    HD_TLB_GROUPS, /* aligned 2 pages, and one more of each size up to 512 */
+    HD_TLB_CLASSES = HD_TLB_GROUPS + 9
 };
 
 enum { HD_TLB_CLASS_SHIFT = 52, HD_TLB_APP_SHIFT = 56 }; /* in keys */

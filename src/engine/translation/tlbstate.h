@@ -15,7 +15,7 @@
 extern const uint16_t hd_tlb_step[HD_TLB_CLASSES];
 
 /* Classes of entries that are runs (bit set). */
-enum { HD_TLB_RUNS = 1 << HD_TLB_MERGED | 1 << HD_TLB_SUBS };
+enum { HD_TLB_RUNS = (1 << HD_TLB_CLASSES) - (1 << HD_TLB_MERGED) };
 
 /* ---- keys and sets ----------------------------------------------------- */
 

@@ -42,6 +42,12 @@ enum hd_walktable_stat {
     HD_WALKTABLE_STATS
 };
 
+enum hd_groups_stat {
+#define HD_COUNTERS_OF "variants/groups.def"
+#include "kit/rows.h"
+    HD_GROUPS_STATS
+};
+
 enum hd_walk_state {
     HD_WALK_FREE,
     HD_WALK_WAITS, /* for a walker */
@@ -164,7 +170,8 @@ struct hd_unit {
     struct hd_tlb tlb, bypass;
     struct hd_pwc pwc;
     struct hd_subregions subs;
-    struct hd_stat stat, walk_stat, fill_stat, table_stat; /* rows `instance` */
+    struct hd_stat stat, walk_stat, fill_stat, table_stat,
+        group_stat; /* rows `instance` */
 };
 
 #define HD_UNIT_FOREIGN UINT64_MAX /* an event that a core has sent */
@@ -197,7 +204,7 @@ struct hd_mmu {
     uint32_t probes; /* look-ups of a request that misses: of the large array
                         (l2tlb.serial), entries of subregions, all others */
     struct hd_mmu_wiring w;
-    struct hd_slot fill, step, pick, reference, address;
+    struct hd_slot fill, step, pick, reference, address, group;
     struct hd_unit *asking; /* the unit with a walk of which a policy is asked
                                or told; NULL: none */
     uint32_t asking_for;    /* that walk */
@@ -211,6 +218,9 @@ struct hd_mmu {
     struct hd_walktable_cfg walktable_cfg;
     hd_pa table_at; /* of a policy (variants/walktable.c) .. */
     uint64_t table_entries;
+    struct hd_groups_cfg groups_cfg;
+    uint64_t *marks; /* arena: [marks_n] of frames (variants/groups.c) */
+    uint64_t marks_n;
     struct hd_stat prefetch_stat;
     struct hd_levels *levels; /* of uTLBs above the unit; NULL: none */
     hd_time never;
@@ -368,6 +378,15 @@ void hd_walktable_aim(const struct hd_unit *u, struct hd_walk *w,
 /* It has read; false: its level is still to be read. */
 bool hd_walktable_read(const struct hd_unit *u, struct hd_walk *w,
                        struct hd_walk_aim *a);
+
+/* ---- variants/groups.c -------------------------------------------------- */
+
+/* Takes room for marks and offers tlb_group, if there are to be groups: 0 or an
+ * error. */
+int hd_groups_open(struct hd_mmu *m);
+/* A walk for vpn ends with x: the group that a policy makes of it. */
+void hd_groups_choose(struct hd_unit *u, uint32_t app, hd_vpn vpn,
+                      uint32_t core, uint32_t pc, struct hd_xlate *x);
 
 /* ---- variants/pick.c ---------------------------------------------------- */
 

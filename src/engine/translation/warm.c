@@ -88,6 +88,8 @@ uint32_t hd_l2tlb_warm(void *self, const struct hd_treq *q, struct hd_xlate *x)
                    (unsigned long long)q->vpn.v << HD_PAGE_SHIFT);
         return HD_TREQ_WALKED;
     }
+    if (HD_UNLIKELY(m->group.bound))
+        hd_groups_choose(u, q->app, q->vpn, q->core, q->pc, x);
     if (full)
         hd_l2tlb_fill(u, 0, NULL, q, x);
     if (m->w.evict != NULL)

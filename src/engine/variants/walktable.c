@@ -5,13 +5,13 @@
  * A radix table costs a read a level, each of which needs the one before.  A
  * hashed table (Yaniv and Tsafrir, SIGMETRICS 2016; elastic cuckoo page tables,
  * Skarlatos et al., ASPLOS 2020; of fixed size for a GPU: Jang et al., PACT
- * 2024) has the translation in its first read, unless pages collide; a flattened
- * one (Park et al., ASPLOS 2022) has fewer levels.  What differs is which
- * addresses a walk reads and how often, so that is what a policy says, before
- * each read: the entry that the page table gives, or one of a table of the
- * policy's own; and whether the walk has its translation with that.  What the
- * table holds is the policy's affair; the answer of a walk is the page table's,
- * whatever was read for it, so no policy can get a frame wrong.
+ * 2024) has the translation in its first read, unless pages collide; a
+ * flattened one (Park et al., ASPLOS 2022) has fewer levels.  What differs is
+ * which addresses a walk reads and how often, so that is what a policy says,
+ * before each read: the entry that the page table gives, or one of a table of
+ * the policy's own; and whether the walk has its translation with that.  What
+ * the table holds is the policy's affair; the answer of a walk is the page
+ * table's, whatever was read for it, so no policy can get a frame wrong.
  *
  * The table is walktable.bytes at the end of the frames of page tables; an
  * entry of it has the bytes of theirs.  Its reads are of the leaf's level where

@@ -25,8 +25,8 @@
  * nil passes the question on to the engine's default.  BOOL takes true and
  * false, CHOICE a word (or its number from 0), VALUE and SUBSET an integer,
  * MEMBER an integer and, as a second result, whether it holds once only.  A
- * question with a field `holds` takes that as a second result, an integer, one
- * with `ends` true or false.
+ * question with a field `holds` or `mark` takes that as a second result, an
+ * integer, one with `ends` true or false.
  * An INDEX is the number by which the engine knows the thing (way, warp, core,
  * application: from 0), but where the question lists candidates in arrays
  * (walk_pick, dram_pick, block_place) it is the position in them, from 1, as
@@ -93,7 +93,7 @@ struct point {
     enum heddle_answer_kind kind;
     int position; /* INDEX: 1 when it is a position in the arrays */
     size_t limit; /* offset of the limit's field */
-    size_t holds, ends; /* the same of these; 0: there is none */
+    size_t holds, ends, mark; /* the same of these; 0: there is none */
     int words;
     const char *word[WORDS];
 };
@@ -558,11 +558,29 @@ static bool read_ends(struct lp *p, enum heddle_point i, const void *q)
     return true;
 }
 
+static bool read_mark(struct lp *p, enum heddle_point i, const void *q)
+{
+    lua_Integer mark;
+    int whole = 1;
+
+    if (!lua_isnil(p->T, -1)) {
+        mark = lua_tointegerx(p->T, -1, &whole);
+        if (!whole) {
+            bad_answer(p, i, "a mark, or nothing, as its second result");
+            return false;
+        }
+        memcpy((char *)(uintptr_t)q + p->point[i].mark, &mark, sizeof mark);
+    }
+    lua_pop(p->T, 1);
+    return true;
+}
+
 static int64_t lbridge_ask(struct lp *p, enum heddle_point i, const void *q)
 {
     int member = p->point[i].kind == HEDDLE_MEMBER, once = 0;
     bool holds = p->point[i].holds != 0, ends = p->point[i].ends != 0;
-    int two = member || holds || ends;
+    bool mark = p->point[i].mark != 0;
+    int two = member || holds || ends || mark;
     int64_t a;
 
     if (call_with(p, &p->point[i].call, q, 1 + two) != LUA_OK) {
@@ -573,7 +591,8 @@ static int64_t lbridge_ask(struct lp *p, enum heddle_point i, const void *q)
         once = lua_toboolean(p->T, -1);
         lua_pop(p->T, 1);
     } else if ((holds && !read_holds(p, i, q)) ||
-               (ends && !read_ends(p, i, q))) {
+               (ends && !read_ends(p, i, q)) ||
+               (mark && !read_mark(p, i, q))) {
         return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
@@ -775,6 +794,8 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
             pt->holds = f->offset;
         if (strcmp(f->name, "ends") == 0)
             pt->ends = f->offset;
+        if (info->kind == HEDDLE_VALUE && strcmp(f->name, "mark") == 0)
+            pt->mark = f->offset;
     }
 }
 
