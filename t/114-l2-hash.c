@@ -364,8 +364,7 @@ static void shares(void **state)
             uint32_t set, s = hd_l2_slice_of(w->l2, app, line, &set);
             assert_int_equal(s / 8, app);
             assert_int_equal(w->l2->slice[s].channel,
-                             hd_dram_home(w->dram, app) +
-                                 hd_dram_channel(w->dram, pa));
+                             hd_dram_lane(w->dram, app, pa));
         }
     unbuild(w);
 }

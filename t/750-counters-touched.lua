@@ -295,6 +295,10 @@ runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["groups.most"] = 9, ["groups.l1"] = 2 }, apps = { whole.random(32, 60, 1) },
     policies = { whole.grouper() } }
 
+-- Two nodes: all kinds of access, of pages that were touched here and there.
+runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
+    ["fabric.nodes"] = 2 }, apps = { whole.kinds(8) }, policies = {} }
+
 -- Pages that come with a walk's answer: of each fate.
 runs[#runs + 1] = { machine = H.machine("maxwell"):with(whole.SMALL):with {
     ["fill.queue"] = 3 }, apps = { whole.random(32, 60, 1) },

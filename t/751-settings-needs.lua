@@ -136,6 +136,9 @@ local CASES = {
     { "core.memory_latency", 400 },
     { "shared.latency", 400 },
     { "shared.banks", 1 },
+    { "fabric.latency", 900, { ["fabric.nodes"] = 2 } },
+    { "fabric.placement", "interleave", { ["fabric.nodes"] = 2 } },
+    { "fabric.home", 1, { ["fabric.nodes"] = 2 } },
 }
 
 for _, class in ipairs { "fp32", "fp64", "sfu", "tensor", "unknown" } do

@@ -99,6 +99,8 @@ run { machine = "maxwell", label = "far faults",
 run { machine = H.designs.pwcache(H.machine("maxwell")),
     settings = { ["core.count"] = 4 },
     apps = { H.app("GUP", { size = "T" }) } }
+run { machine = "maxwell", settings = whole.join(whole.SMALL,
+    { ["fabric.nodes"] = 2 }), apps = { H.app("GUP", { size = "T" }) } }
 run { machine = "mosaic", settings = { ["core.count"] = 4,
     ["bypass.entries"] = 8 }, apps = { whole.freer(700, 12) },
     policies = { "mosaic" } }

@@ -229,19 +229,20 @@ local function fewer(lines, most, what)
 end
 
 -- Libraries, the essays too, but not points.h, which a script writes; mechanisms of
--- later proposals are counted apart.
-for folder, most in pairs { engine = 56500, ["engine/variants"] = 1100,
+-- later proposals, and several nodes, are counted apart.
+for folder, most in pairs { engine = 57100, ["engine/variants"] = 1100,
+    ["engine/fabric"] = 1000,
     policies = 3600, work = 19950, shell = 14050 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
-        :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/"
+        :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/\\|/fabric/"
             or "points\\.h"))), most, folder)
 end
 
 -- The ten plain stations, which are read in an evening: issue, coalescer,
 -- load/store unit, L1 TLB, L1 cache, L2 TLB, walker, L2 slice, DRAM, far faults.
 -- What a proposal adds is in other files, "off" by default.  7,500 lines are the
--- budget of both lists together, 8,765 what is reached: 6,005, and 2,760 of headers
+-- budget of both lists together, 8,830 what is reached: 6,028, and 2,802 of headers
 -- that the stations share with the files of their mechanisms.
 local stations = lines_of [[
     core/warp.c core/coalesce.c core/lsu.c core/l1tlb.c core/l1d.c
@@ -251,12 +252,12 @@ local private = lines_of [[
     core/issue.h core/l1tlbstate.h core/l1dstate.h translation/unit.h
     translation/tlbstate.h memory/l2slice.h memory/dramchan.h
     paging/faultstate.h ]]
-fewer(stations, 6010, "the ten plain stations")
-fewer(stations + private, 8770, "the ten plain stations and their private headers")
+fewer(stations, 6030, "the ten plain stations")
+fewer(stations + private, 8840, "the ten plain stations and their private headers")
 
 -- The files that a cold load passes: those with a function that runs.  make path
 -- finds them with gcc's counters and compares them with this list.  10,000 lines
--- are the budget, 20,985 what is reached: the whole of each file counts, however
+-- are the budget, 21,127 what is reached: the whole of each file counts, however
 -- little of it runs.
 local PATH = [[
 core/coalesce.h core/core.c core/core.h core/dispatch.c core/dispatch.h
@@ -275,7 +276,7 @@ translation/requesters.c translation/tlb.c translation/tlb.h
 translation/tlbstate.h translation/translate.h translation/unit.h
 translation/walk.h
 ]]
-fewer(lines_of(PATH), 20990, "the files of a cold load")
+fewer(lines_of(PATH), 21140, "the files of a cold load")
 
 -- A file is one idea, and says at its head which.
 local long, silent = {}, {}

@@ -526,6 +526,25 @@ do
     sim:close()
 end
 
+-- What leaves a node arrives at its home, is looked up there, and is answered.
+do
+    local sim = whole.sim({ whole.kinds(8) }, whole.join(whole.SMALL, {
+        ["fabric.nodes"] = 2, ["fabric.bandwidth"] = 1000000000 }), { check = true })
+    sim:run()
+    local c = sim:counters()
+    local out = c.fabric.reads + c.fabric.writes + c.fabric.atomics + c.fabric.walks
+    local looked = 0
+    for k, v in pairs(c.l2cache) do
+        looked = looked + (k:find "^%w+_lookups$" and v or 0)
+    end
+    tap.is(c.fabric.served, out, "nodes: what leaves arrives")
+    tap.is(looked, out + c.fabric["local"], "nodes: and is looked up like the rest")
+    tap.is(c.hop.messages, 2 * out, "nodes: a message there and one back")
+    tap.is(c.fabric.touched, c.memory.mapped, "nodes: pages are mapped by touch")
+    touch(sim)
+    sim:close()
+end
+
 -- ---- memory that comes and goes ----------------------------------------------------
 
 -- What the memory manager says and what the other parts count agree.

@@ -229,6 +229,9 @@ static void all_rows(void **state)
     static const char *const levels[] = {"l1tlb.mode",    "off",
                                          "utlb1.entries", "16",
                                          "utlb2.entries", "64", NULL};
+    static const char *const nodes[] = {"fabric.nodes", "2", NULL};
+    static const char *const untold[] = {"fabric.nodes", "2", "l1tlb.mode",
+                                         "ideal", NULL};
     uint8_t crossed[HD_BORDERS] = {0};
     char missing[512] = "";
 
@@ -240,6 +243,8 @@ static void all_rows(void **state)
     run(packed, 0, crossed);
     run(far, 0, crossed);
     run(levels, 0, crossed);
+    run(nodes, 0, crossed);
+    run(untold, 0, crossed); /* cores touch pages, and not walkers */
     for (uint32_t b = 0; b < HD_BORDERS; b++)
         if (crossed[b] != hd_border_from(b))
             snprintf(missing + strlen(missing),

@@ -153,7 +153,7 @@ static struct vm *vm_new(void)
 {
     struct vm *v = calloc(1, sizeof *v);
 
-    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0, 0, 0, 0, 0, 0, 0};
+    v->vm_cfg = (struct hd_vm_cfg){64u << 20, 0, 256, 0, 0, 0, 0, 0, 0, 0, 0};
     v->l2tlb = (struct hd_tlb_cfg){.mode = {HD_FULL, 0},
                                    .entries = 512,
                                    .ways = 16,

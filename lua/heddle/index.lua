@@ -295,6 +295,9 @@ index.needs = {
     utlb2 = "utlb2.entries above 0",
     utlb3 = "utlb3.entries above 0",
     shared = "core.classes = true",
+    fabric = "fabric.nodes above 1",
+    ["fabric.home"] = "fabric.nodes above 1, and fabric.tables = one or "
+        .. "fabric.placement = node",
     ["vm.round"] = "vm.page = 64K or 2M",
 }
 for _, class in ipairs { "int", "fp32", "fp64", "sfu", "tensor", "memory",
@@ -328,7 +331,8 @@ function explain.settings(name)
         local group, key = s.name:match "^(.-)%.(.*)$"
         local needs = index.needs[s.name]
             or key ~= "mode" and index.needs[group]
-        if needs == s.name .. " above 0" then -- of the others of its group
+        if needs == s.name .. " above 0" or needs == s.name .. " above 1" then
+            -- of the others of its group
             needs = nil
         end
         local out = {

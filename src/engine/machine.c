@@ -124,9 +124,10 @@ static int check_translation(const struct hd_machine *m,
 static uint32_t components_of(const struct hd_machine *m, uint32_t levels)
 {
     enum { OTHERS = 64 };
-    uint32_t units = m->walk.per_core ? m->core.count : 1;
+    uint32_t units = hd_machine_units(m), nodes = m->fabric.nodes;
 
-    return 2 * m->core.count + 3 * units + m->l2cache.slices + levels + OTHERS;
+    return 2 * m->core.count + 3 * units + m->l2cache.slices + levels +
+           nodes * (nodes - 1) + OTHERS;
 }
 
 /* Levels of uTLBs; *n: their instances. */
@@ -187,6 +188,95 @@ static int check_virtual(const struct hd_machine *m, struct heddle_error *err)
     return 0;
 }
 
+/* What several nodes share out has to be shared equally. */
+static int check_parts(const struct hd_machine *m, struct heddle_error *err)
+{
+    const struct {
+        const char *name;
+        uint64_t n;
+    } of[] = {{"core.count", m->core.count},
+              {"l2cache.slices", m->l2cache.slices},
+              {"dram.channels", m->dram.channels},
+              {"vm.memory_bytes", m->vm.memory_bytes / HD_PAGE_BYTES}};
+    struct hd_nodes nodes;
+    uint32_t n = m->fabric.nodes;
+
+    for (uint32_t i = 0; i < HD_LEN(of); i++)
+        if (of[i].n % n != 0)
+            return hd_err_set(err, HEDDLE_ECONFIG,
+                              "fabric.nodes: %s, %llu%s, is of all %u nodes, "
+                              "and cannot be shared equally",
+                              of[i].name, (unsigned long long)of[i].n,
+                              i == 3 ? " frames" : "", n);
+    if (hd_nodes_split(&nodes, n, m->vm.memory_bytes,
+                       hd_vm_table_frames(&m->vm)) == 0)
+        return hd_err_set(err, HEDDLE_ECONFIG,
+                          "fabric.nodes: %u nodes; of vm.memory_bytes, %llu, "
+                          "each has an equal part, which is to hold "
+                          "vm.table_frames, %u, and 2 MB of data at least",
+                          n, (unsigned long long)m->vm.memory_bytes,
+                          hd_vm_table_frames(&m->vm));
+    return 0;
+}
+
+/* Cores that share a level of uTLBs are of one node. */
+static int check_node_levels(const struct hd_machine *m,
+                             struct heddle_error *err)
+{
+    static const char *const name[] = {"utlb1", "utlb2", "utlb3"};
+    const struct hd_level_cfg *levels[HD_LEVELS] = {&m->utlb1, &m->utlb2,
+                                                    &m->utlb3};
+    uint16_t of[HD_MAX_CORES];
+    uint32_t each = m->core.count / m->fabric.nodes;
+
+    for (uint32_t k = 0; k < HD_LEVELS; k++) {
+        if (levels[k]->entries == 0)
+            continue;
+        hd_level_groups(levels[k], name[k], m->core.count, of, err);
+        for (uint32_t a = 0; a < m->core.count; a++)
+            for (uint32_t b = (a / each + 1) * each; b < m->core.count; b++)
+                if (of[a] == of[b])
+                    return hd_err_set(err, HEDDLE_ECONFIG,
+                                      "%s.share: cores %u and %u share an "
+                                      "instance, and are of different nodes "
+                                      "(fabric.nodes: %u cores each)",
+                                      name[k], a, b, each);
+    }
+    return 0;
+}
+
+static int check_fabric(const struct hd_machine *m, struct heddle_error *err)
+{
+    const struct {
+        bool wrong;
+        const char *what;
+    } alone[] = {
+        {m->vm.paging != HD_PAGING_NONE,
+         "vm.paging: pages come from the host to one node alone; none"},
+        {m->vm.page == HD_VM_PAGE_512M,
+         "vm.page: a page of 512 MB is in one node alone; 4K, 64K or 2M"},
+        {m->compress.enable,
+         "compress.enable: memory of one node alone is compressed; false"},
+        {m->l2cache.halves == 2,
+         "l2cache.halves: the L2 of one node alone has two; 1"},
+        {m->dram.partition,
+         "dram.partition: channels are a node's, and no application's; false"},
+        {m->sample.every != 0 || m->sample.launches != 0,
+         "sample: one node alone is sampled; 0"},
+    };
+
+    if (m->fabric.nodes == 1)
+        return 0;
+    for (uint32_t i = 0; i < HD_LEN(alone); i++)
+        if (alone[i].wrong)
+            return hd_err_set(err, HEDDLE_ECONFIG,
+                              "%s is expected with fabric.nodes = %u",
+                              alone[i].what, m->fabric.nodes);
+    if (check_parts(m, err) != 0)
+        return err->code;
+    return check_node_levels(m, err);
+}
+
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
 {
     struct hd_dram_cfg dram = m->dram;
@@ -215,7 +305,8 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
-    if (check_sectors(m, err) != 0 || check_virtual(m, err) != 0)
+    if (check_sectors(m, err) != 0 || check_virtual(m, err) != 0 ||
+        check_fabric(m, err) != 0)
         return err->code;
     if (m->vm.entry_bytes != 8 && m->l2tlb.sub_ways != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -298,7 +389,7 @@ static bool shape(const struct hd_machine *m, uint32_t k,
                   struct heddle_shape_info *out)
 {
     bool l1 = m->l1tlb.mode.kind == HD_FULL, l2 = m->l2tlb.mode.kind == HD_FULL;
-    uint32_t cores = m->core.count, units = m->walk.per_core ? cores : 1;
+    uint32_t cores = m->core.count, units = hd_machine_units(m);
 
     switch (k) {
     case 0:

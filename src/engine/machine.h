@@ -11,6 +11,7 @@
 #include "kit/config.h"
 #include "core/core.h"
 #include "core/throttle.h"
+#include "fabric/fabric.h"
 #include "memory/cache.h"
 #include "memory/compress.h"
 #include "memory/dramspec.h"
@@ -72,7 +73,14 @@ struct hd_machine {
     struct hd_link_cfg link;
     struct hd_evict_cfg evict;
     struct hd_remote_cfg remote;
+    struct hd_fabric_cfg fabric;
 };
+
+/* Units of an L2 TLB and walkers: one for each node, or each core. */
+static inline uint32_t hd_machine_units(const struct hd_machine *m)
+{
+    return m->walk.per_core ? m->core.count : m->fabric.nodes;
+}
 
 /* heddle_config_shape (tool.h) */
 struct heddle_shape_info;

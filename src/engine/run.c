@@ -156,6 +156,8 @@ static void watch_progress(heddle_sim *s)
     char why[256] = "";
 
     moved += hd_mover_steps(hd_manage_mover(s->memory));
+    if (s->fabric != NULL) /* a message that has crossed is a step, too */
+        moved += hd_fabric_steps(s->fabric);
     if (s->link != NULL) { /* a page that has come is a step, too */
         moved += hd_link_over(s->link);
         most += hd_link_step(s->link);

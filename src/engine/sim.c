@@ -69,6 +69,8 @@ static int build_base(heddle_sim *s)
     env->err = &s->err;
     env->seed = m->sim.seed;
     env->apps = s->apps;
+    if (m->fabric.nodes > 1)
+        env->nodes = &s->nodes;
     env->check = m->sim.check;
     env->apart = m->core.shared_unit;
     env->classes = m->core.classes;
@@ -81,12 +83,14 @@ static int build_base(heddle_sim *s)
     place.apps = s->apps;
     place.channels = m->dram.channels;
     place.banks = m->dram.banks;
-    place.l2tlbs = m->l2tlb.mode.kind != HD_FULL ? 0
-                   : m->walk.per_core            ? m->core.count
-                                                 : 1;
+    place.l2tlbs = m->l2tlb.mode.kind != HD_FULL ? 0 : hd_machine_units(m);
     place.frames =
         (m->vm.memory_bytes / HD_PAGE_BYTES - hd_vm_table_frames(&m->vm)) *
         frame_names(m);
+    if (env->nodes != NULL)
+        place.frames =
+            hd_nodes_split(&s->nodes, m->fabric.nodes, m->vm.memory_bytes,
+                           hd_vm_table_frames(&m->vm));
     place.seed = m->sim.seed;
     if (hd_slots_open(&s->slots, env, s, &place) != 0 ||
         hd_tokens_open(&s->tokens, env, s, place.cores) != 0 ||
@@ -99,10 +103,12 @@ static int build_base(heddle_sim *s)
 /* Entries of the pools, enough for everything that can be in flight. */
 static uint32_t most_requests(const struct hd_machine *m)
 {
-    uint32_t cores = m->core.count;
-    uint32_t units = m->walk.per_core ? cores : 1;
+    uint32_t cores = m->core.count, more = 0;
+    uint32_t units = hd_machine_units(m);
 
-    return cores * (2 * m->l1cache.mshrs + m->l1cache.stores + 64) +
+    if (m->fabric.nodes > 1) /* acknowledgements of writes */
+        more = cores * (m->l1cache.mshrs + m->l1cache.stores);
+    return more + cores * (2 * m->l1cache.mshrs + m->l1cache.stores + 64) +
            units * (m->walk.walkers + 16) * 2 +
            m->l2cache.slices * (m->l2cache.mshrs + m->l2cache.queue) *
                (m->compress.enable ? 4 : 2) +
@@ -120,7 +126,7 @@ static uint32_t most_faults(const struct hd_machine *m)
 static uint32_t most_translations(const struct hd_machine *m)
 {
     uint32_t cores = m->core.count;
-    uint32_t units = m->walk.per_core ? cores : 1;
+    uint32_t units = hd_machine_units(m);
 
     return cores * m->l1tlb.mshrs + most_faults(m) +
            units * (m->l2tlb.mshrs + m->walk.walkers + m->walk.queue) + 4096;
@@ -132,6 +138,24 @@ static bool contents(void *self, uint32_t app, hd_va va, unsigned char *out)
     const struct hd_source *src = ((heddle_sim *)self)->source[app];
 
     return src->ops->contents != NULL && src->ops->contents(src->self, va, out);
+}
+
+/* The links between nodes, which stand before the L2. */
+static int build_fabric(heddle_sim *s)
+{
+    struct hd_fabric_wiring w = {.cfg = &s->m.fabric,
+                                 .reqs = &s->reqs,
+                                 .clients = s->client,
+                                 .l2 = s->below,
+                                 .client = HD_CLIENT_FABRIC,
+                                 .cores = s->m.core.count,
+                                 .units = hd_machine_units(&s->m)};
+
+    s->fabric = hd_fabric_open(s->env, &w);
+    if (s->fabric == NULL)
+        return no_memory(s);
+    s->below = hd_fabric_below(s->fabric);
+    return 0;
 }
 
 static int build_memory(heddle_sim *s)
@@ -182,7 +206,10 @@ static int build_memory(heddle_sim *s)
     w.cores = m->core.count;
     w.dram_client = HD_CLIENT_L2;
     s->l2 = hd_l2_open(s->env, &w);
-    return s->l2 == NULL ? no_memory(s) : 0;
+    if (s->l2 == NULL)
+        return no_memory(s);
+    s->below = hd_l2_below(s->l2);
+    return s->env->nodes != NULL ? build_fabric(s) : 0;
 }
 
 /* Before the cores: what it changes at an instant, they find changed. */
@@ -273,6 +300,18 @@ static int build_paging(heddle_sim *s)
     return 0;
 }
 
+static int build_home(heddle_sim *s)
+{
+    struct hd_home_wiring w = {.cfg = &s->m.fabric,
+                               .fabric = s->fabric,
+                               .tables = s->tables,
+                               .manager = s->memory,
+                               .cores = s->m.core.count};
+
+    s->gpu.home = s->home = hd_home_open(s->env, &w);
+    return s->home == NULL ? no_memory(s) : 0;
+}
+
 static int build_translation(heddle_sim *s)
 {
     const struct hd_machine *m = &s->m;
@@ -281,6 +320,7 @@ static int build_translation(heddle_sim *s)
 
     vm.names = frame_names(m);
     vm.scan |= m->l2tlb.sub_ways != 0;
+    vm.touch = s->fabric != NULL && m->fabric.placement == HD_HOME_TOUCH;
     vm.chunks = m->vm.paging == HD_PAGING_FAULT &&
                 m->uvm.mode == HD_DRIVER_DRIVER && m->uvm.chunks &&
                 m->evict.unit == HD_EVICT_2M && !m->compress.enable;
@@ -289,6 +329,8 @@ static int build_translation(heddle_sim *s)
         return no_memory(s);
     if (s->compress != NULL)
         hd_ptables_compress(s->tables, s->compress);
+    if (s->fabric != NULL && build_home(s) != 0)
+        return s->err.code;
     if (build_paging(s) != 0)
         return s->err.code;
     w.l2tlb = &m->l2tlb;
@@ -314,7 +356,9 @@ static int build_translation(heddle_sim *s)
     w.evict = s->evict;
     w.treqs = &s->treqs;
     w.reqs = &s->reqs;
-    w.memory = hd_l2_below(s->l2);
+    w.memory = s->below;
+    w.nodes = m->fabric.nodes;
+    w.home = s->home;
     if (m->walk.port != 0)
         w.memory =
             (struct hd_below){hd_core_walk_read, &s->gpu, hd_core_walk_warm};
@@ -354,7 +398,7 @@ static int wire(heddle_sim *s)
 
     g->tables = s->tables;
     g->changes = hd_ptables_changes(s->tables);
-    g->memory = hd_l2_below(s->l2);
+    g->memory = s->below;
     g->back = hd_l2_back(s->l2);
     g->tlb_back = tlb_back;
     g->ahead = hd_max_u64(hd_min_u64(g->back, tlb_back), 1);
@@ -369,8 +413,10 @@ static int wire(heddle_sim *s)
         s->fclient[i] = hd_core_tclient(&g->core[i], HD_MSG_FAULT);
         hd_l1tlb_wire(&g->core[i], hd_mmu_below(s->mmu, i));
     }
-    for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_L2; i++)
+    for (uint32_t i = HD_CLIENT_WALK; i < HD_CLIENT_FABRIC; i++)
         s->client[i] = hd_mmu_client(s->mmu);
+    if (s->fabric != NULL)
+        s->client[HD_CLIENT_FABRIC] = hd_fabric_client(s->fabric);
     s->client[HD_CLIENT_L2] = hd_l2_client(s->l2);
     cores.ahead = g->ahead;
     s->slots.setting = hd_machine_get;

@@ -14,6 +14,7 @@
 #include "points/classify.h"
 #include "points/tokens.h"
 #include "sim.h"
+#include "fabric/home.h"
 #include "pages/manage.h"
 #include "translation/mmu.h"
 
@@ -22,11 +23,12 @@ struct heddle_config {
     struct heddle_error err;
 };
 
-/* Clients of memory: the cores, the walkers of each unit, the L2 itself, and
- * who moves pages. */
+/* Clients of memory: the cores, the walkers of each unit, the links between nodes,
+ * the L2 itself, and who moves pages. */
 enum {
-    HD_CLIENT_WALK = HD_MAX_CORES,
-    HD_CLIENT_L2 = 2 * HD_MAX_CORES,
+    HD_CLIENT_WALK = HD_MAX_CORES, /* and the next: hd_walk_send_read */
+    HD_CLIENT_FABRIC = 2 * HD_MAX_CORES - 1,
+    HD_CLIENT_L2,
     HD_CLIENT_MOVER,
     HD_CLIENTS
 };
@@ -55,10 +57,14 @@ struct heddle_sim {
     struct heddle_error err;
     bool refused; /* the last call was a restore of what does not fit */
     struct hd_machine m;
+    struct hd_nodes nodes;
+    struct hd_fabric *fabric; /* NULL: there is one node */
+    struct hd_home *home;     /* NULL: there is one node */
     struct hd_reqs reqs;
     struct hd_treqs treqs;
     struct hd_dram *dram;
     struct hd_l2 *l2;
+    struct hd_below below; /* where cores and walkers send their requests */
     struct hd_compress *compress;
     struct hd_ptables *tables;
     struct hd_link *link;

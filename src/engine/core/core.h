@@ -383,6 +383,7 @@ struct hd_gpu {
     uint32_t line_shift;
     uint32_t translate; /* 0: translation off */
     struct hd_ptables *tables;
+    struct hd_home *home; /* NULL: there is one node */
     struct hd_reqs *reqs;
     struct hd_treqs *treqs;
     struct hd_below memory;

@@ -83,48 +83,60 @@ static int64_t dispatch_place_default(void *self, const void *question)
     return (int64_t)best;
 }
 
-bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
-                       const struct hd_launch *l, uint64_t *next, hd_time now)
+bool hd_dispatch_block(struct hd_dispatch *d, uint32_t app,
+                       const struct hd_launch *l, uint64_t block, uint32_t from,
+                       uint32_t to, hd_time at, hd_time now)
 {
     struct hd_gpu *g = d->g;
     uint64_t core[HD_MAX_CORES], resident[HD_MAX_CORES];
+    uint64_t c, number = hd_stream_block(l->stream, block);
+    const struct hd_core *of = g->core + from;
+    struct heddle_q_block_place q = {.app = app,
+                                     .block = block,
+                                     .core = core,
+                                     .resident = resident};
+    struct hd_dispatch_room *r;
+
+    for (uint32_t i = from; i < to; i++, of++) {
+        if (of->app != app ||
+            !dispatch_fits(&d->room[i], l) ||
+            hd_throttle_stands(&d->throttle, i))
+            continue;
+        core[q.n] = i;
+        resident[q.n++] = d->room[i].resident;
+    }
+    if (q.n == 0)
+        return false;
+    c = core[hd_ask_block_place(&d->place, &q)];
+    r = &d->room[c];
+    r->blocks--;
+    r->warps -= l->warps;
+    r->threads -= l->threads;
+    r->regs -= (uint32_t)hd_launch_regs(l);
+    r->shared -= l->shared_bytes;
+    r->resident++;
+    if (HD_UNLIKELY(g->skips))
+        hd_warp_take(&g->core[c], now, number);
+    else
+        hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)number,
+                        (uint32_t)(number >> 32));
+    return true;
+}
+
+bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
+                       const struct hd_launch *l, struct hd_given *given,
+                       hd_time now)
+{
+    const struct hd_gpu *g = d->g;
     hd_time at = now + hd_max_u64(g->ahead, g->cycle);
-    struct heddle_q_block_place q;
 
     at = hd_edge(g->env->clk, HD_CLK_CORE, at);
-    while (*next < l->blocks) {
-        uint64_t c, number = hd_stream_block(l->stream, *next);
-        struct hd_dispatch_room *r;
-        const struct hd_core *of = g->core;
-        q.n = 0;
-        for (uint32_t i = 0; i < g->cores; i++, of++) {
-            if (of->app != app ||
-                !dispatch_fits(&d->room[i], l) ||
-                hd_throttle_stands(&d->throttle, i))
-                continue;
-            core[q.n] = i;
-            resident[q.n++] = d->room[i].resident;
-        }
-        if (q.n == 0)
+    if (HD_UNLIKELY(g->m->fabric.nodes > 1))
+        return hd_spread_place(d, app, l, given, at, now);
+    while (given->all < l->blocks) {
+        if (!hd_dispatch_block(d, app, l, given->all, 0, g->cores, at, now))
             return false;
-        q.app = app;
-        q.block = *next;
-        q.core = core;
-        q.resident = resident;
-        c = core[hd_ask_block_place(&d->place, &q)];
-        r = &d->room[c];
-        r->blocks--;
-        r->warps -= l->warps;
-        r->threads -= l->threads;
-        r->regs -= (uint32_t)hd_launch_regs(l);
-        r->shared -= l->shared_bytes;
-        r->resident++;
-        if (HD_UNLIKELY(g->skips))
-            hd_warp_take(&g->core[c], now, number);
-        else
-            hd_core_message(&g->core[c], at, HD_MSG_BLOCK, (uint32_t)number,
-                            (uint32_t)(number >> 32));
-        ++*next;
+        given->all++;
     }
     return true;
 }
@@ -137,7 +149,7 @@ static void dispatch_place(struct hd_dispatch *d, uint32_t app, hd_time now)
     if (HD_UNLIKELY(hd_streams_has(d, app)))
         hd_streams_place(d, app, now);
     else if (a->active)
-        hd_dispatch_place(d, app, &a->launch, &a->next_block, now);
+        hd_dispatch_place(d, app, &a->launch, &a->given, now);
 }
 
 void hd_dispatch_block_end(struct hd_dispatch *d, uint32_t core,
@@ -267,7 +279,8 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now)
         hd_streams_go(d, app, now);
         return;
     }
-    a->next_block = a->blocks_done = 0;
+    a->given = (struct hd_given){0};
+    a->blocks_done = 0;
     a->active = 1;
     hd_records_start(d, app, NULL, now);
     hd_dispatch_note(d, app, &a->launch, HEDDLE_NOTE_kernel_start);

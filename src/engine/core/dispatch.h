@@ -7,6 +7,7 @@
 
 #include "cluster.h"
 #include "core.h"
+#include "memory/nodes.h"
 
 /* What the host of an application does next to the launch in progress. */
 enum hd_beside {
@@ -16,10 +17,17 @@ enum hd_beside {
     HD_BESIDE_WAITS  /* it waits for the launch */
 };
 
+/* Blocks of a launch that have been sent to cores. */
+struct hd_given {
+    uint64_t all;
+    uint64_t of[HD_MAX_NODES]; /* by node, where there are several */
+};
+
 /* An application as the dispatcher sees it; in the arena. */
 struct hd_app_state {
     struct hd_launch launch;
-    uint64_t next_block, blocks_done;
+    struct hd_given given;
+    uint64_t blocks_done;
     uint64_t issued; /* warp instructions since it counts (warm-up) */
     uint64_t before; /* warp instructions in the warm-up */
     uint64_t goal;   /* reaching it begins its count, or finishes it; 0: none */

@@ -71,10 +71,22 @@ void hd_dispatch_go(struct hd_dispatch *d, uint32_t app, hd_time now);
  * its host does next to it. */
 void hd_dispatch_next(struct hd_dispatch *d, uint32_t app, hd_time now);
 
-/* Sends out blocks of a launch, from number *next on, that find room; whether
- * all are out. */
+/* Sends out blocks of a launch that find room; whether all are out. */
 bool hd_dispatch_place(struct hd_dispatch *d, uint32_t app,
-                       const struct hd_launch *l, uint64_t *next, hd_time now);
+                       const struct hd_launch *l, struct hd_given *given,
+                       hd_time now);
+/* Sends a block to one of the cores [from, to), for the instant `at`; false: none
+ * has room. */
+bool hd_dispatch_block(struct hd_dispatch *d, uint32_t app,
+                       const struct hd_launch *l, uint64_t block, uint32_t from,
+                       uint32_t to, hd_time at, hd_time now);
+
+/* ---- spread.c ----------------------------------------------------------- */
+
+/* hd_dispatch_place where there are several nodes. */
+bool hd_spread_place(struct hd_dispatch *d, uint32_t app,
+                     const struct hd_launch *l, struct hd_given *given,
+                     hd_time at, hd_time now);
 /* A launch begins, or has retired. */
 void hd_dispatch_note(struct hd_dispatch *d, uint32_t app,
                       const struct hd_launch *l, enum heddle_note note);

@@ -21,6 +21,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "fabric/home.h"
 #include "l1tlbstate.h"
 
 #define HD_PART    l1tlb
@@ -43,12 +44,22 @@ bool hd_l1tlb_not_resident(const struct hd_core *c, uint64_t vpn)
            hd_ptables_nonresident(c->gpu->tables, c->app, (hd_vpn){vpn}, &x);
 }
 
+/* A page that is used without a look-up below may have waited for that. */
+static bool l1tlb_touch(const struct hd_core *c, hd_vpn vpn, struct hd_xlate *x)
+{
+    struct hd_home *h = c->gpu->home;
+
+    return h != NULL &&
+           hd_home_touch(h, hd_home_of_core(h, c->id), c->app, vpn, x);
+}
+
 uint64_t hd_l1tlb_mapped(struct hd_core *c, uint64_t vpn)
 {
     struct hd_xlate x;
     hd_vpn v = {vpn};
 
-    if (!hd_ptables_find(c->gpu->tables, c->app, v, &x)) {
+    if (!hd_ptables_find(c->gpu->tables, c->app, v, &x) &&
+        !l1tlb_touch(c, v, &x)) {
         hd_err_set(c->gpu->env->err, HEDDLE_EDATA,
                    "application %u: address 0x%llx is in no allocation", c->app,
                    (unsigned long long)vpn << HD_PAGE_SHIFT);

@@ -125,7 +125,7 @@ void hd_streams_place(struct hd_dispatch *d, uint32_t app, hd_time now)
 
     for (uint32_t i = 0; i < s->n && all; i++) {
         struct hd_grid *x = &s->grid[s->order[i]];
-        all = hd_dispatch_place(d, app, &x->launch, &x->next_block, now);
+        all = hd_dispatch_place(d, app, &x->launch, &x->given, now);
     }
 }
 

@@ -13,7 +13,8 @@
 /* A launch from its enqueuing to its end. */
 struct hd_grid {
     struct hd_launch launch;
-    uint64_t next_block, blocks_done;
+    struct hd_given given;
+    uint64_t blocks_done;
     uint64_t instructions; /* of blocks that have ended */
     uint64_t after;        /* bit set of grids that retire before it starts */
     hd_time overlap;       /* that it has run with others */

@@ -21,6 +21,7 @@
 #include "time.h"
 
 struct hd_env_block;
+struct hd_nodes; /* memory/nodes.h */
 struct hd_slots; /* points/slots.h: who answers each point */
 
 /* Where a part's entry points for people are: looking, waiting, checking. */
@@ -70,6 +71,8 @@ struct hd_env {
                              command; NULL: neither */
     uint64_t seed;
     uint32_t apps; /* address spaces */
+    const struct hd_nodes *nodes; /* whose memory is where; NULL: there is one
+                                     node */
     const uint8_t *is; /* arena: [apps] enum heddle_app_class
                           (points/classify.c) */
     bool check;    /* --check: verify invariants while running */

@@ -340,9 +340,8 @@ static inline void dram_put(struct hd_dram *d, const struct hd_dramlane *l,
 HD_HOT void hd_dram_send(struct hd_dram *d, hd_time now, uint32_t req)
 {
     struct hd_req *r = &d->reqs->v[req];
-    struct hd_dramaddr a = hd_drammap_locate(&d->map, r->pa.v);
-    const struct hd_dramlane *l =
-        &d->lane[a.channel + hd_dram_home(d, r->app)];
+    struct hd_dramaddr a = hd_dram_locate(d, r->app, r->pa.v);
+    const struct hd_dramlane *l = &d->lane[a.channel];
     struct hd_dramchan *ch = l->ch;
     uint64_t cycle = hd_dram_edge(d, now);
 
@@ -500,12 +499,14 @@ static void dram_settle(struct hd_dram *d)
     d->walk_latency = hd_stats_hist(env->stats, &hd_rows_dram, WALK_LATENCY);
 }
 
-/* Splits the channels; application a has those from a * own on. */
+/* Splits the channels: node or application a has those from a * own on. */
 static int dram_share_channels(struct hd_dram *d)
 {
     uint32_t apps = d->env->apps, channels = d->cfg.channels;
 
     d->own = channels;
+    if (d->env->nodes != NULL)
+        d->own = channels / d->env->nodes->n;
     if (!d->cfg.partition)
         return 0;
     if (channels % apps != 0)
@@ -569,9 +570,17 @@ uint32_t hd_dram_own(const struct hd_dram *d)
     return d->own;
 }
 
-uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app)
+HD_APART uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app,
+                               uint64_t *pa)
 {
-    return d->cfg.partition && app < d->env->apps ? app * d->own : 0;
+    if (d->env->nodes != NULL)
+        return hd_nodes_local(d->env->nodes, pa) * d->own;
+    return app < d->env->apps ? app * d->own : 0;
+}
+
+uint32_t hd_dram_lane(const struct hd_dram *d, uint32_t app, hd_pa pa)
+{
+    return hd_dram_locate(d, app, pa.v).channel;
 }
 
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa)

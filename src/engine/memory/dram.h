@@ -20,15 +20,16 @@ struct hd_dram *hd_dram_open(struct hd_env *env, const struct hd_dram_cfg *cfg,
 
 uint32_t hd_dram_channels(const struct hd_dram *d);
 /* The channel of an address among those over which it is spread: hd_dram_own
- * of them, all unless they are shared out (dram.partition). */
+ * of them, all unless they are shared out (dram.partition) or there are several
+ * nodes, inside which the address is. */
 uint32_t hd_dram_channel(const struct hd_dram *d, hd_pa pa);
 /* Whether channels are hashed, and the channel as it is before that. */
 bool hd_dram_hashes(const struct hd_dram *d);
 uint32_t hd_dram_plain_channel(const struct hd_dram *d, hd_pa pa);
 uint32_t hd_dram_own(const struct hd_dram *d);
-/* The first of an application's channels; pages of no application are in those
- * of the first. */
-uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app);
+/* The channel of an application's address among all; pages of no application are
+ * in those of the first. */
+uint32_t hd_dram_lane(const struct hd_dram *d, uint32_t app, hd_pa pa);
 
 /* True while the channel's queue can take a request, or any normal one
  * (HD_NONE).  Where each class has a queue of its own, the request's class is

@@ -14,6 +14,7 @@
 #include "kit/bits.h"
 #include "kit/recip.h"
 #include "points/slots.h"
+#include "nodes.h"
 #include "dram.h"
 #include "dramspec.h"
 
@@ -214,6 +215,26 @@ struct hd_dram {
     uint32_t *wait_free;      /* arena: [0] free list, [1] used */
     struct hd_dramlane *lane; /* [channel] */
 };
+
+/* ---- addresses ---------------------------------------------------------- */
+
+/* The first of the channels that an application's address may have, which becomes
+ * the one inside its node: where channels are an application's or a node's. */
+uint32_t hd_dram_home(const struct hd_dram *d, uint32_t app, uint64_t *pa);
+
+/* Where an application's address is, with its channel among all. */
+static inline struct hd_dramaddr hd_dram_locate(const struct hd_dram *d,
+                                                uint32_t app, uint64_t pa)
+{
+    uint32_t first = 0;
+    struct hd_dramaddr a;
+
+    if (HD_UNLIKELY(d->own != d->cfg.channels))
+        first = hd_dram_home(d, app, &pa);
+    a = hd_drammap_locate(&d->map, pa);
+    a.channel += first;
+    return a;
+}
 
 /* ---- candidates -------------------------------------------------------- */
 

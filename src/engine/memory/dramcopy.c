@@ -36,8 +36,8 @@ void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
     if (!d->full)
         return;
     for (uint64_t at = pa.v; at < pa.v + bytes; at += d->map.piece) {
-        struct hd_dramaddr a = hd_drammap_locate(&d->map, at);
-        struct hd_dramlane *l = &d->lane[hd_dram_home(d, app) + a.channel];
+        struct hd_dramaddr a = hd_dram_locate(d, app, at);
+        struct hd_dramlane *l = &d->lane[a.channel];
         hd_dram_advance(d, l, hd_ceil_div(now, d->tick));
         dram_block(d, l, a.bank, cycle);
         if (d->check != NULL)
@@ -47,9 +47,9 @@ void hd_dram_block(struct hd_dram *d, hd_time now, uint32_t app, hd_pa pa,
 
 uint32_t hd_dram_bank(const struct hd_dram *d, uint32_t app, hd_pa pa)
 {
-    struct hd_dramaddr a = hd_drammap_locate(&d->map, pa.v);
+    struct hd_dramaddr a = hd_dram_locate(d, app, pa.v);
 
-    return (hd_dram_home(d, app) + a.channel) * d->cfg.banks + a.bank;
+    return a.channel * d->cfg.banks + a.bank;
 }
 
 uint32_t hd_dram_banks(const struct hd_dram *d)
@@ -66,8 +66,8 @@ bool hd_dram_same_channels(const struct hd_dram *d, hd_pa one, hd_pa other,
                            uint32_t bytes)
 {
     for (uint32_t at = 0; at < bytes; at += d->map.piece)
-        if (hd_dram_channel(d, (hd_pa){one.v + at}) !=
-            hd_dram_channel(d, (hd_pa){other.v + at}))
+        if (hd_dram_lane(d, 0, (hd_pa){one.v + at}) !=
+            hd_dram_lane(d, 0, (hd_pa){other.v + at}))
             return false;
     return true;
 }

@@ -373,7 +373,7 @@ void hd_dram_report(struct hd_dram *d, const struct hd_dramlane *l, uint32_t e,
         if (ch->klass[GOLDEN] != 0 && !d->pick.bound)
             tell_golden(d, l, &cmd);
         cmd.column =
-            hd_drammap_locate(&d->map, d->reqs->v[v->req].pa.v).column +
+            hd_dram_locate(d, v->app, d->reqs->v[v->req].pa.v).column +
             v->bursts - v->left;
         if (cmd.kind == HD_DRAM_RD)
             cmd.data = cmd.cycle + d->cfg.cl;

@@ -765,7 +765,9 @@ static int l2_settle(struct hd_l2 *l2)
                    : w->channels != 0 ? w->channels
                                       : 1;
     l2->apart = c->slices % l2->channels != 0;
-    l2->own = w->dram != NULL && !l2->apart ? hd_dram_own(w->dram) : l2->channels;
+    l2->own = w->dram != NULL && (!l2->apart || env->nodes != NULL)
+                  ? hd_dram_own(w->dram)
+                  : l2->channels;
     if (l2->w.interleave == 0)
         l2->w.interleave = c->line;
     l2->req = w->reqs->v;

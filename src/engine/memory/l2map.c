@@ -51,9 +51,9 @@ static uint32_t l2_plain_channel_of(const struct hd_l2 *l2, uint64_t line)
 
 uint32_t hd_l2_channel(const struct hd_l2 *l2, uint32_t app, hd_pa pa)
 {
-    uint32_t home = l2->w.dram != NULL ? hd_dram_home(l2->w.dram, app) : 0;
-
-    return home + l2_channel_of(l2, pa.v >> l2->line_shift);
+    if (l2->w.dram != NULL)
+        return hd_dram_lane(l2->w.dram, app, pa);
+    return l2_channel_of(l2, pa.v >> l2->line_shift);
 }
 
 /* A line with this index in its plain slice, hashed. */
@@ -91,6 +91,19 @@ HD_APART uint64_t hd_l2_divide(const struct hd_l2 *l2, uint64_t line,
         *bank -= index * s->banks;
     }
     return l2->hash.on ? l2_hash(l2, line, index, channel, bank) : index;
+}
+
+HD_APART uint32_t hd_l2_home(const struct hd_l2 *l2, uint32_t app,
+                             uint64_t *line)
+{
+    uint64_t pa = *line << l2->line_shift;
+    uint32_t node;
+
+    if (l2->env->nodes == NULL)
+        return app * l2->own;
+    node = hd_nodes_local(l2->env->nodes, &pa);
+    *line = pa >> l2->line_shift;
+    return node * (uint32_t)l2->spread.channels;
 }
 
 uint32_t hd_l2_slice(const struct hd_l2 *l2, hd_pa pa)
@@ -147,9 +160,10 @@ static uint64_t l2_granule(const struct hd_l2 *l2)
 int hd_l2_find_spread(struct hd_l2 *l2)
 {
     struct hd_l2_spread *s = &l2->spread;
+    uint32_t nodes = l2->env->nodes != NULL ? l2->env->nodes->n : 1;
 
     s->channels = l2->apart ? 1 : l2->own;
-    s->banks = l2->cfg.slices / (l2->apart ? 1 : l2->channels);
+    s->banks = l2->cfg.slices / (l2->apart ? nodes : l2->channels);
     s->granule = l2->apart ? 1 : l2_granule(l2);
     s->per_granule = hd_recip_of(s->granule + (s->granule == 0));
     s->per_channels = hd_recip_of(s->channels);

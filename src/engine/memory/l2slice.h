@@ -16,6 +16,7 @@
 #include "dram.h"
 #include "l2.h"
 #include "mshr.h"
+#include "nodes.h"
 #include "sector.h"
 
 /* Why the head of a slice's input waits. */
@@ -221,21 +222,25 @@ static inline uint64_t hd_l2_shift(const struct hd_l2_spread *s, uint64_t line,
     return index >> s->bank_shift;
 }
 
+/* The first of the channels that an application's line may have, which becomes
+ * the one inside its node: where channels are an application's or a node's. */
+uint32_t hd_l2_home(const struct hd_l2 *l2, uint32_t app, uint64_t *line);
+
 /* The slice of an application's line under any map, and its set there. */
 static inline uint32_t hd_l2_slice_of(const struct hd_l2 *l2, uint32_t app,
                                       uint64_t line, uint32_t *set)
 {
     const struct hd_l2_spread *s = &l2->spread;
-    uint64_t channel, index, bank;
+    uint64_t channel, index, bank, first = 0;
 
+    if (HD_UNLIKELY(l2->own != l2->channels))
+        first = hd_l2_home(l2, app, &line);
     if (HD_LIKELY(s->shifts))
         index = hd_l2_shift(s, line, &channel, &bank);
     else
         index = hd_l2_divide(l2, line, &channel, &bank);
-    if (HD_UNLIKELY(l2->own != l2->channels)) /* those of its application */
-        channel += (uint64_t)app * l2->own;
     *set = hd_cache_set(&l2->slice[0].tags, index);
-    return (uint32_t)(channel * s->banks + bank);
+    return (uint32_t)((first + channel) * s->banks + bank);
 }
 
 /* l2half.c: when an answer that leaves its slice has passed the halves. */

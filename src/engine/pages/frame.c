@@ -18,6 +18,9 @@
  * is memory bloat.  It changes with pages of others too, so peak[] is kept
  * here, at every change.
  *
+ * Where frames are of several nodes (fabric/home.c), each node has equally many,
+ * and search starts of its own.
+ *
  * Where pages can be evicted, a second bit says that a frame was written
  * since it was taken (evict.c).  Stores set it by their physical address, so it
  * is a dirty bit that needs no look at a page table.
@@ -115,6 +118,28 @@ uint64_t hd_frames_next(struct hd_frames *f, uint32_t n)
     return HD_NO_FRAME;
 }
 
+int hd_frames_divide(struct hd_frames *f, uint32_t nodes)
+{
+    f->nodes = nodes;
+    f->each = f->frames / nodes;
+    f->mark = hd_arena_take(f->arena, nodes, sizeof *f->mark);
+    if (f->mark == NULL)
+        return -1;
+    for (uint32_t i = 0; i < nodes; i++)
+        for (uint32_t k = 0; k < 3; k++)
+            f->mark[i][k] = i * f->each;
+    return 0;
+}
+
+uint64_t hd_frames_next_of(struct hd_frames *f, uint32_t node, uint32_t n)
+{
+    uint64_t *mark = &f->mark[node][size_index(n)], end = (node + 1) * f->each;
+
+    while (*mark + n <= end && !frames_clear(f, *mark, n))
+        *mark += n;
+    return *mark + n <= end ? *mark : HD_NO_FRAME;
+}
+
 uint64_t hd_frames_huge(const struct hd_frames *f)
 {
     for (uint64_t at = 0; at + HUGE_FRAMES <= f->frames; at += HUGE_FRAMES)
@@ -205,6 +230,10 @@ void hd_frames_give(struct hd_frames *f, uint64_t first, uint32_t n)
     for (uint32_t k = 0; k < 3; k++)
         f->count[1 + k] =
             hd_min_u64(f->count[1 + k], first / SIZE[k] * SIZE[k]);
+    for (uint32_t k = 0; f->nodes != 0 && k < 3; k++) {
+        uint64_t *mark = &f->mark[first / f->each][k];
+        *mark = hd_min_u64(*mark, first / SIZE[k] * SIZE[k]);
+    }
 }
 
 uint32_t hd_frames_owner(const struct hd_frames *f, uint64_t frame)

@@ -28,6 +28,9 @@ struct hd_frames {
                         was taken; NULL: that is not needed */
     uint64_t *count; /* arena: [0] frames in use, then the search starts of
                         groups of 1, 16 and 512 frames */
+    uint32_t nodes;  /* that have `each` frames each; 0: it is not asked */
+    uint64_t each;
+    uint64_t (*mark)[3]; /* arena: [node] search starts, as those of `count` */
 };
 
 /* 0 or -1 (out of memory). */
@@ -36,6 +39,11 @@ int hd_frames_open(struct hd_frames *f, struct hd_arena *arena,
 
 /* The lowest aligned group of n (1, 16 or 512) free frames, or HD_NO_FRAME. */
 uint64_t hd_frames_next(struct hd_frames *f, uint32_t n);
+
+/* Frames are of so many nodes, each a whole number of 2 MB.  0 or -1 (out of
+ * memory).  Then: the lowest group of a node. */
+int hd_frames_divide(struct hd_frames *f, uint32_t nodes);
+uint64_t hd_frames_next_of(struct hd_frames *f, uint32_t node, uint32_t n);
 
 /* The lowest aligned 512 MB of free frames, or HD_NO_FRAME. */
 uint64_t hd_frames_huge(const struct hd_frames *f);

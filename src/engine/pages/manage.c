@@ -206,7 +206,7 @@ int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
         return 0;
     if (g->coalesce.bound && hd_ptables_may_join(g->t, g->env->err) != 0)
         return g->env->err->code;
-    if (g->t->cfg.paging == HD_PAGING_FAULT)
+    if (g->t->cfg.paging == HD_PAGING_FAULT || g->t->cfg.touch)
         return hd_ptables_reserve(g->t, app, index, base, bytes, g->env->err);
     before = g->t->s->pages[app];
     if (hd_ptables_map(g->t, app, index, base, bytes, g->env->err) != 0)
@@ -229,6 +229,12 @@ void hd_manage_arrived(void *manage, hd_time now, uint32_t app, hd_vpn vpn,
     totals(g, app);
     have_come(g, app, vpn, pages);
     hd_mover_start(g->mover, now);
+}
+
+void hd_manage_touched(struct hd_manage *g, uint32_t app, uint32_t pages)
+{
+    *hd_manage_count(g, app, HD_MANAGE_MAPPED) += pages;
+    totals(g, app);
 }
 
 static void manage_go(struct hd_manage *g, const struct hd_manage_job *j)

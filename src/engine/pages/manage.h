@@ -65,6 +65,8 @@ int hd_manage_fragment(struct hd_manage *g, uint64_t seed);
 int hd_manage_map(struct hd_manage *g, uint32_t app, uint32_t index, hd_va base,
                   uint64_t bytes);
 void hd_manage_start(struct hd_manage *g, hd_time now);
+/* A page that was reserved has its frame (fabric/home.c). */
+void hd_manage_touched(struct hd_manage *g, uint32_t app, uint32_t pages);
 
 /* While the machine runs: an allocation goes, or comes back, as soon as no
  * core can be ahead of it; in the order of the calls. */

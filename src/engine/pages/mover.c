@@ -206,7 +206,7 @@ static bool mover_send(struct hd_mover *mv, hd_time now)
     struct state *s = mv->s;
     struct hd_dram *d = mv->w.dram;
     const struct hd_req *q = req(mv, s->head);
-    uint32_t c = hd_dram_home(d, q->app) + hd_dram_channel(d, q->pa);
+    uint32_t c = hd_dram_lane(d, q->app, q->pa);
 
     if (!hd_dram_takes(d, c, s->head)) {
         s->waits = 1;

@@ -60,6 +60,7 @@
 #include <string.h>
 
 #include "kit/bits.h"
+#include "memory/nodes.h"
 #include "ptstate.h"
 
 enum { FIRST_ROOM = 64, HASH_BITS = 7, LEAST_TABLES = 4096 };
@@ -914,6 +915,8 @@ struct hd_ptables *hd_ptables_open(struct hd_env *env,
     t->cfg = *cfg;
     t->table_frames = hd_vm_table_frames(cfg);
     frames = cfg->memory_bytes / HD_PAGE_BYTES - t->table_frames;
+    if (env->nodes != NULL)
+        frames = env->nodes->n * (env->nodes->data / HD_PAGE_BYTES);
     names = frames * hd_max_u64(cfg->names, 1);
     /* Tables follow the data; where frames have more names than there are, they
      * follow these, on the slices, channels and banks where they would be. */

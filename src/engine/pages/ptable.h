@@ -31,6 +31,7 @@ struct hd_vm_cfg {
     uint32_t names;  /* frames for each that memory has, as where pages are
                         compressed; 0: one */
     uint32_t chunks; /* 1: whole 2 MB take all at once */
+    uint32_t touch;  /* 1: pages are reserved, and placed by hd_home_touch */
 };
 
 /* vm.page, where it is not 4K, 64K or 2M. */
@@ -83,6 +84,15 @@ int hd_ptables_place(struct hd_ptables *t, uint32_t app, hd_vpn vpn, bool again,
                      struct heddle_error *err);
 bool hd_ptables_arrive(struct hd_ptables *t, uint32_t app, hd_vpn vpn,
                        bool prefetched);
+
+/* Where there are several nodes: who says which frame a page gets, if no policy
+ * of frame_place does, or HD_NO_FRAME; the lowest that a node has for one.  0, or
+ * -1 (out of memory). */
+int hd_ptables_home(struct hd_ptables *t,
+                    uint64_t (*fn)(void *self, hd_vpn vpn, uint32_t pages),
+                    void *self);
+uint64_t hd_ptables_next_of(struct hd_ptables *t, uint32_t node,
+                            uint32_t pages);
 
 /* Whether vpn is of a page of 512 MB; *first is its first frame. */
 bool hd_ptables_huge(const struct hd_ptables *t, uint32_t app, hd_vpn vpn,

@@ -1,7 +1,8 @@
 /*
  * ptframes.c - which frames a page gets, and that it has them no more.
  *
- * The point frame_place is asked; its default is the lowest free aligned frame.
+ * The point frame_place is asked; its default is the lowest free aligned frame, or
+ * where there are several nodes what fabric/home.c says.
  * Where there is none memory is compacted and it is asked once more.  For a
  * page that faults that is its caller's affair (HD_PT_WANTS_COMPACT), because
  * mappings cannot change in the middle of a run's event (manage.c); where
@@ -14,6 +15,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "memory/nodes.h"
 #include "ptstate.h"
 
 uint64_t hd_ptables_free(const struct hd_ptables *t)
@@ -70,6 +72,29 @@ bool hd_pt_whole(const struct hd_pt_job *j, uint64_t vpn)
     return at >= first && at + HD_LARGE_PAGES <= end;
 }
 
+int hd_ptables_home(struct hd_ptables *t,
+                    uint64_t (*fn)(void *self, hd_vpn vpn, uint32_t pages),
+                    void *self)
+{
+    t->home = fn;
+    t->home_self = self;
+    return hd_frames_divide(&t->frames, t->env->nodes->n);
+}
+
+uint64_t hd_ptables_next_of(struct hd_ptables *t, uint32_t node, uint32_t pages)
+{
+    return hd_frames_next_of(&t->frames, node, pages);
+}
+
+/* The frame that a page gets by default, or HD_NO_FRAME. */
+static HD_INLINE uint64_t next_frame(struct hd_ptables *t, uint64_t vpn,
+                                     uint32_t pages)
+{
+    if (HD_UNLIKELY(t->home != NULL))
+        return t->home(t->home_self, (hd_vpn){vpn}, pages);
+    return hd_frames_next(&t->frames, pages);
+}
+
 static struct heddle_q_frame_place frame_question(struct hd_ptables *t,
                                                   const struct hd_pt_job *j,
                                                   uint64_t vpn, uint32_t pages,
@@ -82,7 +107,7 @@ static struct heddle_q_frame_place frame_question(struct hd_ptables *t,
         .vpn = vpn,
         .pages = pages,
         .frames = frames,
-        .next = hd_min_u64(hd_frames_next(&t->frames, pages), frames),
+        .next = hd_min_u64(next_frame(t, vpn, pages), frames),
         .whole = hd_pt_whole(j, vpn),
         .again = again,
     };
@@ -143,7 +168,7 @@ static HD_INLINE uint64_t choose_frame(struct hd_ptables *t,
                                        const struct hd_pt_job *j, uint64_t vpn,
                                        uint32_t pages)
 {
-    uint64_t f = HD_LIKELY(!t->place.bound) ? hd_frames_next(&t->frames, pages)
+    uint64_t f = HD_LIKELY(!t->place.bound) ? next_frame(t, vpn, pages)
                                             : HD_NO_FRAME;
 
     return HD_LIKELY(f != HD_NO_FRAME) ? f : asked_frame(t, j, vpn, pages);

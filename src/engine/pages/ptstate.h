@@ -160,6 +160,9 @@ struct hd_ptables {
     struct hd_frames frames;
     struct hd_bigframes big;
     struct hd_slot alloc, place;
+    /* hd_ptables_home; NULL: there is one node */
+    uint64_t (*home)(void *self, hd_vpn vpn, uint32_t pages);
+    void *home_self;
     /* Compaction: at once; whether a policy may compact, later, and will. NULL:
      * there is none. */
     bool (*compact)(void *self, uint32_t app);

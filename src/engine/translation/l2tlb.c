@@ -228,7 +228,7 @@ static bool l2tlb_admit_flat(struct hd_unit *u, hd_time now, uint32_t treq)
         return l2tlb_miss(u, now, treq);
     q->looked += m->tlb_cfg.mode.kind == HD_FIXED ? m->fixed : m->lookup;
     q->hit = HD_TREQ_HIT_L2;
-    found = hd_l2tlb_translate(u, q->app, q->vpn, &x);
+    found = hd_l2tlb_reach(u, q->app, q->vpn, &x);
     hd_l2tlb_row(u, q->app)[HD_MMU_HITS] += found;
     l2tlb_settle(u, treq, found ? &x : NULL, q->looked);
     return true;
@@ -378,7 +378,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
     uint32_t t = u->miss.v[walk].first, missing = HD_NONE, last;
     struct hd_xlate x = {{0}, {0}, 0, 0};
     bool found = (HD_UNLIKELY(w->bits != 0) && hd_subregions_found(u, w, &x)) ||
-                 hd_l2tlb_translate(u, w->app, w->vpn, &x) ||
+                 hd_l2tlb_reach(u, w->app, w->vpn, &x) ||
                  hd_ptables_large(u->m->w.tables, w->app, w->vpn, &x);
 
     hd_at_home(u->m->env, HD_SIDE_MMU);
@@ -406,7 +406,7 @@ HD_HOT void hd_l2tlb_answer(struct hd_unit *u, hd_time now, uint32_t walk)
 
         if (HD_LIKELY(q->vpn.v - x.vpn.v < x.pages &&
                       hd_l2tlb_resident(u, q, &x)) ||
-            hd_l2tlb_translate(u, q->app, q->vpn, &own)) {
+            hd_l2tlb_reach(u, q->app, q->vpn, &own)) {
             q->walk = began;
             q->references = w->references;
             hd_treq_count_for(u->m->w.treqs, t);

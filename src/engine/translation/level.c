@@ -159,7 +159,7 @@ static void level_down(struct hd_levels *v, int k, hd_time t, uint32_t treq)
                 v->level[i][v->instance[i][core]].rank, t, LEVEL_ASKED, treq,
                 0);
     else
-        hd_l2tlb_take(&m->unit[0], t, treq);
+        hd_l2tlb_take(hd_mmu_unit(m, core), t, treq);
 }
 
 /* A request has its answer for `at`, from level k: it goes to the next one
@@ -515,11 +515,12 @@ static void level_answered(struct hd_level *l, hd_time now, uint32_t treq)
             p->walk = q->walk;
             p->references = 0;
             p->x = q->x;
-            hd_requesters_join(&v->m->unit[0], t, treq);
+            hd_requesters_join(hd_mmu_unit(v->m, p->core), t, treq);
             level_up(v, l->k, hd_max_u64(now, r->looked), t, l->rank);
         } else { /* its page was split off, or is not resident */
             n[HD_LEVEL_PASSED]++;
-            hd_l2tlb_take(&v->m->unit[0], hd_max_u64(now, r->looked), t);
+            hd_l2tlb_take(hd_mmu_unit(v->m, p->core),
+                          hd_max_u64(now, r->looked), t);
         }
     }
     level_up(v, l->k, now, treq, l->rank);
@@ -567,7 +568,7 @@ void hd_levels_leave(struct hd_levels *v, hd_time now, uint32_t treq)
 
             next = v->request[t].next;
             level_row(l, level_treq(v, t)->app)[HD_LEVEL_PASSED]++;
-            hd_l2tlb_take(&v->m->unit[0], from, t);
+            hd_l2tlb_take(hd_mmu_unit(v->m, core), from, t);
         }
         level_unblock(l, now);
     }
@@ -612,7 +613,7 @@ static void level_notified(void *port, uint32_t treq)
 {
     const struct level_port *p = port;
 
-    hd_requesters_notified(&p->of->m->unit[0], treq);
+    hd_requesters_notified(hd_mmu_unit(p->of->m, p->core), treq);
 }
 
 /* Functional warming: an answer without time, and what it leaves. */
@@ -626,7 +627,8 @@ static uint32_t level_warm(void *port, const struct hd_treq *q,
     while (k < HD_LEVELS && level_find(&v->level[k][v->instance[k][p->core]], q,
                                        false, x) != HD_SUBTLB_HIT)
         k = level_next(v, (int)k);
-    hit = k < HD_LEVELS ? HD_TREQ_HIT_L2 : hd_l2tlb_warm(&v->m->unit[0], q, x);
+    hit = k < HD_LEVELS ? HD_TREQ_HIT_L2
+                        : hd_l2tlb_warm(hd_mmu_unit(v->m, p->core), q, x);
     while (k-- > 0)
         if (v->level[k] != NULL)
             level_fill(&v->level[k][v->instance[k][p->core]], q,

@@ -1,7 +1,8 @@
 /*
  * mmu.c - the units below the L1 TLBs: settings, counters, building, wiring.
  *
- * One unit serves all cores (Mosaic, MASK, MESC) or each core has its own
+ * One unit serves all cores (Mosaic, MASK, MESC), or those of a node
+ * (fabric/), or each core has its own
  * (Pichai et al.: walkers in the core, no L2 TLB).  A request of core c is
  * posted by a sender of its own for each core, so that requests of one
  * instant arrive in the order of cores, whichever called first.  The
@@ -57,7 +58,7 @@ struct hd_tbelow hd_mmu_below(struct hd_mmu *m, uint32_t core)
     if (m->levels != NULL)
         return hd_levels_below(m->levels, core);
     return (struct hd_tbelow){hd_l2tlb_take, NULL, hd_requesters_notified,
-                              &m->unit[m->units > 1 ? core : 0], hd_l2tlb_warm};
+                              hd_mmu_unit(m, core), hd_l2tlb_warm};
 }
 
 struct hd_client hd_mmu_client(struct hd_mmu *m)
@@ -81,8 +82,8 @@ static void mmu_resume(void *self, hd_time now, uint32_t src, uint32_t treq)
     struct hd_mmu *m = self;
     const struct hd_treq *q = &m->w.treqs->v[treq];
 
-    hd_post(m->env->ev, src, m->unit[m->units > 1 ? q->core : 0].input_rank,
-            now, 0, treq, 0);
+    hd_post(m->env->ev, src, hd_mmu_unit(m, q->core)->input_rank, now, 0, treq,
+            0);
 }
 
 /* What walk caches hold of a page's entries is no longer so. */
@@ -283,7 +284,8 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
                                const struct hd_mmu_wiring *w)
 {
     static const uint32_t unwatched[HEDDLE_NOTE_COUNT];
-    uint32_t n = w->walk->per_core ? w->cores : 1;
+    uint32_t nodes = w->nodes != 0 ? w->nodes : 1;
+    uint32_t n = w->walk->per_core ? w->cores : nodes;
     struct hd_mmu *m = hd_env_take(env, 1, sizeof *m + n * sizeof m->unit[0]);
     size_t treqs = w->treqs->numbers.room;
     size_t who = hd_max_u64(
@@ -295,6 +297,9 @@ static struct hd_mmu *mmu_make(struct hd_env *env,
     m->env = env;
     m->w = *w;
     m->units = n;
+    m->share = w->cores / n;
+    for (uint32_t i = 0; i < n; i++)
+        m->unit[i].node = i * nodes / n;
     m->tlb_cfg = *w->l2tlb;
     m->walk_cfg = *w->walk;
     m->pwc_cfg = *w->pwc;

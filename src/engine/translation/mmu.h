@@ -60,7 +60,11 @@ struct hd_bypass_cfg {
 #include "kit/rows.h"
 };
 
-struct hd_mmu; /* all units; translation/mmu.c */
+/* The unit of a walk's request, as the request's tag says it. */
+#define HD_WALK_TAG_UNIT(tag) ((tag) >> 20)
+
+struct hd_home; /* fabric/home.h */
+struct hd_mmu;  /* all units; translation/mmu.c */
 
 struct hd_mmu_wiring {
     struct hd_ptables *tables; /* page tables of all applications */
@@ -74,7 +78,8 @@ struct hd_mmu_wiring {
     struct hd_tclient *clients;  /* answers for treq.client: the cores */
     const struct hd_slot *merge; /* tlb_merge of an L1 TLB, or NULL: answers
                                     then carry the run of a line of entries */
-    uint32_t cores;
+    uint32_t cores, nodes; /* nodes: units, unless cores have their own; 0: 1 */
+    struct hd_home *home;  /* where pages are that wait for a touch, or NULL */
     uint32_t line;     /* bytes of a line of the L2 cache */
     uint32_t requests; /* most of all cores in flight; 0: treqs->room */
     const struct hd_tlb_cfg *l2tlb;

@@ -58,12 +58,13 @@ int hd_prefetch_take(void *mmu, uint32_t app, uint64_t vpn, uint32_t to,
 {
     struct hd_mmu *m = mmu;
     struct hd_env *env = m->env;
-    const struct hd_unit *u = &m->unit[m->units > 1 ? core : 0];
     const hd_time *local = env->local;
     int rc = hd_prefetch_may(m, app, vpn, to, core);
+    const struct hd_unit *u;
 
     if (rc != 0)
         return rc;
+    u = hd_mmu_unit(m, core);
     hd_post(env->ev, m->port[core], u->prefetch_rank,
             local != NULL ? *local + hd_max_u64(m->transit, 1)
                           : hd_events_now(env->ev) + m->tick,

@@ -12,6 +12,7 @@
 #define HD_UNIT_H
 
 #include "kit/recip.h"
+#include "fabric/home.h"
 #include "memory/mshr.h"
 #include "subregions.h"
 #include "level.h"
@@ -162,7 +163,7 @@ struct hd_unit {
     struct hd_fill *wanted;         /* arena: [fill.queue]; NULL: none */
     struct hd_walk_aim *aim;        /* arena: [miss entry]; NULL: walks read
                                        what the page table says */
-    uint32_t instance, rank, input_rank, in_room, prefetch_rank;
+    uint32_t instance, rank, input_rank, in_room, prefetch_rank, node;
     const struct hd_treq *hand; /* that its arrays see; NULL: a policy's */
     /* these mean something only within an event: */
     uint64_t ticket; /* number of the event, or HD_UNIT_FOREIGN */
@@ -225,9 +226,15 @@ struct hd_mmu {
     struct hd_levels *levels; /* of uTLBs above the unit; NULL: none */
     hd_time never;
     uint64_t *who; /* scratch for questions: [treqs->room] and more */
-    uint32_t units;
+    uint32_t units, share; /* cores of a unit */
     struct hd_unit unit[]; /* [units] */
 };
+
+/* The unit of a core. */
+static inline struct hd_unit *hd_mmu_unit(struct hd_mmu *m, uint32_t core)
+{
+    return &m->unit[HD_LIKELY(m->units == 1) ? 0 : core / m->share];
+}
 
 /* ---- small things that both stations use -------------------------------- */
 
@@ -297,6 +304,15 @@ static inline bool hd_l2tlb_translate(const struct hd_unit *u, uint32_t app,
                     (m->w.merge != NULL && m->w.merge->bound)))
         hd_ptables_run(m->w.tables, app, vpn, m->run_pages, x);
     return true;
+}
+
+/* .. for a request, whose page may have waited for it (fabric/home.c). */
+static inline bool hd_l2tlb_reach(const struct hd_unit *u, uint32_t app,
+                                  hd_vpn vpn, struct hd_xlate *x)
+{
+    return hd_l2tlb_translate(u, app, vpn, x) ||
+           (HD_UNLIKELY(u->m->w.home != NULL) &&
+            hd_home_touch(u->m->w.home, u->node, app, vpn, x));
 }
 
 /* Whether a warp may fill the L2 TLB, by the steering tables. */

@@ -24,7 +24,6 @@ enum {
 
 /* The tag of a walk's requests, and what it says. */
 #define HD_WALK_TAG(unit, walk) ((unit) << 20 | (walk))
-#define HD_WALK_TAG_UNIT(tag)   ((tag) >> 20)
 #define HD_WALK_TAG_WALK(tag)   ((tag)&0xfffff)
 
 static inline uint64_t *hd_walk_row(const struct hd_unit *u, uint32_t app)
