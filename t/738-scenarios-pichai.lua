@@ -12,7 +12,11 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 local experiment = require "heddle.experiment"
 
-local pichai = scenarios.of("pichai", { other = { common = true, levels = true } })
+-- Of size S where it matters that lanes diverge, and once all that quick runs.
+local DIVERGE = "size=S cores=1 budget=10000"
+local pichai = scenarios.of("pichai", { other = { common = true, levels = true },
+    more = "size=T", words = { fig03 = "size=S", fig13 = DIVERGE, fig16 = DIVERGE,
+        fig18 = DIVERGE, fig20 = DIVERGE, fig22 = DIVERGE } })
 pichai:all(15)
 pichai:again "fig16"
 
@@ -60,7 +64,7 @@ tap.is(#experiment.choices "scenarios/pichai/beyond.lua", 0, "maxwell has none")
 
 -- ---- CCWS --------------------------------------------------------------------------
 
-local _, first = pichai:run("fig13", "programs=KMEANS launch=1 cores=30 budget=20000")
+local _, first = pichai:run("fig13", "size=S programs=KMEANS launch=1 cores=30 budget=20000")
 local gto, ccws = first:match "KMEANS +1%.000 +([%d.]+) +([%d.]+)"
 tap.ok(tonumber(ccws) > 1.5 * tonumber(gto), "CCWS over GTO alone",
     ("%s, %s"):format(gto, ccws))
