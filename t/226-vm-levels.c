@@ -386,7 +386,7 @@ static const char *grouped(const char *text, uint32_t share, uint32_t cores,
     uint16_t of[64];
 
     snprintf(c.groups, sizeof c.groups, "%s", text);
-    if (hd_level_groups(&c, "utlb2", cores, of, &err) == 0) {
+    if (hd_level_groups(&c, "utlb2", cores, 1, of, &err) == 0) {
         snprintf(out, 256, "%.200s", err.text);
         return out;
     }

@@ -89,10 +89,11 @@ local DRAWN = {
     { "l2tlb.mode", { "full", "full", "off", "ideal" } },
     { "l1cache.write", { "evict", "through", "back" } },
     { "l2cache.write", { "back", "through" } }, { "l2cache.mshrs", { 1, 4, 64 } },
-    { "l2cache.slices", { 16, 32 } }, { "dram.channels", { 8, 16 } },
+    { "l2cache.slices", { 16, 32 } }, { "l2cache.halves", { 1, 1, 2 } },
+    { "dram.channels", { 8, 16 } },
     { "dram.channel_hash", { "none", "xor" } }, { "l1cache.stores", { 1, 32 } },
     { "l1cache.order", { "beside", "virtual" } }, { "core.exit", { "issue", "stores" } },
-    { "utlb1.entries", { 0, 0, 4 } }, { "utlb1.share", { 1 } },
+    { "utlb1.entries", { 0, 0, 4 } }, { "utlb1.share", { 0, 1, 2, 3 } },
     { "sim.translation", { "full", "full", "full", "off" } },
 }
 
@@ -200,11 +201,11 @@ for _, w in ipairs {
     { { ["vm.paging"] = "fault" }, 2, "vm.paging: .* none is expected" },
     { { ["vm.page"] = "512M", ["vm.format"] = "ampere" }, 2, "vm.page: .* is expected" },
     { { ["compress.enable"] = true }, 2, "compress.enable: .* is expected" },
-    { { ["l2cache.halves"] = 2 }, 2, "l2cache.halves: .* is expected" },
+    { { ["l2cache.halves"] = 2, ["l2cache.slices"] = 10, ["dram.channels"] = 10,
+        ["core.count"] = 10 }, 2, "do not have two halves in each node" },
     { { ["dram.partition"] = true }, 2, "dram.partition: .* is expected" },
     { { ["sample.every"] = 100000 }, 2, "sample: .* is expected" },
-    { { ["utlb1.entries"] = 4, ["utlb1.share"] = 3 }, 2,
-        "utlb1.share: cores 3 and 4 share an instance" },
+    { { ["utlb1.entries"] = 4, ["utlb1.groups"] = "1x4 1x3" }, 2, "there are 4 cores" },
 } do
     local ok, err = pcall(whole.sim, { "GUP" }, whole.join(BASE,
         { ["fabric.nodes"] = w[2] }, w[1]))

@@ -74,7 +74,7 @@ echo 'return { tlb_fil = 1, name = "mine" }' >"$dir/not.lua"
 expect 70 "one that is none" "$H" explain "$dir/not.lua"
 has err "did you mean 'tlb_fill'" "says why"
 expect 0 "list kinds" "$H" list kinds
-[ "$(wc -l <"$dir/out")" = 12 ] && grep -q "^facts  *[1-9]" "$dir/out"
+[ "$(wc -l <"$dir/out")" = 13 ] && grep -q "^facts  *[1-9]" "$dir/out"
 told $? "has them all, and how many there are" "$dir/out"
 expect 0 "list a word" "$H" list bypass
 has out "settings  bypass.entries" "finds settings"

@@ -1,6 +1,6 @@
 --- index.lua - everything that has a name: settings, counters, histograms,
 -- metrics, points, notes, steering tables, facts, policies, applications, suites,
--- machines; for `list`, `explain` and help(x).
+-- machines, interconnects; for `list`, `explain` and help(x).
 --
 -- Each kind gives rows for a list, and an explanation (lines of text) of one
 -- name.  What exists is asked from the modules that own it, so nothing here
@@ -12,7 +12,7 @@ local core = require "heddle.core"
 local index = {
     kinds = {
         "points", "notes", "tables", "facts", "policies", "apps", "suites",
-        "machines", "counters", "histograms", "metrics", "settings",
+        "machines", "interconnects", "counters", "histograms", "metrics", "settings",
     },
 }
 
@@ -42,6 +42,7 @@ local KINDS = {
     apps = "programs of the library: H.app(NAME)",
     suites = "sets of applications, as papers have them",
     machines = "settings of a paper's machine: H.machine(NAME)",
+    interconnects = "links between GPUs: H.sim { link = NAME }",
     counters = "what is counted while a simulation runs",
     histograms = "how often each value occurred",
     metrics = "what is derived from counters",
@@ -205,6 +206,10 @@ function rows.machines()
         out[#out + 1] = { name, m.from or "", m.summary or "" }
     end
     return out
+end
+
+function rows.interconnects()
+    return require("heddle.links").rows()
 end
 
 --- The kinds themselves: name, how many there are, meaning.
@@ -542,6 +547,10 @@ for _, kind in ipairs { "app", "suites", "machines" } do
     explain[kind == "app" and "apps" or kind] = function(name)
         return require("heddle." .. kind).explain(name)
     end
+end
+
+function explain.interconnects(name)
+    return require("heddle.links").explain(name)
 end
 
 --- Explains a name as one of a kind: a list of lines, or nil.

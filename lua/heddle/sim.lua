@@ -35,6 +35,7 @@ local OPTIONS = {
     machine = true, apps = true, policies = true, settings = true,
     interval = true, label = true, progress = true, timeline = true,
     sample = true, memory = true, batches = true,
+    gpus = true, link = true, topology = true,
     seed = "sim.seed", check = "sim.check", budget = "sim.budget",
     warmup = "sim.warmup", stop_cycles = "sim.stop_cycles",
     translation = "sim.translation", relaunch = "sim.relaunch",
@@ -112,6 +113,9 @@ end
 --- The machine with what the options change.
 local function machine_of(o)
     local m = machines.machine(o.machine)
+    if o.gpus or o.link or o.topology then
+        m = require("heddle.links").join(m, o)
+    end
     if o.settings then
         m = m:with(o.settings)
     end

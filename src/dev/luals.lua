@@ -104,6 +104,7 @@ local OPTIONS = {
     stop_cycles = "integer", translation = "string", relaunch = "boolean",
     sample = "table", timeline = "string|table", memory = "string",
     batches = "boolean",
+    gpus = "integer", link = "string", topology = "string|integer[][]",
 }
 local FIELDS = {
     now = "integer", cycles = "integer", instructions = "integer",

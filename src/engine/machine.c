@@ -137,7 +137,7 @@ static int check_levels(const struct hd_machine *m, uint32_t *n,
     const struct hd_level_cfg *levels[HD_LEVELS] = {&m->utlb1, &m->utlb2,
                                                     &m->utlb3};
 
-    if (hd_levels_check(levels, m->core.count, n, err) != 0)
+    if (hd_levels_check(levels, m->core.count, m->fabric.nodes, n, err) != 0)
         return err->code;
     if (*n != 0 && m->walk.per_core)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -219,32 +219,6 @@ static int check_parts(const struct hd_machine *m, struct heddle_error *err)
     return 0;
 }
 
-/* Cores that share a level of uTLBs are of one node. */
-static int check_node_levels(const struct hd_machine *m,
-                             struct heddle_error *err)
-{
-    static const char *const name[] = {"utlb1", "utlb2", "utlb3"};
-    const struct hd_level_cfg *levels[HD_LEVELS] = {&m->utlb1, &m->utlb2,
-                                                    &m->utlb3};
-    uint16_t of[HD_MAX_CORES];
-    uint32_t each = m->core.count / m->fabric.nodes;
-
-    for (uint32_t k = 0; k < HD_LEVELS; k++) {
-        if (levels[k]->entries == 0)
-            continue;
-        hd_level_groups(levels[k], name[k], m->core.count, of, err);
-        for (uint32_t a = 0; a < m->core.count; a++)
-            for (uint32_t b = (a / each + 1) * each; b < m->core.count; b++)
-                if (of[a] == of[b])
-                    return hd_err_set(err, HEDDLE_ECONFIG,
-                                      "%s.share: cores %u and %u share an "
-                                      "instance, and are of different nodes "
-                                      "(fabric.nodes: %u cores each)",
-                                      name[k], a, b, each);
-    }
-    return 0;
-}
-
 static int check_fabric(const struct hd_machine *m, struct heddle_error *err)
 {
     const struct {
@@ -257,8 +231,6 @@ static int check_fabric(const struct hd_machine *m, struct heddle_error *err)
          "vm.page: a page of 512 MB is in one node alone; 4K, 64K or 2M"},
         {m->compress.enable,
          "compress.enable: memory of one node alone is compressed; false"},
-        {m->l2cache.halves == 2,
-         "l2cache.halves: the L2 of one node alone has two; 1"},
         {m->dram.partition,
          "dram.partition: channels are a node's, and no application's; false"},
         {m->sample.every != 0 || m->sample.launches != 0,
@@ -272,9 +244,7 @@ static int check_fabric(const struct hd_machine *m, struct heddle_error *err)
             return hd_err_set(err, HEDDLE_ECONFIG,
                               "%s is expected with fabric.nodes = %u",
                               alone[i].what, m->fabric.nodes);
-    if (check_parts(m, err) != 0)
-        return err->code;
-    return check_node_levels(m, err);
+    return check_parts(m, err);
 }
 
 int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
@@ -287,7 +257,8 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
         if (p->check != NULL &&
             p->check((const char *)m + p->offset, p->rows->name, err) != 0)
             return err->code;
-    if (check_translation(m, err) != 0 || check_levels(m, &levels, err) != 0)
+    if (check_translation(m, err) != 0 || check_fabric(m, err) != 0 ||
+        check_levels(m, &levels, err) != 0)
         return err->code;
     if (levels != 0 && components_of(m, levels) > HD_MAX_COMPONENTS)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -305,8 +276,7 @@ int hd_machine_check(const struct hd_machine *m, struct heddle_error *err)
                           "l1cache.line: %u differs from l2cache.line (%u); "
                           "one line size is expected",
                           m->l1cache.line, m->l2cache.line);
-    if (check_sectors(m, err) != 0 || check_virtual(m, err) != 0 ||
-        check_fabric(m, err) != 0)
+    if (check_sectors(m, err) != 0 || check_virtual(m, err) != 0)
         return err->code;
     if (m->vm.entry_bytes != 8 && m->l2tlb.sub_ways != 0)
         return hd_err_set(err, HEDDLE_ECONFIG,
@@ -380,8 +350,8 @@ static bool of_level(struct heddle_shape_info *out, const struct hd_machine *m,
     struct heddle_error err;
 
     return of_entries(out, cfg->entries != 0, cfg->entries, cfg->ways,
-                      hd_level_groups(cfg, out->name, m->core.count, instance,
-                                      &err));
+                      hd_level_groups(cfg, out->name, m->core.count,
+                                      m->fabric.nodes, instance, &err));
 }
 
 /* The k-th of those that there may be. */

@@ -182,7 +182,8 @@ list("counters.html", "Counters", "what is counted while a simulation runs, by p
 list("histograms.html", "Histograms", "how often each value occurred, by part",
     { { "histograms", true } })
 list("machines.html", "Machines", "presets: papers' machines and cards of today, "
-    .. "and what each sets", { { "machines" } })
+    .. "and what each sets; links between GPUs",
+    { { "machines" }, { "interconnects" } })
 list("policies.html", "Policies", "what comes with heddle, and its parameters",
     { { "policies" } })
 list("apps.html", "Applications and suites", "programs of the library, with sizes "
@@ -253,7 +254,7 @@ do
     end
     for kind, file in pairs { settings = "settings", counters = "counters",
         histograms = "histograms", machines = "machines", policies = "policies",
-        apps = "apps", suites = "apps" } do
+        apps = "apps", suites = "apps", interconnects = "machines" } do
         for _, row in ipairs(index.rows(kind)) do
             place(row[1], kind == "policies" and "policy" or kind:sub(1, -2),
                 by_file[file .. ".html"])

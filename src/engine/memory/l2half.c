@@ -41,7 +41,7 @@
  *
  * What skips the cache, or may because a policy is asked, goes to the home.
  * Page walks have no half: they go there at near latency, as the MMU is between
- * the halves (a guess).
+ * the halves (a guess).  So do requests of another node, whose link is there.
  *
  * Invariants (--check): a line is in its home slice or in the one across, and
  * is clean there.
@@ -77,9 +77,9 @@ static inline void half_post(struct hd_l2_slice *sl, const struct hd_req *q,
                              hd_time at, uint32_t what)
 {
     struct hd_l2 *l2 = sl->l2;
-    uint32_t n = l2->half.slices, across = sl->i < n ? sl->i + n : sl->i - n;
 
-    hd_post(l2->ev, sl->component, l2->slice[across].component, at, HD_L2_COPY,
+    hd_post(l2->ev, sl->component, l2->slice[sl->across].component, at,
+            HD_L2_COPY,
             what | q->app | (uint32_t)hd_min_u64(q->spare, NO_SET) << COPY_SET,
             q->line);
 }
@@ -87,13 +87,19 @@ static inline void half_post(struct hd_l2_slice *sl, const struct hd_req *q,
 int hd_l2half_open(struct hd_l2 *l2)
 {
     const struct hd_cache_cfg *c = &l2->cfg;
+    uint32_t nodes = l2->env->nodes != NULL ? l2->env->nodes->n : 1, n;
 
-    if (c->slices % 2 != 0)
+    if (c->slices % (2 * nodes) != 0)
         return hd_err_set(l2->env->err, HEDDLE_ECONFIG,
                           "l2cache.halves: %u slices (l2cache.slices) do not "
-                          "have two halves",
-                          c->slices);
-    l2->half.slices = c->slices / 2;
+                          "have two halves%s",
+                          c->slices, nodes > 1 ? " in each node" : "");
+    l2->half.slices = n = c->slices / nodes / 2;
+    l2->half.cores = l2->w.cores / nodes;
+    for (uint32_t i = 0; i < c->slices; i++) {
+        l2->slice[i].upper = i % (2 * n) >= n;
+        l2->slice[i].across = l2->slice[i].upper ? i - n : i + n;
+    }
     l2->half.far = c->far_latency * l2->cycle;
     l2->half.stat = hd_stats_group(l2->env->stats, &hd_rows_l2half, c->slices);
     return l2->half.stat.v == NULL ? hd_err_memory(l2->env->err) : 0;
@@ -103,22 +109,23 @@ int hd_l2half_open(struct hd_l2 *l2)
 
 static inline uint32_t half_of_slice(const struct hd_l2 *l2, uint32_t slice)
 {
-    return slice >= l2->half.slices;
+    return l2->slice[slice].upper;
 }
 
 /* A requester's half; HD_NONE: it is no core. */
 static inline uint32_t half_of_client(const struct hd_l2 *l2, uint32_t client)
 {
-    return client < l2->w.cores ? 2 * client >= l2->w.cores : HD_NONE;
+    if (client >= l2->w.cores)
+        return HD_NONE;
+    if (HD_UNLIKELY(l2->half.cores != l2->w.cores))
+        client %= l2->half.cores;
+    return 2 * client >= l2->half.cores;
 }
 
 /* The slice of the other half that may hold copies of this one's lines. */
 static inline struct hd_l2_slice *half_across(const struct hd_l2_slice *sl)
 {
-    const struct hd_l2 *l2 = sl->l2;
-    uint32_t n = l2->half.slices;
-
-    return &l2->slice[sl->i < n ? sl->i + n : sl->i - n];
+    return &sl->l2->slice[sl->across];
 }
 
 /* Its reads look up both halves. */

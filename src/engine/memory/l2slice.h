@@ -96,6 +96,8 @@ struct hd_l2_slice {
     uint32_t apps;         /* rows of applications; one more follows */
     uint32_t i, component;
     uint32_t channel;   /* HD_NONE: its requests have one each */
+    uint32_t across;    /* l2half.c: the slice with copies of its lines, */
+    bool upper;         /* and whether it is in the upper half */
     uint64_t host_from; /* hd_l2_host */
     struct hd_mshr mshr;
     struct hd_cache tags;
@@ -157,7 +159,8 @@ struct hd_l2 {
         struct hd_stat stat;
     } sector;
     struct { /* l2half.c */
-        uint32_t slices; /* in each half; 0: there are no halves */
+        uint32_t slices; /* in each half of a node; 0: there are no halves */
+        uint32_t cores;  /* of a node */
         hd_time far;
         struct hd_stat stat;
     } half;

@@ -818,7 +818,9 @@ static int level_open(struct hd_levels *v, uint32_t k)
     v->instance[k] = hd_env_take(env, cores, sizeof *v->instance[k]);
     if (v->instance[k] == NULL)
         return hd_err_memory(env->err);
-    n = hd_level_groups(v->cfg[k], NAME[k], cores, v->instance[k], env->err);
+    n = hd_level_groups(v->cfg[k], NAME[k], cores,
+                        env->nodes != NULL ? env->nodes->n : 1, v->instance[k],
+                        env->err);
     if (n == 0)
         return env->err->code;
     v->level[k] = hd_env_take(env, n, sizeof *v->level[k]);

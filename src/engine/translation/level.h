@@ -18,16 +18,16 @@ struct hd_mmu;
 
 /* ---- levelgroups.c ------------------------------------------------------ */
 
-/* Which instance of a level each core asks, as its share and groups say; how
- * many there are, or 0: an error that names the level. */
+/* Which instance of a level each core asks, as its share and groups say of the
+ * cores of each node; how many there are, or 0: an error that names the level. */
 uint32_t hd_level_groups(const struct hd_level_cfg *cfg, const char *name,
-                         uint32_t cores, uint16_t *instance,
+                         uint32_t cores, uint32_t nodes, uint16_t *instance,
                          struct heddle_error *err);
 
 /* Whether the levels fit the cores and each other: 0, or an error.  *instances:
  * of all of them. */
 int hd_levels_check(const struct hd_level_cfg *const cfg[HD_LEVELS],
-                    uint32_t cores, uint32_t *instances,
+                    uint32_t cores, uint32_t nodes, uint32_t *instances,
                     struct heddle_error *err);
 
 /* ---- level.c ------------------------------------------------------------ */

@@ -136,9 +136,10 @@ static int level_read(struct grouping *g)
     }
 }
 
-uint32_t hd_level_groups(const struct hd_level_cfg *cfg, const char *name,
-                         uint32_t cores, uint16_t *instance,
-                         struct heddle_error *err)
+/* .. of one node. */
+static uint32_t level_node_groups(const struct hd_level_cfg *cfg,
+                                  const char *name, uint32_t cores,
+                                  uint16_t *instance, struct heddle_error *err)
 {
     struct grouping g = {cfg->groups, name, instance, cores, 0, 0, err};
     uint32_t each = cfg->share != 0 ? cfg->share : cores;
@@ -159,6 +160,18 @@ uint32_t hd_level_groups(const struct hd_level_cfg *cfg, const char *name,
             return 0;
         }
     return g.n;
+}
+
+uint32_t hd_level_groups(const struct hd_level_cfg *cfg, const char *name,
+                         uint32_t cores, uint32_t nodes, uint16_t *instance,
+                         struct heddle_error *err)
+{
+    uint32_t each = cores / nodes;
+    uint32_t n = level_node_groups(cfg, name, each, instance, err);
+
+    for (uint32_t c = each; c < cores; c++)
+        instance[c] = (uint16_t)(instance[c - each] + n);
+    return n * nodes;
 }
 
 /* Cores that share a level share the one below it. */
@@ -186,7 +199,7 @@ static int level_check_below(const uint16_t *upper, const uint16_t *lower,
 }
 
 int hd_levels_check(const struct hd_level_cfg *const cfg[HD_LEVELS],
-                    uint32_t cores, uint32_t *instances,
+                    uint32_t cores, uint32_t nodes, uint32_t *instances,
                     struct heddle_error *err)
 {
     static const char *const NAME[HD_LEVELS] = {"utlb1", "utlb2", "utlb3"};
@@ -198,7 +211,7 @@ int hd_levels_check(const struct hd_level_cfg *const cfg[HD_LEVELS],
     for (uint32_t k = 0; k < HD_LEVELS; k++) {
         if (cfg[k]->entries == 0)
             continue;
-        n = hd_level_groups(cfg[k], NAME[k], cores, of[0], err);
+        n = hd_level_groups(cfg[k], NAME[k], cores, nodes, of[0], err);
         if (n == 0)
             return err->code;
         if (above != HD_NONE &&

@@ -7,7 +7,8 @@ local list = {
     summary = "list points, policies, apps, suites, machines, counters ...",
     usage = [[
 usage: heddle list points|notes|tables|facts|policies|apps|suites|machines|
-                   counters|histograms|metrics|settings|kinds [WORD]
+                   interconnects|counters|histograms|metrics|settings|kinds
+                   [WORD]
        heddle list WORD
        heddle list FILE.lua
 

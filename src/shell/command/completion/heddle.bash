@@ -12,7 +12,7 @@ _heddle_names() { # _heddle_names KIND...: the first words of heddle list
 }
 
 _heddle_words() { # what may stand after the words so far
-    local kinds='points notes tables facts policies apps suites machines counters histograms metrics settings'
+    local kinds='points notes tables facts policies apps suites machines interconnects counters histograms metrics settings'
     case $1:$2 in
     :) echo run list explain apps diff compare view trace part repl help --help --version ;;
     run:) echo --check --follow --checkpoint --timeline --results --live ;;

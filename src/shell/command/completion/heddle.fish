@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 set -l commands run list explain apps diff compare view trace part repl help
-set -l kinds points notes tables facts policies apps suites machines counters histograms metrics settings
+set -l kinds points notes tables facts policies apps suites machines interconnects counters histograms metrics settings
 
 function __heddle_names
     for kind in $argv
