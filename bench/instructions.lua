@@ -28,6 +28,7 @@ local k = require "heddle.kernel"
 local config = require "heddle.config"
 local machines = require "heddle.machines"
 local runner = require "heddle.runner"
+local process = require "heddle.process"
 
 local arg = H.args { only = "", against = "", build = "build/release", jobs = 2,
     row = "", machines = "", json = "out/instructions.json" }
@@ -428,6 +429,7 @@ if builds[2] then
         .. "%d s\n"):format(slower, #list, names[2], os.time() - t0))
 end
 if arg.json ~= "" then
+    process.mkdir(arg.json:match "^(.+)/" or ".")
     H.report.json({ heddle = H.version, against = names[2], rows = list },
         arg.json)
     io.write("written: ", arg.json, "\n")

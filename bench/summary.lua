@@ -41,6 +41,7 @@ the least of several turns.  What the rows mean:
 SPDX-License-Identifier: MIT
 ]]
 local H = require "heddle"
+local process = require "heddle.process"
 
 local arg = H.args {
     only = "", json = "out/bench.json", build = "build/release",
@@ -228,6 +229,7 @@ if busy > 1.5 then
         .. "are too low.\n"):format(busy))
 end
 if arg.json ~= "" then
+    process.mkdir(arg.json:match "^(.+)/" or ".")
     H.report.json({
         heddle = H.version, load_average = busy, rows = list,
     }, arg.json)
