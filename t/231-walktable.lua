@@ -182,7 +182,8 @@ refused("no table", asks(hashed), "walk_address, which this machine never asks",
     { ["walktable.bytes"] = 0 })
 refused("walks that read nothing", asks(hashed), "never asks",
     { ["walk.mode"] = "fixed:100" })
-refused("half a frame", false, "walktable.bytes: 100; a multiple of 4096 is expected, below the 16777216 bytes",
+refused("half a frame", false,
+    "walktable.bytes: 100; a multiple of 4096 is expected, below the 16777216 bytes",
     { ["walktable.bytes"] = 100 })
 refused("all of the tables' frames", false, "vm.table_frames",
     { ["walktable.bytes"] = 16 << 20 })
@@ -193,7 +194,7 @@ refused("no frame left for the tables", false, "out of frames.*vm.table_frames",
 
 local HPT = "policies/fs_hpt.lua"
 do
-    local c, _, sim = chase({ ["walktable.bytes"] = 1 << 20 }, HPT)
+    local c = chase({ ["walktable.bytes"] = 1 << 20 }, HPT)
     tap.is(c.walk.busy_cycles, READ * c.walk.references, "fs_hpt: walks are their reads")
     tap.ok(c.walk.references - c.walk.walks < 4, "fs_hpt: one read, with room for all",
         ("%d of %d"):format(c.walk.references, c.walk.walks))
@@ -211,9 +212,9 @@ do
             watch = { walk_done = function(n, s)
                 local places, reads = 512 // words, nil
                 for k = 0, most - 1 do
-                    local at = ((n.vpn * 0x9e3779b97f4a7c15 >> 32) + k) % places
-                    s.taken[at] = s.taken[at] or n.vpn
-                    if s.taken[at] == n.vpn then reads = k + 1 break end
+                    local place = ((n.vpn * 0x9e3779b97f4a7c15 >> 32) + k) % places
+                    s.taken[place] = s.taken[place] or n.vpn
+                    if s.taken[place] == n.vpn then reads = k + 1 break end
                 end
                 s.walks = s.walks + 1
                 s.late = s.late + (reads == 1 and 0 or 1)
