@@ -13,7 +13,9 @@ local scenarios = require "lib.scenarios"
 local mask = scenarios.of("mask", {
     -- a module, policies
     other = { common = true, ["skip-walks"] = true, ["bypass-first"] = true },
-    words = { causes = "only=base,leaf" }, more = "cycles=16000",
+    -- two pairs, and once those that quick runs
+    words = { causes = "only=base,leaf", sec43 = "pairs=", fig13 = "pairs=FWT_BP" },
+    more = "pairs=HISTO_LPS,MM_CONS cycles=8000",
 })
 mask:all(18)
 mask:again "fig03"

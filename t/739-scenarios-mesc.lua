@@ -12,7 +12,9 @@ local files = require "lib.files"
 local scenarios = require "lib.scenarios"
 
 local mesc = scenarios.of("mesc", { other = { common = true,
-    instructions = true } })
+    instructions = true },
+    -- fewer instructions than quick has on torn memory
+    words = { memory = "budget=30000" } })
 mesc:all(12)
 mesc:again "fig10"
 local near = 0
