@@ -151,6 +151,8 @@ do -- a message on each link is in a snapshot
     local rows = sim:look("fabric", 1) -- to the page tables
     tap.ok(rows[1].messages > 0 and rows[1].from == 1 and rows[1].to == 0,
         "messages are on their way", rows[1].messages)
+    tap.ok(#rows > rows[1].messages and rows[2].what == "request" and rows[2].node == 1
+        and rows[2].home == 0 and rows[2].bytes == 16, "each is shown", #rows)
     local snap = sim:snapshot()
     local other <close> = whole.sim({ whole.random(24, 6) }, whole.join(BASE,
         { ["fabric.latency"] = 4001 }), { check = true })

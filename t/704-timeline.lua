@@ -667,6 +667,22 @@ for _, w in ipairs(of(small.slices, "walk")) do
 end
 tap.ok(half > 0, "requests keep their walks")
 
+-- ---- several nodes ----------------------------------------------------------
+
+do -- a track for each direction of a link; one GPU has none
+    local y, count = run({ gpus = 2, timeline = { only = "fabric", every = 100 } },
+        "n.pftrace")
+    local most = {}
+    for _, e in ipairs(y.counts) do
+        most[e.track.name] = math.max(most[e.track.name] or 0, e.value)
+    end
+    for i = 0, 1 do
+        local k = most["messages of hop " .. i]
+        tap.ok(k and k > 0 and k <= count.hop.peak, "messages of hop " .. i, k)
+    end
+    tap.ok(most.bytes and most.bytes > 0, "bytes a cycle", most.bytes)
+end
+
 -- ---- filters ----------------------------------------------------------------
 
 local function components(y)

@@ -359,15 +359,19 @@ static void fabric_reply(void *self, hd_time at, uint32_t r)
 
 /* ---- looking and checking ------------------------------------------------ */
 
-/* A hop has messages that have not come to it yet, as cores run ahead. */
+/* A message waits for a hop, crosses it, or is to, as cores run ahead. */
+static bool fabric_crosses(const struct crossing *x, uint32_t hop)
+{
+    return (x->state == CROSSING_OUT || x->state == CROSSING_BACK) &&
+           x->hop == hop;
+}
+
 static uint32_t fabric_on(const struct hd_fabric *f, uint32_t hop)
 {
     uint32_t n = 0;
 
     for (uint32_t r = 0; r < f->w.reqs->numbers.room; r++)
-        n += (f->crossing[r].state == CROSSING_OUT ||
-              f->crossing[r].state == CROSSING_BACK) &&
-             f->crossing[r].hop == hop;
+        n += fabric_crosses(&f->crossing[r], hop);
     return n;
 }
 
@@ -381,6 +385,18 @@ static void fabric_look(void *self, uint32_t i, struct heddle_visitor *v)
     v->number(v->ud, "to", f->t.to[i]);
     v->number(v->ud, "messages", s->n);
     v->number(v->ud, "free", hd_recip_div(f->per_core, s->free));
+    for (uint32_t r = 0, n = 0; n < s->n; r++) {
+        const struct crossing *x = &f->crossing[r];
+        if (!fabric_crosses(x, i))
+            continue;
+        n++;
+        v->row(v->ud, "message");
+        v->number(v->ud, "app", fabric_req(f, r)->app);
+        v->text(v->ud, "what", x->state == CROSSING_OUT ? "request" : "answer");
+        v->number(v->ud, "node", x->from);
+        v->number(v->ud, "home", x->home);
+        v->number(v->ud, "bytes", fabric_bytes(f, r));
+    }
 }
 
 static void fabric_stuck(void *self, uint32_t i, struct heddle_visitor *v)

@@ -49,6 +49,7 @@ static const char *const component[] = {
     [HD_TL_CORE] = "core",   [HD_TL_L1TLB] = "l1tlb",   [HD_TL_L2TLB] = "l2tlb",
     [HD_TL_WALK] = "walk",   [HD_TL_FAULT] = "fault",   [HD_TL_LINK] = "link",
     [HD_TL_EVICT] = "evict", [HD_TL_POLICY] = "policy", [HD_TL_DRAM] = "dram",
+    [HD_TL_FABRIC] = "fabric",
 };
 
 _Static_assert(HD_LEN(component) == HD_TL_COMPONENTS, "each has a name");
@@ -159,6 +160,16 @@ static const struct hd_tl_source sources[] = {
      .name = "bursts of page walks",
      .unit = "a cycle",
      .counter = "dram.walk_bursts"},
+    {.of = HD_TL_FABRIC,
+     .name = "messages of hop",
+     .unit = "messages",
+     .object = "fabric",
+     .kind = "message",
+     .each = true},
+    {.of = HD_TL_FABRIC,
+     .name = "bytes",
+     .unit = "a cycle",
+     .counter = "hop.bytes"},
 };
 
 /* ---- books --------------------------------------------------------------- */

@@ -25,6 +25,7 @@ enum hd_tl_component {
     HD_TL_EVICT,
     HD_TL_POLICY,
     HD_TL_DRAM,
+    HD_TL_FABRIC,
     HD_TL_COMPONENTS
 };
 
