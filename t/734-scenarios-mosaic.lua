@@ -11,7 +11,8 @@ local tap = require "lib.tap"
 local scenarios = require "lib.scenarios"
 
 local mosaic = scenarios.of("mosaic", { other = { common = true,
-    fragment = true, paging = true, speedup = true, sweep = true } })
+    fragment = true, paging = true, speedup = true, sweep = true },
+    words = { fig16 = "size=S" } }) -- less memory to fragment
 mosaic:all(15)
 mosaic:again "fig03"
 

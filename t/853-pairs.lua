@@ -16,7 +16,7 @@ local H = require "heddle"
 local kernel = require "heddle.kernel"
 local policies = require "heddle.policy"
 
-local args = H.args { seeds = "1", presets = "two", pair = "", cycles = 20000 }
+local args = H.args { seeds = "1", presets = "two", pair = "", cycles = 10000 }
 
 -- The preset of each paper; others run on the one that all derive from.
 local HOME = { mosaic = "mosaic", cpm = "pichai", ccws = "pichai",
