@@ -11,6 +11,7 @@ SPDX-License-Identifier: MIT
 ]]
 local tap = require "lib.tap"
 local whole = require "lib.whole"
+local files = require "lib.files"
 local H = require "heddle"
 local index = require "heddle.index"
 
@@ -83,6 +84,32 @@ for _, row in ipairs(rows) do
     end
     local sim <close> = open { gpus = 2, link = row[1] }
     tap.is(setting(sim, "fabric.nodes"), "2", row[1] .. " joins two")
+end
+
+-- ---- the page of it ---------------------------------------------------------------------
+
+do
+    local dir = files.folder()
+    local chart = dir .. "/scaling.svg"
+    local text = files.output(files.HEDDLE .. " run scenarios/fabric/scaling.lua blocks=16 "
+        .. "chart=" .. files.quote(chart))
+    local of = {}
+    for name, n, strong, far, weak, across in
+        text:gmatch "(%l+)%s+(%d)%s+([%d.]+)%s+(%d+) %%%s+([%d.]+)%s+(%d+) %%" do
+        of[name .. n] = { strong + 0, far + 0, weak + 0, across + 0 }
+    end
+    for _, n in ipairs { 1, 2, 4 } do
+        local s, t, r = of["stream" .. n], of["transpose" .. n], of["random" .. n]
+        tap.ok(s[1] > 0.8 * n and s[2] == 0 and s[3] > 0.95, "a stream scales by " .. n,
+            table.concat(s, " "))
+        local share = 100 - 100 // n
+        tap.ok(math.abs(t[2] - share) < 8 and math.abs(r[4] - share) < 8,
+            "of others all but 1 in " .. n .. " cross", t[2] .. " " .. r[4])
+        tap.ok(n == 1 or t[1] < s[1] and r[3] < s[3], "and scale less", t[1])
+    end
+    local drawn = files.read(chart)
+    tap.ok(drawn and drawn:find "transpose, weak", "and a chart")
+    os.execute("rm -rf " .. files.quote(dir))
 end
 
 -- ---- cards ------------------------------------------------------------------------------
