@@ -277,10 +277,13 @@ static void drop_some(struct hd_pwc *c, uint32_t app, hd_vpn vpn,
 
     for (uint32_t e = 0; e < c->tags.sets * c->tags.ways; e++) {
         uint64_t key = c->tags.key[e], n = key & ((1ull << APP_SHIFT) - 1);
-        uint32_t s = c->shift[key >> LEVEL_SHIFT & 7];
-        if (key != HD_KEY_NONE &&
-            (all || ((key >> APP_SHIFT & 0xff) == app &&
-                     n << s < vpn.v + pages && vpn.v < (n + 1) << s)))
+        uint32_t s;
+
+        if (key == HD_KEY_NONE)
+            continue;
+        s = c->shift[key >> LEVEL_SHIFT & 7];
+        if (all || ((key >> APP_SHIFT & 0xff) == app &&
+                    n << s < vpn.v + pages && vpn.v < (n + 1) << s))
             pwc_drop(c, app, e);
     }
 }
