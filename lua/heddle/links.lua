@@ -20,7 +20,7 @@ local links = {}
 
 -- Lutz = Lutz et al., Pump Up the Volume, SIGMOD 2020: a V100's loads from the memory of
 -- a POWER9 over NVLink 2 take 434 ns, from a Xeon's over PCIe 3 790 ns; from its own
--- they take 278 ns (425 cycles at 1530 MHz, github.com/te42kyfo/gpu-benches).
+-- they take 278 ns (425 cycles at 1530 MHz, github.com/RRZE-HPC/gpu-benches).
 local LUTZ = "inferred: %s ns of an access (Lutz), less 278 to a V100's own memory, "
     .. "halved"
 local NVLINK = { 16, "packets of flits of 16 bytes, the first a header (recalled: "
