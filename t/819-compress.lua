@@ -10,6 +10,7 @@
 -- SPDX-License-Identifier: MIT
 local tap = require "lib.tap"
 local whole = require "lib.whole"
+local H = require "heddle"
 
 local LINE = 128
 
@@ -219,13 +220,18 @@ local function stress(what, apps, settings, policy)
         end })
 end
 
+-- Columns of n pages: the 64 of size T chase one another for long.
+local function columns(n)
+    return H.app("ATAX", { size = "T", nx = n, ny = 1024 })
+end
+
 for _, o in ipairs {
-    { "drawn", { "GUP", "ATAX" }, { ["compress.misfit"] = 30,
+    { "drawn", { "GUP", columns(16) }, { ["compress.misfit"] = 30,
         ["compress.ratio"] = "300,150", ["compress.grow"] = 200,
         ["compress.restore"] = 1000 } },
     { "known", { "BFS2", "GUP" }, { ["compress.misfit"] = 30,
         ["compress.entries"] = 4, ["compress.ways"] = 2 } },
-    { "ahead of need, by 64 KB", { "GUP", "ATAX" }, { ["evict.unit"] = "64K",
+    { "ahead of need, by 64 KB", { "GUP", columns(48) }, { ["evict.unit"] = "64K",
         ["fault.transfer"] = "64K", ["evict.trigger"] = "watermark",
         ["evict.free_bytes"] = 32768, ["fault.prefetch"] = "sequential",
         ["compress.misfit"] = 50 }, 48 },
