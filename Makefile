@@ -268,7 +268,7 @@ validate: all
 
 TESTS_SCRIPT := $(sort $(wildcard t/*.lua t/*.t))
 # Half of the time is these, the longest first: none is waited for at the end.
-LONGEST := $(wildcard $(patsubst %,t/%-*,750 814 737 738 821 733 734 736 853 420 430 823 819))
+LONGEST := $(wildcard $(patsubst %,t/%-*,821 734 420 853 738 733 736 760 823 432 739 775 814 572 752 761))
 TESTS ?= $(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN) $(TESTS_SCRIPT))
 
 check:

@@ -12,21 +12,22 @@ local function draw(s, n)
     return (s.x >> 33) % n
 end
 
+local PLACE = {} -- of a bit
+for b = 0, 63 do
+    PLACE[1 << b] = b
+end
+
 --- A random member of a bit set.
 local function member(s, set)
-    local n = 0
-    for b = 0, 63 do
-        n = n + (set >> b & 1)
+    local n, rest = 0, set
+    while rest ~= 0 do
+        rest = rest & rest - 1
+        n = n + 1
     end
-    local k = draw(s, n)
-    for b = 0, 63 do
-        if set >> b & 1 == 1 then
-            if k == 0 then
-                return b
-            end
-            k = k - 1
-        end
+    for _ = 1, draw(s, n) do
+        set = set & set - 1
     end
+    return PLACE[set & -set]
 end
 
 -- What the rules of points.def do not say by kind and limit.
