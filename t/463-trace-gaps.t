@@ -134,12 +134,12 @@ expect 0 "runs the block that is there" limited "$H" run "$dir/s.lua" \
 for grid in "(2147483648,1,1)" "(1,65536,1)" "(4294967295,4294967295,4294967295)"; do
     kernel big.traceg 16 "$grid"
     expect 65 "a grid of $grid" limited "$H" trace info "$dir/big.traceg"
-    has err "cannot be" "cannot be"
+    has err "is impossible" "is impossible"
 done
 for block in "(1000000000,1,1)" "(2048,2048,2048)" "(32,1,0)"; do
     kernel big.traceg 16 "(1,1,1)" "$block"
     expect 65 "a block of $block" limited "$H" trace info "$dir/big.traceg"
-    has err "cannot be" "cannot be"
+    has err "is impossible" "is impossible"
 done
 kernel big.traceg
 sed 's/insts = 3/insts = 1000000000000/' "$dir/big.traceg" >"$dir/big2.traceg"
