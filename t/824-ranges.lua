@@ -308,7 +308,7 @@ for _, case in ipairs {
         "it has " .. SIZE .. " bytes" },
     { function(h, b) h.prefetch(b, "gpu", 0.5, 8) end, "whole numbers" },
     { function(h, b) h.prefetch(b, "gpu", 0, "all") end, "whole numbers" },
-    { function(h, b) h.free(b, 0, PAGE) end, "given back whole" },
+    { function(h, b) h.free(b, 0, PAGE) end, "allocated and freed as a whole" },
     { function(h, b) h.advise(b, "set_fast") end, "unset_read_mostly" },
     { function(h) h.prefetch("a") end, "one of its buffers" },
 } do

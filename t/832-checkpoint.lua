@@ -323,7 +323,7 @@ do
     files.output(("rm -f %s %s.2; %s >/dev/null & p=$!; while [ ! -e %s ] && "
         .. "kill -0 $p; do sleep 0.02; done; kill -9 $p; wait"):format(
         files.quote(path), files.quote(path), command, files.quote(path)))
-    tap.ok(files.output(command .. " cycles=160000"):find "of another script, or",
+    tap.ok(files.output(command .. " cycles=160000"):find "from another script, or",
         "other arguments are another script")
 end
 
