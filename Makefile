@@ -305,7 +305,7 @@ check-pages:
 # answers and faults at random.  SOAK_SEEDS=2,3 draws others.
 SOAK_SEEDS ?= 1
 soak: all
-	@$(BIN) run t/853-pairs.lua presets=all seeds=$(SOAK_SEEDS)
+	@$(BIN) run t/853-pairs.lua presets=all cycles=20000 seeds=$(SOAK_SEEDS)
 	@for s in $$(echo $(SOAK_SEEDS) | tr , ' '); do \
 	    $(BIN) run t/851-answers.lua n=90 seed=$$s && \
 	    $(BIN) run t/913-faults.lua faults=100000 seed=$$s || exit 1; done
