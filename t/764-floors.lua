@@ -232,7 +232,7 @@ end
 -- later proposals, and several nodes, are counted apart.
 for folder, most in pairs { engine = 57100, ["engine/variants"] = 1100,
     ["engine/fabric"] = 1000,
-    policies = 3600, work = 19950, shell = 14050 } do
+    policies = 3600, work = 19950, shell = 14060 } do
     fewer(tonumber(files.output(("find src/%s -name '*.[ch]' -o -path "
         .. "'src/%s/*.def' | grep -v '%s' | xargs cat | wc -l")
         :format(folder, folder, folder == "engine" and "points\\.h\\|/variants/\\|/fabric/"
