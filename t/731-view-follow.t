@@ -345,7 +345,7 @@ server=$!
 pids=$server
 until_ grep -q "^http://127.0.0.1:$port/" "$dir/served"
 told $? "a port can be given" "$dir/served"
-expect 74 "a port that is taken" "$H" view --follow "$store" port="$port"
+expect 74 "a port that is taken" timeout 60 "$H" view --follow "$store" port="$port"
 has err "127.0.0.1:$port: Address already in use" "is told"
 expect 66 "a store that is not there" "$H" view --follow "$dir/nowhere"
 has err "nowhere: there is no such folder; a store is expected" "is told"
