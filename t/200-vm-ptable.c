@@ -175,7 +175,10 @@ static void drive(uint32_t page, uint32_t entry_bytes, uint64_t seed)
     static const uint32_t size[3] = {1, 16, 512};
     struct memenv m;
     struct hd_vm_cfg cfg = {
-        256ull * MB, page, 64 * entry_bytes / 8, 0, 0, 0, entry_bytes, 0, 0, 0, 0};
+        .memory_bytes = 256ull * MB,
+        .page = page,
+        .table_frames = 64 * entry_bytes / 8,
+        .entry_bytes = entry_bytes};
     struct hd_ptables *t;
     struct twin *w = twin_new(12 - hd_log2(entry_bytes));
     struct hd_rng r = hd_rng_make(seed, page);
@@ -252,8 +255,10 @@ static void lines(void **state)
     (void)state;
     for (size_t i = 0; i < HD_LEN(want); i++) {
         struct memenv m;
-        struct hd_vm_cfg cfg = {64ull * MB,    0, 1024, 0, 0, 0,
-                                want[i].bytes, 0, 0, 0, 0};
+        struct hd_vm_cfg cfg = {
+            .memory_bytes = 64ull * MB,
+            .table_frames = 1024,
+            .entry_bytes = want[i].bytes};
         struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
         uint64_t last[4] = {0};
         uint32_t n[4] = {0};
@@ -288,8 +293,10 @@ static void reach(void **state)
     (void)state;
     for (uint64_t bytes = 64; bytes <= 128; bytes *= 2) {
         struct memenv m;
-        struct hd_vm_cfg cfg = {64ull * MB,      0, 1024, 0, 0, 0,
-                                (uint32_t)bytes, 0, 0, 0, 0};
+        struct hd_vm_cfg cfg = {
+            .memory_bytes = 64ull * MB,
+            .table_frames = 1024,
+            .entry_bytes = (uint32_t)bytes};
         struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
         uint64_t top = 0x7f0000000000 + (bytes == 64 ? 64 : 4) * gb;
         struct hd_xlate x;
@@ -318,7 +325,7 @@ static void reach(void **state)
 static void border_page(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 64ull * MB, .table_frames = 64};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct twin *w = twin_new(9);
     struct hd_xlate x;
@@ -349,7 +356,10 @@ static void border_page(void **state)
 static void reshape(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {
+        .memory_bytes = 64ull * MB,
+        .page = 2,
+        .table_frames = 64};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct twin *w = twin_new(9);
 
@@ -382,7 +392,11 @@ static void reshape(void **state)
 static void rounded(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 2, 64, 1, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {
+        .memory_bytes = 64ull * MB,
+        .page = 2,
+        .table_frames = 64,
+        .round = 1};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 1), &cfg);
     struct hd_xlate x;
 
@@ -402,7 +416,7 @@ static void rounded(void **state)
 static void exhausted(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {1 * MB, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 1 * MB, .table_frames = 16};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
 
     (void)state;
@@ -465,7 +479,7 @@ static void check_run(const struct hd_ptables *t, uint32_t app, uint64_t v,
 static void runs(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 64ull * MB, .table_frames = 64};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     struct hd_rng r = hd_rng_make(5, 5);
 
@@ -564,7 +578,7 @@ static void asked(void **state)
 {
     struct memenv m;
     struct vmslots s;
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 64ull * MB, .table_frames = 64};
     struct hd_env *env = memenv_open(&m, 2);
     struct hd_ptables *t;
     struct hd_xlate x;
@@ -618,7 +632,7 @@ static void whole_regions(void **state)
     for (size_t i = 0; i < HD_LEN(want); i++) {
         struct memenv m;
         struct vmslots s;
-        struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+        struct hd_vm_cfg cfg = {.memory_bytes = 64ull * MB, .table_frames = 64};
         struct hd_env *env = memenv_open(&m, 1);
         struct hd_ptables *t;
 
@@ -640,7 +654,7 @@ static void whole_regions(void **state)
 static void whole_memory(void **state)
 {
     struct memenv m;
-    struct hd_vm_cfg cfg = {3ull << 30, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 3ull << 30, .table_frames = 4096};
     struct hd_ptables *t = hd_ptables_open(memenv_open(&m, 2), &cfg);
     size_t before;
     uint64_t pages = (3ull << 18) - 4096;

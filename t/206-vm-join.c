@@ -25,7 +25,7 @@ struct rig {
 
 static void open_rig(struct rig *r)
 {
-    struct hd_vm_cfg cfg = {64ull * MB, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg cfg = {.memory_bytes = 64ull * MB, .table_frames = 64};
 
     r->t = hd_ptables_open(memenv_open(&r->m, 2), &cfg);
     assert_non_null(r->t);

@@ -51,7 +51,7 @@ static void unpin(void *self, hd_time now, uint32_t app, hd_vpn vpn)
 static void open_with(struct rig *r, uint32_t how, uint32_t lapse,
                       struct vmslots *s)
 {
-    struct hd_vm_cfg vm = {64ull << 20, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct hd_vm_cfg vm = {.memory_bytes = 64ull << 20, .table_frames = 64};
     struct hd_thrash_wiring w = {.cfg = &r->cfg,
                                  .how = how,
                                  .refaults = 2,

@@ -192,22 +192,23 @@ static int check_virtual(const struct hd_machine *m, struct heddle_error *err)
 static int check_parts(const struct hd_machine *m, struct heddle_error *err)
 {
     const struct {
-        const char *name;
+        const char *name, *unit;
         uint64_t n;
-    } of[] = {{"core.count", m->core.count},
-              {"l2cache.slices", m->l2cache.slices},
-              {"dram.channels", m->dram.channels},
-              {"vm.memory_bytes", m->vm.memory_bytes / HD_PAGE_BYTES}};
+    } of[] = {
+        {"core.count", "cores", m->core.count},
+        {"l2cache.slices", "slices", m->l2cache.slices},
+        {"dram.channels", "channels", m->dram.channels},
+        {"vm.memory_bytes", "frames", m->vm.memory_bytes / HD_PAGE_BYTES}};
     struct hd_nodes nodes;
     uint32_t n = m->fabric.nodes;
 
     for (uint32_t i = 0; i < HD_LEN(of); i++)
         if (of[i].n % n != 0)
             return hd_err_set(err, HEDDLE_ECONFIG,
-                              "fabric.nodes: %s, %llu%s, is of all %u nodes, "
+                              "fabric.nodes: %s, %llu %s, is of all %u nodes, "
                               "and cannot be shared equally",
                               of[i].name, (unsigned long long)of[i].n,
-                              i == 3 ? " frames" : "", n);
+                              of[i].unit, n);
     if (hd_nodes_split(&nodes, n, m->vm.memory_bytes,
                        hd_vm_table_frames(&m->vm)) == 0)
         return hd_err_set(err, HEDDLE_ECONFIG,

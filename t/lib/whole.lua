@@ -179,6 +179,19 @@ function whole.again(sim, snap, step)
     return whole.difference(want, result())
 end
 
+--- Runs it in one go after a snapshot at cycle `cut`, and again from there in pieces;
+-- an error if the ends differ.
+function whole.split(sim, cut)
+    local word, snap = sim:run(cut), nil
+    if word == "ok" then
+        snap = sim:snapshot()
+        sim:run()
+    end
+    sim:check()
+    local d = snap and whole.again(sim, snap, 777)
+    assert(not d, "another end after the restore:\n" .. tostring(d))
+end
+
 --- The counters of a simulation as sim:counters() has them, each read when it is
 -- asked for: where it is one of them, every few thousand cycles.
 local function read(sim)

@@ -3,10 +3,10 @@
  *
  * Each node that has cores of the application gets its part of the blocks: a
  * range of consecutive ones (MCM-GPU, Arunkumar et al., ISCA 2017, 5.2), or
- * each so manieth (fabric.blocks).  Inside its node a block goes to a core as
- * on one GPU, which block_place says; nodes take turns while they have room. No
- * node takes blocks of another's part, even if it is idle: the paper does not,
- * since it is their data that the part is for.
+ * one block in turn with the others (fabric.blocks).  Inside its node a block
+ * goes to a core as on one GPU, which block_place says; nodes take turns while
+ * they have room.  No node takes blocks of another's part, even if it is idle:
+ * the paper does not, since the data of a part are in its node.
  *
  * Invariant: what nodes were given sums to what was given.
  *
@@ -16,9 +16,7 @@
  */
 #include "dispatchstate.h"
 
-/* The first of the i-th range of n blocks; those of low nodes are the longer
- * ones.
- */
+/* The first of the i-th range of n blocks; those of low nodes are longer. */
 static uint64_t spread_first(uint64_t n, uint32_t i, uint32_t nodes)
 {
     return hd_ceil_div(n * i, nodes);

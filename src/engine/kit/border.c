@@ -31,8 +31,7 @@ uint8_t hd_border_side(const char *component)
         const char *name;
         uint8_t side;
     } of[] = {{"core", CORE},       {"mmu", MMU},       {"l2cache", MEMORY},
-              {"fabric", MEMORY},
-              {"peers", CORE},
+              {"peers", CORE},      {"fabric", MEMORY},
               {"dram", MEMORY},     {"link", LINK},     {"fault", MANAGER},
               {"evict", MANAGER},   {"remote", MANAGER},
               {"thrash", MANAGER},

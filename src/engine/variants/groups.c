@@ -56,8 +56,7 @@ static int64_t groups_default(void *mmu, const void *question)
     return 0;
 }
 
-/* ---- marks ----------------------------------------------------------------
- */
+/* ---- marks -------------------------------------------------------------- */
 
 /* What the entry of a page in a frame holds: a word that names the page, so
  * that another page of the frame has none. */
@@ -95,8 +94,7 @@ static void groups_set(struct hd_unit *u, uint32_t app, hd_vpn vpn,
         ++*groups_count(u, app, HD_GROUPS_APART);
 }
 
-/* ---- the question ----------------------------------------------------------
- */
+/* ---- the question ------------------------------------------------------- */
 
 /* Arrays of the question. */
 struct groups_arrays {
@@ -183,8 +181,7 @@ void hd_groups_choose(struct hd_unit *u, uint32_t app, hd_vpn vpn,
     *groups_count(u, app, HD_GROUPS_PAGES) += x->pages;
 }
 
-/* ---- building -------------------------------------------------------------
- */
+/* ---- building ----------------------------------------------------------- */
 
 /* What groups cannot be with, or NULL. */
 static const char *groups_against(const struct hd_mmu *m)

@@ -25,8 +25,7 @@
  * nil passes the question on to the engine's default.  BOOL takes true and
  * false, CHOICE a word (or its number from 0), VALUE and SUBSET an integer,
  * MEMBER an integer and, as a second result, whether it holds once only.  A
- * question with a field `holds` or `mark` takes that as a second result, an
- * integer, one with `ends` true or false.
+ * question with a field that C may set takes that as a second result (seconds).
  * An INDEX is the number by which the engine knows the thing (way, warp, core,
  * application: from 0), but where the question lists candidates in arrays
  * (walk_pick, dram_pick, block_place) it is the position in them, from 1, as
@@ -87,13 +86,25 @@ struct call {
     uint64_t made; /* how often */
 };
 
+/* A field of a question that an answer may set, in Lua as its second result. */
+static const struct second {
+    const char *field;
+    enum { SECOND_CYCLE, SECOND_FLAG, SECOND_NUMBER } is;
+    const char *wanted;
+} seconds[] = {
+    {"holds", SECOND_CYCLE, "a cycle, or nothing, as its second result"},
+    {"ends", SECOND_FLAG, "true, false or nothing, as its second result"},
+    {"mark", SECOND_NUMBER, "a mark, or nothing, as its second result"},
+};
+
 /* How the answers to one point are read. */
 struct point {
     struct call call;
     enum heddle_answer_kind kind;
     int position; /* INDEX: 1 when it is a position in the arrays */
     size_t limit; /* offset of the limit's field */
-    size_t holds, ends, mark; /* the same of these; 0: there is none */
+    const struct second *second; /* NULL: there is none */
+    size_t second_at;            /* offset of its field */
     int words;
     const char *word[WORDS];
 };
@@ -524,52 +535,25 @@ static inline int call_with(struct lp *p, const struct call *c, const void *q,
     return rc;
 }
 
-/* Takes the second result off the stack, which the question is told; false: it
- * is no number. */
-static bool read_holds(struct lp *p, enum heddle_point i, const void *q)
+/* Takes the second result off the stack; false: it is not what is expected.
+ * Nothing leaves the question as it was asked. */
+static bool read_second(struct lp *p, enum heddle_point i, const void *q)
 {
-    lua_Integer holds = 0;
+    const struct second *s = p->point[i].second;
+    bool flag = s->is == SECOND_FLAG;
     int whole = 1;
-
-    if (!lua_isnil(p->T, -1))
-        holds = lua_tointegerx(p->T, -1, &whole);
-    if (!whole) {
-        bad_answer(p, i, "a cycle, or nothing, as its second result");
-        return false;
-    }
-    if (holds == LUA_MAXINTEGER)
-        holds = -1; /* all ones, as C says it */
-    /* which is not const where it was made */
-    memcpy((char *)(uintptr_t)q + p->point[i].holds, &holds, sizeof holds);
-    lua_pop(p->T, 1);
-    return true;
-}
-
-static bool read_ends(struct lp *p, enum heddle_point i, const void *q)
-{
-    uint64_t ends = (uint64_t)lua_toboolean(p->T, -1);
-
-    if (!lua_isnil(p->T, -1) && !lua_isboolean(p->T, -1)) {
-        bad_answer(p, i, "true, false or nothing, as its second result");
-        return false;
-    }
-    memcpy((char *)(uintptr_t)q + p->point[i].ends, &ends, sizeof ends);
-    lua_pop(p->T, 1);
-    return true;
-}
-
-static bool read_mark(struct lp *p, enum heddle_point i, const void *q)
-{
-    lua_Integer mark;
-    int whole = 1;
+    lua_Integer v = flag ? lua_toboolean(p->T, -1)
+                         : lua_tointegerx(p->T, -1, &whole);
 
     if (!lua_isnil(p->T, -1)) {
-        mark = lua_tointegerx(p->T, -1, &whole);
-        if (!whole) {
-            bad_answer(p, i, "a mark, or nothing, as its second result");
+        if (flag ? !lua_isboolean(p->T, -1) : !whole) {
+            bad_answer(p, i, s->wanted);
             return false;
         }
-        memcpy((char *)(uintptr_t)q + p->point[i].mark, &mark, sizeof mark);
+        if (s->is == SECOND_CYCLE && v == LUA_MAXINTEGER)
+            v = -1; /* all ones, as C says it */
+        /* which is not const where it was made */
+        memcpy((char *)(uintptr_t)q + p->point[i].second_at, &v, sizeof v);
     }
     lua_pop(p->T, 1);
     return true;
@@ -578,9 +562,7 @@ static bool read_mark(struct lp *p, enum heddle_point i, const void *q)
 static int64_t lbridge_ask(struct lp *p, enum heddle_point i, const void *q)
 {
     int member = p->point[i].kind == HEDDLE_MEMBER, once = 0;
-    bool holds = p->point[i].holds != 0, ends = p->point[i].ends != 0;
-    bool mark = p->point[i].mark != 0;
-    int two = member || holds || ends || mark;
+    int two = member || p->point[i].second != NULL;
     int64_t a;
 
     if (call_with(p, &p->point[i].call, q, 1 + two) != LUA_OK) {
@@ -590,9 +572,7 @@ static int64_t lbridge_ask(struct lp *p, enum heddle_point i, const void *q)
     if (member) {
         once = lua_toboolean(p->T, -1);
         lua_pop(p->T, 1);
-    } else if ((holds && !read_holds(p, i, q)) ||
-               (ends && !read_ends(p, i, q)) ||
-               (mark && !read_mark(p, i, q))) {
+    } else if (two && !read_second(p, i, q)) {
         return HEDDLE_PASS;
     }
     a = read_answer(p, i, q);
@@ -790,12 +770,11 @@ static void open_point(lua_State *L, struct lp *p, uint32_t i)
         const struct heddle_field_info *f = &info->field[k];
         if (strcmp(f->name, info->limit) == 0)
             pt->limit = f->offset;
-        if (strcmp(f->name, "holds") == 0)
-            pt->holds = f->offset;
-        if (strcmp(f->name, "ends") == 0)
-            pt->ends = f->offset;
-        if (info->kind == HEDDLE_VALUE && strcmp(f->name, "mark") == 0)
-            pt->mark = f->offset;
+        for (uint32_t j = 0; j < sizeof seconds / sizeof *seconds; j++)
+            if (strcmp(f->name, seconds[j].field) == 0) {
+                pt->second = &seconds[j];
+                pt->second_at = f->offset;
+            }
     }
 }
 
